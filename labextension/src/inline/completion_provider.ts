@@ -18,7 +18,7 @@ import { openLink } from '../wire/link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
 
 const NOTHING: IInlineCompletionList = { items: [] };
-/** Pressed with another key, or for nothing. */
+/** Keys that change no text when they are pressed alone. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
 export class InlineCompletions {
@@ -29,7 +29,7 @@ export class InlineCompletions {
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
-  /** Never fails: nothing comes of it then. `ms` is how long Lab waits for it. */
+  /** Return completions; none when that fails. `ms` is how long Lab waits for them. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
     this.current?.abort();
     const controller = (this.current = new AbortController());
@@ -49,7 +49,7 @@ export class InlineCompletions {
     }
   }
 
-  /** Ahead of the first question: to connect can take longer than Lab waits for a completion. */
+  /** Connect before the first request: connecting can take longer than Lab waits for a completion. */
   warmUp(): void {
     this.connect().catch(() => undefined);
   }
@@ -93,7 +93,7 @@ export class InlineCompletions {
     return this.client;
   }
 
-  /** In the list of notifications, without popping up. */
+  /** Add an error to Lab's list of notifications, once and without a pop-up. */
   private reportOnce(error: unknown): void {
     const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
     if (!expected) {
@@ -121,7 +121,7 @@ function cellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
     .map(({ model }) => ({ code: model.type === 'code', source: model.sharedModel.getSource() }));
 }
 
-/** The user goes on: by a key, by a click, or in another editor. Returns how to stop looking. */
+/** Abort when the user continues: by a key, by a click, or in another editor. The returned function stops listening. */
 function abortOnInput(editor: CodeEditor.IEditor, controller: AbortController): () => void {
   const abort = (event?: unknown): void => {
     if (!(event instanceof KeyboardEvent) || !MODIFIERS.includes(event.key)) {

@@ -12,14 +12,16 @@ import '../../style/review.css';
 import { CellDiff } from '../review/cell_diff';
 import { RewriteContent } from '../wire/protocol';
 
-/** `decide`: what came is there to be decided about. */
+/**
+ * `asking`: the user writes the instruction. `writing`: the model answers. `decide`: the changes wait for a decision.
+ */
 export type EditStatus = 'asking' | 'writing' | 'decide';
 
 export interface EditActions {
-  /** Sends the instruction; a rewrite under way is none any more. */
+  /** Sends the instruction. A rewrite that is still running is dropped. */
   readonly send: (instruction: string) => void;
   readonly stop: () => void;
-  /** The box goes; the cell has the keyboard again. */
+  /** Removes the box and gives the focus back to the cell. */
   readonly close: () => void;
 }
 
@@ -28,9 +30,11 @@ export class EditBox extends Widget {
   private readonly input = document.createElement('textarea');
   private readonly row = document.createElement('div');
   private readonly message = document.createElement('span');
-  /** The text that is rewritten, what is around it and not, and the answer so far. */
+  /** The source of the cell when the rewrite began. */
   private base = '';
+  /** The text before and after the part that is rewritten. */
   private around: readonly [string, string] = ['', ''];
+  /** The answer so far. */
   private answer = '';
 
   constructor(
@@ -42,7 +46,7 @@ export class EditBox extends Widget {
     this.addClass('eca-CellEdit');
     this.node.setAttribute('role', 'dialog');
     this.node.setAttribute('aria-label', trans.__('Edit this cell'));
-    // Lab takes keys in a cell for its own.
+    // Otherwise Lab treats keys in a cell as its own shortcuts.
     this.node.dataset.lmSuppressShortcuts = 'true';
     this.node.addEventListener('keydown', this.onKey);
     this.input.className = 'eca-CellEdit-box';
@@ -71,7 +75,7 @@ export class EditBox extends Widget {
     return this.status === 'writing';
   }
 
-  /** `[from, to)` of the cell is what is to be rewritten. */
+  /** Begin a rewrite of the characters `[from, to)` of the cell. */
   begin(source: string, from: number, to: number): void {
     this.base = source;
     this.around = [source.slice(0, from), source.slice(to)];
@@ -104,7 +108,7 @@ export class EditBox extends Widget {
     }
   }
 
-  /** The cell is as it was but for what the user wrote. */
+  /** Show an error and drop the answer. Nothing was written into the cell. */
   fail(why: string): void {
     if (this.isDisposed) {
       return;
@@ -185,7 +189,7 @@ export class EditBox extends Widget {
     }
   }
 
-  /** Nothing was written into the cell, so there is nothing to be put back. */
+  /** Stop and close. Nothing was written into the cell, so nothing has to be restored. */
   private readonly giveUp = (): void => {
     if (this.status === 'writing') {
       this.actions.stop();
@@ -194,7 +198,7 @@ export class EditBox extends Widget {
   };
 
   private readonly onKey = (event: KeyboardEvent): void => {
-    // Lab's notebook would take Enter for "write in the cell".
+    // For Lab's notebook, Enter means "edit the cell".
     event.stopPropagation();
     if (event.key === 'Escape') {
       event.preventDefault();

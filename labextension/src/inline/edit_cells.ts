@@ -20,7 +20,7 @@ import { Session } from '../chat/session';
 
 export class CellRewriter {
   private readonly boxes = new Map<Cell, EditBox>();
-  /** By the ids of rewrites under way. */
+  /** The boxes of running rewrites, by the ids of the rewrites. */
   private readonly writing = new Map<string, EditBox>();
 
   constructor(
@@ -28,7 +28,7 @@ export class CellRewriter {
     private readonly notebooks: LiveNotebooks,
     private readonly painter: HunkPainter,
     private readonly trans: TranslationBundle,
-    /** The first connection is there, or cannot be had. */
+    /** Resolves when the first attempt to connect has ended. */
     private readonly waitForConnection: () => Promise<void>
   ) {
     notebooks.receiveRewrite = params => {
@@ -41,7 +41,7 @@ export class CellRewriter {
     });
   }
 
-  /** In the active cell; one that is there already gets the keyboard. */
+  /** Open a box in the active cell. If there is one already, it gets the focus. */
   async open(panel: NotebookPanel): Promise<void> {
     const cell = panel.content.activeCell;
     if (cell === null) {
@@ -78,7 +78,7 @@ export class CellRewriter {
       },
       stop: () => {
         this.writing.delete(id);
-        // The server may have ended it in the meantime.
+        // The server may have ended the rewrite in the meantime.
         this.session.request('rewrite/stop', { id }).catch(() => undefined);
       },
       close: () => {
@@ -120,7 +120,7 @@ export class CellRewriter {
     ];
   }
 
-  /** The selected lines, else all of the cell. */
+  /** Send an instruction for the selected lines or, without a selection, for the whole cell. Return the id. */
   private send(panel: NotebookPanel, cell: Cell, box: EditBox, prompt: string): string {
     const id = UUID.uuid4();
     const source = cell.model.sharedModel.getSource();
@@ -180,7 +180,7 @@ interface Lines {
   readonly range?: Range;
 }
 
-/** Whole lines; all of the cell when nothing is selected. */
+/** Return the selection, extended to whole lines; the whole cell when nothing is selected. */
 function readSelectedLines(cell: Cell, source: string): Lines {
   const editor = cell.editor;
   const all = { from: 0, to: source.length };

@@ -12,13 +12,13 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { InlineCompletions } from './completion_provider';
 import { assistantIcon } from '../view/common/assistant_icon';
 
-/** Of schema/plugin.json. */
+/** The id of the settings in schema/plugin.json. */
 const PLUGIN = 'jupyter-eca:plugin';
 const SETTING = 'inlineCompletion';
 
 /**
- * Each is a setting of Lab's own, in the inline completer's. A pause in typing, in ms: models are not asked for each
- * letter.
+ * Defaults, in ms, of Lab's own settings for the inline completer. `debouncerDelay` is the pause in typing before a
+ * request.
  */
 const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
 
@@ -65,7 +65,7 @@ function activate(
       return (await load()).complete(request, context.widget, timeout);
     }
   };
-  // Before Lab is restored: it looks once for the providers that have settings.
+  // Registered before Lab is restored: Lab looks only once for providers that have settings.
   manager.registerInlineProvider(provider);
   const follow = (settings: ISettingRegistry.ISettings): void => {
     on = settings.composite[SETTING] === true;

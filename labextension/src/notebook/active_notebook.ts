@@ -17,10 +17,10 @@ import { Surroundings } from '../view/App';
 import { NotebookPlace } from '../view/composer/Chips';
 import { CodePlace } from '../render/code_types';
 
-/** A traceback says what it says in its first and last lines. */
+/** How many of the last characters of a traceback are sent. */
 const LONGEST_ERROR = 4000;
 
-/** Each edit is one step to undo. */
+/** Return the active cell as a place for code. Each edit is one step to undo. Undefined when no notebook is open. */
 export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
   const panel = tracker.currentWidget;
   const model = panel?.content.model?.sharedModel;
@@ -48,7 +48,7 @@ export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined 
   };
 }
 
-/** Of the notebooks that are open. */
+/** Return a function that finds a cell in the open notebooks. */
 export function createCellFinder(tracker: INotebookTracker): FindCell {
   return id => {
     const numberIn = ({ content }: NotebookPanel): number =>
@@ -58,7 +58,7 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
   };
 }
 
-/** Follows the notebook, its active cell and what is selected in it; and a file, while that is in front. */
+/** The place of the user: the notebook, its active cell and selection or, while a file is in front, the place in it. */
 export class NotebookSurroundings implements Surroundings {
   private seen: NotebookPlace | undefined;
 
@@ -79,7 +79,7 @@ export class NotebookSurroundings implements Surroundings {
     };
   };
 
-  /** The same object as long as nothing changed. */
+  /** Return the place; the same object as long as nothing has changed. */
   readonly current = (): NotebookPlace | undefined => {
     const now = this.describe();
     if (now?.label !== this.seen?.label || now?.detail !== this.seen?.detail) {
@@ -112,13 +112,13 @@ export class NotebookSurroundings implements Surroundings {
   }
 }
 
-/** A cell that was never in sight has no editor, and no cursor. */
+/** Return the cursor and selection. A cell that was never visible has no editor, and so no cursor. */
 function readPlace(panel: NotebookPanel): Place | undefined {
   const editor = panel.content.activeCell?.editor;
   return editor ? readPlaceIn(editor) : undefined;
 }
 
-/** The selected lines, else the active cell with the error it ended in. */
+/** Return the selected lines as a context or, without a selection, the active cell with the error of its last run. */
 function toContext(panel: NotebookPanel): TextContext {
   const { path } = panel.context;
   const number = String(panel.content.activeCellIndex + 1);

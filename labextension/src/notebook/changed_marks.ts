@@ -11,7 +11,7 @@ import { NotebookActions } from '@jupyterlab/notebook';
 const MARK = 'eca-mod-changed';
 
 export class ChangedMarks {
-  /** Above 0 while what happens is the assistant's doing. */
+  /** Above 0 while changes and runs are those of the assistant. */
   private pauses = 0;
   private readonly followed = new WeakSet<ISharedCell>();
 
@@ -20,7 +20,7 @@ export class ChangedMarks {
       this.removeUnlessPaused(cell);
     };
     NotebookActions.executionScheduled.connect(handleRun);
-    // Text has no schedule.
+    // Cells of text are executed without being scheduled.
     NotebookActions.executed.connect((_, { cell }) => {
       if (cell.model.type !== 'code') {
         this.removeUnlessPaused(cell);
@@ -28,7 +28,9 @@ export class ChangedMarks {
     });
   }
 
-  /** Changes and runs that `work` makes before it returns are not the user's. */
+  /**
+   * Run `work`. Changes and runs that it makes before it returns do not remove marks, because they are not the user's.
+   */
   pauseDuring<T>(work: () => T): T {
     this.pauses++;
     try {

@@ -13,13 +13,16 @@ import { TextContext } from '../wire/protocol';
 import { baseName } from '../render/format';
 import { NotebookPlace } from '../view/composer/Chips';
 
-/** Before and after the cursor: a function, usually. As many as the server takes of a file. */
+/** Lines that are sent before and after the cursor, usually a function. The server takes as many of a file. */
 const AROUND = 20;
 
-/** Lines are counted from 1, both included. `text` is empty where nothing is selected. */
+/** Lines of a text. */
 export interface Place {
+  /** The first line, counted from 1. */
   readonly first: number;
+  /** The last line, which is included. */
   readonly last: number;
+  /** The selected text; empty when nothing is selected. */
   readonly text: string;
 }
 
@@ -27,17 +30,17 @@ export function readPlaceIn(editor: CodeEditor.IEditor): Place {
   const { start, end } = editor.getSelection();
   const source = editor.model.sharedModel.getSource();
   const text = source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end));
-  // A selection that ends before the first character of a line has nothing of it.
+  // A selection that ends before the first character of a line does not include that line.
   const last = end.column === 0 && end.line > start.line ? end.line - 1 : end.line;
   return { first: start.line + 1, last: last + 1, text };
 }
 
-/** For the model, so not translated. */
+/** Describe the lines for the model; not translated. */
 export function formatLines({ first, last }: Place): string {
   return first === last ? `line ${String(first)}` : `lines ${String(first)} to ${String(last)}`;
 }
 
-/** For the reader. */
+/** Describe the place for the user; translated. */
 export function describePlace({ first, last, text }: Place, trans: TranslationBundle): string {
   if (text === '') {
     return trans.__('line %1', first);
@@ -50,7 +53,7 @@ export interface OpenFile {
   readonly editor: CodeEditor.IEditor;
 }
 
-/** A file in an editor of its own. */
+/** Return the file that a widget edits; undefined when it is no editor of a file. */
 export function findFile(widget: Widget | null | undefined): OpenFile | undefined {
   const { context, content } = (widget ?? {}) as Partial<IDocumentWidget<Widget & { editor?: CodeEditor.IEditor }>>;
   const editor = content?.editor;
@@ -64,7 +67,7 @@ export function describeFile({ path, editor }: OpenFile, trans: TranslationBundl
   return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
 }
 
-/** As it stands in the editor, not as it was saved. */
+/** Return the selection, or the lines around the cursor, as they are in the editor and not as they were saved. */
 export function toFileContext({ path, editor }: OpenFile): TextContext {
   const place = readPlaceIn(editor);
   if (place.text !== '') {

@@ -7,13 +7,16 @@
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 
-/** Ten times a second is as much as a reader of text that grows can see; twice that the server is told nothing new. */
+/** Five reports a second: a reader of growing text hardly sees more. */
 const EVERY_MS = 200;
 
-/** Characters of the end: a card shows a few lines of them. */
+/** How many of the last characters are reported. A card shows a few lines of them. */
 const TAIL = 4000;
 
-/** Tells that it begins, and then the end of its outputs as they change, until the returned function is called. */
+/**
+ * Report an empty text at once, and then the end of the outputs whenever they change, until the returned function is
+ * called, which reports once more.
+ */
 export function followOutput(cell: Cell, onText: (text: string) => void): () => void {
   onText('');
   if (!(cell instanceof CodeCell)) {
@@ -37,7 +40,7 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
   };
 }
 
-/** From the last output backwards, no more of it than is told: a log may be of any size. */
+/** Read the end of the outputs, from the last one backwards and no more than is reported: a log may have any size. */
 function readTail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
   let text = '';
   for (let index = outputs.length - 1; index >= 0 && text.length < TAIL; index--) {

@@ -1,9 +1,9 @@
 /**
- * What a notebook asks of the assistant: `jupyter_eca.instructions` in its metadata.
+ * The instructions that a notebook carries for the assistant: `jupyter_eca.instructions` in its metadata.
  *
- * Whoever sends a notebook must not have a say in what the assistant does, so those of one that is not trusted are
- * shown but not told. Trust is Jupyter's own: all its code is signed by this user, or was run by them. A notebook
- * without code has nothing that Jupyter would distrust, so nothing that could be trusted.
+ * The sender of a notebook must not control the assistant, so instructions of a notebook that is not trusted are shown but
+ * not sent to a model. Trust is Jupyter's own: the user has signed or run all of the code. A notebook without code cannot
+ * be trusted, because Jupyter has nothing to check in it. Knows no view: that is `view/Instructions.tsx`.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
@@ -25,7 +25,7 @@ export function readInstructions(model: YNotebook): string {
   return typeof instructions === 'string' ? instructions : '';
 }
 
-/** As one step; without words nothing of it stays behind. */
+/** Write the instructions in one step. An empty text removes the entry from the metadata. */
 export function writeInstructions(model: YNotebook, words: string): void {
   const text = words.trim();
   const others = Object.entries(readOwnMetadata(model)).filter(([name]) => name !== 'instructions');
@@ -41,12 +41,12 @@ export function isTrusted(cells: Iterable<{ readonly type: string; readonly trus
   return code.length > 0 && code.every(({ trusted }) => trusted);
 }
 
-/** Of a panel, as far as the assistant is told of them. */
+/** Return the instructions of a notebook; empty when it is not trusted. */
 export function readTrustedInstructions({ context: { model } }: NotebookPanel): string {
   return isTrusted(model.cells) ? readInstructions(model.sharedModel as YNotebook) : '';
 }
 
-/** Of the notebook that is worked in. */
+/** The instructions of the active notebook. */
 export class ActiveInstructions implements InstructionsSource {
   private seen: NotebookInstructions | undefined;
 
@@ -67,7 +67,7 @@ export class ActiveInstructions implements InstructionsSource {
     };
     follow();
     this.tracker.currentChanged.connect(follow);
-    // Trust changes without a word for the notebook as a whole; at the next step it is looked at again.
+    // No signal says that a notebook as a whole became trusted, so it is checked again when the active cell changes.
     this.tracker.activeCellChanged.connect(watcher);
     return () => {
       unfollow();
@@ -76,7 +76,7 @@ export class ActiveInstructions implements InstructionsSource {
     };
   };
 
-  /** The same object as long as nothing changed. */
+  /** Return the instructions; the same object as long as nothing has changed. */
   readonly current = (): NotebookInstructions | undefined => {
     const now = this.read();
     const same =

@@ -1,6 +1,9 @@
 /**
- * What linters have found in a notebook's editors: language servers (jupyterlab-lsp) and whoever else uses CodeMirror's
- * lint. It is read off the marks in the text, as each of them brings a copy of that package with a state of its own.
+ * Reads what linters have found in the editors of a notebook: language servers (jupyterlab-lsp) and all others that use
+ * CodeMirror's lint package.
+ *
+ * It is read from the marks in the text, because each extension brings its own copy of the package with its own state.
+ * Knows no server: `live_notebooks.ts` answers its requests.
  */
 
 import type { EditorState } from '@codemirror/state';
@@ -12,7 +15,7 @@ import { EditorDiagnostic, Severity } from '../wire/protocol';
 
 const SCHEME = 'jupyter:';
 
-/** As `@codemirror/lint` keeps it beside a mark: several, and before its version 6.8 one. */
+/** What `@codemirror/lint` keeps with a mark: several diagnostics or, before version 6.8, one. */
 interface LintMark {
   readonly diagnostic?: Finding;
   readonly diagnostics?: readonly Finding[];
@@ -31,7 +34,7 @@ export function toUri(path: string, cell?: string): string {
   return `${SCHEME}${path.split('/').map(encodeURIComponent).join('/')}${fragment}`;
 }
 
-/** Undefined of a URI that is not Jupyter's. */
+/** Return the path of a notebook's URI; undefined for a URI with another scheme. */
 export function parsePath(uri: string): string | undefined {
   try {
     return uri.startsWith(SCHEME) ? decodeURIComponent(uri.slice(SCHEME.length).replace(/#.*$/, '')) : undefined;
@@ -40,14 +43,14 @@ export function parsePath(uri: string): string | undefined {
   }
 }
 
-/** A cell that was never in sight has no editor, and nothing found in it. */
+/** List the diagnostics of a notebook. A cell that was never visible has no editor, and so no diagnostics. */
 export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnostic[] {
   return notebook.widgets.flatMap(cell => {
     const view = (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
     if (view === undefined) {
       return [];
     }
-    // Its own class: another copy of the package has another facet.
+    // From the editor's own class: another copy of the package has another facet.
     const { decorations } = view.constructor as typeof EditorView;
     return listFindings(view.state, decorations).map(found =>
       toDiagnostic(toUri(path, cell.model.id), view.state, found)
@@ -55,7 +58,7 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
   });
 }
 
-/** Each once: where several meet, each of them has more than one mark. */
+/** List each finding once. Where findings overlap, each has more than one mark. */
 export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
   const found = new Set<Finding>();
   for (const set of state.facet(decorations)) {
@@ -80,7 +83,7 @@ export function toDiagnostic(uri: string, state: EditorState, finding: Finding):
   return { uri, severity, source: source ?? 'editor', range, message };
 }
 
-/** What was found before the text became shorter lies at its end. */
+/** Return the position of an offset. An offset from before the text became shorter becomes its end. */
 function positionAt({ doc }: EditorState, offset: number): { readonly line: number; readonly character: number } {
   const at = Math.max(0, Math.min(offset, doc.length));
   const line = doc.lineAt(at);

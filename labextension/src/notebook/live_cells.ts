@@ -1,8 +1,10 @@
 /**
- * Cells of a live notebook: how they are told, and changes made in its shared model. Knows no widget.
+ * Plans and makes changes in the shared model of a live notebook, and converts its cells for the server.
  *
- * A list of changes is first gone through on paper (`plan`), which refuses what cannot be made, and only then made
- * (`apply`): in one transaction, which is one step to undo.
+ * A list of changes is first planned on a draft (`planSteps`), which refuses what cannot be made. Only then are the steps
+ * made (`applySteps`), in one transaction, which is one step to undo. For example, an `edit` of a cell whose source has
+ * changed since the model read it is refused, and no other change of the list is made either. Knows no widget:
+ * `live_notebooks.ts` finds the notebook; how a step enters two undo histories is in `undo_history.ts`.
  */
 
 import type {
@@ -19,10 +21,10 @@ import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/pr
 
 export type NotebookChange = NotebookEditParams['changes'][number];
 
-/** Why something is not done, in words for the model. */
+/** The reason why a request is refused, as a sentence for the model. */
 export class Refusal extends Error {}
 
-/** What a plan must know of a cell that is there. */
+/** What a plan must know about an existing cell. */
 export interface CellOutline {
   readonly id: string;
   readonly cellType: string;
@@ -32,7 +34,7 @@ export interface CellOutline {
   readonly deletable?: boolean;
 }
 
-/** With every place as it is when that step is made. */
+/** One step of a plan. Indexes are those at the moment when the step is made. */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
   | { readonly kind: 'source'; readonly id: string; readonly source: string }
@@ -40,13 +42,13 @@ export type Step =
   | { readonly kind: 'move'; readonly id: string; readonly from: number; readonly to: number }
   | { readonly kind: 'restore'; readonly cell: NotebookCell };
 
-/** Throws: Refusal, for the first change that cannot be made. */
+/** Return the steps that make the changes. Throws: Refusal, for the first change that cannot be made. */
 export function planSteps(cells: readonly CellOutline[], changes: readonly NotebookChange[]): readonly Step[] {
   const draft = [...cells];
   return changes.flatMap(change => planChange(draft, change));
 }
 
-/** The steps of one change, after which `paper` is as the notebook will be. */
+/** Return the steps of one change, and change `draft` as they will change the notebook. */
 function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {
     case 'insert': {
@@ -86,7 +88,7 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
   }
 }
 
-/** A cell that is of another type by now is another cell in the model: it is made anew in its place. */
+/** Plan to put back a cell. If its type has changed since then, it is another cell in the model, which is replaced. */
 function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
   if (was === undefined && !draft.some(({ id }) => id === cell.id)) {
     return [planInsert(draft, newIndex, cell)];
@@ -120,7 +122,7 @@ function findIndex(draft: readonly CellOutline[], id: string, was?: string): num
   return index;
 }
 
-/** The kernel's output goes to the cell that was run, and would be lost with it. */
+/** Throw if a cell is running: the kernel's output goes to the cell that was run, and would be lost with it. */
 function requireIdle(cell: CellOutline): CellOutline {
   if (cell.running === true) {
     throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
@@ -136,7 +138,7 @@ function cellAt(draft: readonly CellOutline[], index: number): CellOutline {
   return cell;
 }
 
-/** Makes the steps as one step to undo. */
+/** Make the steps as one step to undo. */
 export function applySteps(model: YNotebook, steps: readonly Step[]): void {
   const written = new Set(
     steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
@@ -151,7 +153,7 @@ export function applySteps(model: YNotebook, steps: readonly Step[]): void {
   });
 }
 
-/** `model.cells` is brought up to date at the end of the transaction only. */
+/** Make the steps. The cells are kept in a map, because `model.cells` is only updated at the end of the transaction. */
 function makeSteps(model: YNotebook, steps: readonly Step[]): void {
   const cells = new Map<string, ISharedCell>(model.cells.map(cell => [cell.id, cell]));
   for (const step of steps) {
@@ -180,7 +182,9 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
   }
 }
 
-/** Only what differs, so that a cursor elsewhere in the cell stays, and what somebody else types there. */
+/**
+ * Replace only what differs, so that a cursor elsewhere in the cell stays, and so does what somebody else types there.
+ */
 function rewrite(cell: ISharedCell | undefined, source: string): void {
   const old = cell?.getSource() ?? '';
   const most = Math.min(old.length, source.length);
@@ -192,7 +196,7 @@ function rewrite(cell: ISharedCell | undefined, source: string): void {
   while (rest < most - start && old[old.length - 1 - rest] === source[source.length - 1 - rest]) {
     rest++;
   }
-  // Not through the middle of a character of two units: Yjs would write half of it.
+  // A cut must not split a character of two code units: Yjs would write half of it.
   start -= Number(splitsCharacter(old, start) || splitsCharacter(source, start));
   rest -= Number(
     rest > 0 && (splitsCharacter(old, old.length - rest) || splitsCharacter(source, source.length - rest))
@@ -222,7 +226,9 @@ function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
   }
 }
 
-/** One that has no outputs has nothing to be distrusted, as one that the user inserts. */
+/**
+ * Convert a cell for the model. One without metadata is trusted like a cell that the user inserts: it has no outputs.
+ */
 function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
   const { metadata, executionCount, outputs = [], attachments }: Partial<NotebookCell> = rest;
   const cell = { id, cell_type: cellType, source };
@@ -238,7 +244,7 @@ function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell)
   } as unknown as SharedCell.Cell;
 }
 
-/** `state` of a code cell. */
+/** Convert a cell for the server. `state` is that of a code cell. */
 export function toNotebookCell(cell: ISharedCell, state?: CellState): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();

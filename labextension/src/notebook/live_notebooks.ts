@@ -37,10 +37,10 @@ import { waitForKernel, runToEnd, readStates } from './run_cell';
 export interface LabParts {
   readonly tracker: INotebookTracker;
   readonly openPath: (path: string) => Promise<unknown>;
-  /** Brings an open panel to the front. */
+  /** Brings an open notebook to the front. */
   readonly reveal: (id: string) => void;
   readonly executor?: INotebookCellExecutor;
-  /** What is worked in, in Lab's main area. */
+  /** Returns the widget that is in front in Lab's main area. */
   readonly frontWidget?: () => Widget | null;
 }
 
@@ -81,7 +81,7 @@ export class LiveNotebooks implements NotebookHost {
     if (context.model.readOnly || context.contentsModel?.writable === false) {
       throw new Refusal(`${path} is read-only`);
     }
-    // From here to the answer nothing is waited for: nobody can change it in between.
+    // From here to the answer nothing is awaited, so nobody can change the notebook in between.
     const steps = planSteps(outlineCells(panel), changes);
     const model = context.model.sharedModel as YNotebook;
     const views = this.listPanels().filter(one => one.context === context);
@@ -140,7 +140,7 @@ export class LiveNotebooks implements NotebookHost {
     if (open === undefined) {
       await this.lab.openPath(path);
     } else if (!open.isVisible) {
-      // Not when it is in sight already: that would take the keyboard from whoever types elsewhere.
+      // Not when it is visible already: that would take the focus from a user who types elsewhere.
       this.lab.reveal(open.id);
     }
     const panel = await this.waitForPanel(path);
@@ -151,14 +151,14 @@ export class LiveNotebooks implements NotebookHost {
     return {};
   }
 
-  /** A text that the user has agreed to: one step to undo, and nothing to be marked. */
+  /** Write a text that the user approved into a cell: as one step to undo, and without a mark. */
   writeSource(cell: ISharedCell, source: string): void {
     this.marks.pauseDuring(() => {
       applySteps(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
     });
   }
 
-  /** Of all open notebooks without a URI; nothing of what is not open here. */
+  /** Return the diagnostics of one open notebook or, without a URI, of all. A notebook that is not open has none. */
   getDiagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
     const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [parsePath(uri)];
     const panels = paths.flatMap(path => (path === undefined ? [] : [this.findPanel(path)]));
@@ -185,7 +185,7 @@ export class LiveNotebooks implements NotebookHost {
     return panel;
   }
 
-  /** One that is put back as it once was is not changed any more. */
+  /** Mark the changed cells, and remove the marks of those that were put back. */
   private updateMarks(views: readonly NotebookPanel[], changes: readonly NotebookChange[]): void {
     for (const change of changes) {
       const id = 'cell' in change ? change.cell.id : change.cellId;
@@ -218,12 +218,12 @@ function toDocument(panel: NotebookPanel): NotebookDocument {
 
 function readLanguage({ context }: NotebookPanel): string {
   const { language_info, kernelspec } = context.model.sharedModel.metadata;
-  // Until a kernel was there Lab says that the language is called nothing.
+  // Until a kernel has started, Lab gives the language an empty name.
   const known = language_info?.name ?? '';
   return known === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : known;
 }
 
-/** A cell that was never in sight has no editor, and nothing selected in it. */
+/** Return the selection. A cell that was never visible has no editor, and so no selection. */
 function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   const editor = activeCell?.editor;
   if (!activeCell || !editor) {
@@ -252,7 +252,7 @@ function outlineCells({ content }: NotebookPanel): CellOutline[] {
   }));
 }
 
-/** Whether a cell that is put back was edited since it ran, only who puts it back knows. */
+/** Set whether the cells that were put back were edited after their last run: only the change itself says so. */
 function restoreDirtyState({ content }: NotebookPanel, changes: readonly NotebookChange[]): void {
   for (const change of changes) {
     const state = change.kind === 'put' ? change.cell.state : undefined;
@@ -274,13 +274,16 @@ function findCell({ content }: NotebookPanel, id: string): Cell {
   return cell;
 }
 
-/** Jupyter's tag for a cell that is to fail and does not stop what comes after it. */
+/** Whether the cell has Jupyter's tag for cells that may fail without stopping those after them. */
 function mayFail({ model }: Cell): boolean {
   const tags: unknown = model.getMetadata('tags');
   return Array.isArray(tags) && tags.includes('raises-exception');
 }
 
-/** What the model does not keep of a cell that moves: a move there is a deletion and an insertion. */
+/**
+ * Remember the view of each cell and return a function that restores it. A move is a deletion and an insertion in the
+ * model, which loses the view.
+ */
 function rememberView(notebook: Notebook): () => void {
   const active = notebook.activeCell?.model.id;
   const before = new Map(notebook.widgets.map(cell => [cell.model.id, { cell, view: readView(cell) }]));

@@ -10,8 +10,9 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import type { LabParts, LiveNotebooks } from './live_notebooks';
 
-/** A cell that asks, or loads what asks; where cells are prompts every cell does. */
+/** A cell with a question to the assistant, or one that loads the extension. */
 const ASKS = /^\s*%%?eca\b|\bjupyter_eca\b/m;
+/** The kernel in which every code cell is a question. */
 const PROMPTS = 'eca';
 
 export class PageNotebooks {
@@ -29,13 +30,13 @@ export class PageNotebooks {
     });
   }
 
-  /** One for the panel and for cells: what one of them marks, the other clears. */
+  /** Load the notebooks. The panel and cells share them, so that each can remove the marks of the other. */
   load(): Promise<LiveNotebooks> {
     this.host ??= import('./live_notebooks').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
     return this.host;
   }
 
-  /** Until the link closes; then with the next cell that asks. */
+  /** Lend the notebooks until the link closes. The next cell that asks lends them again. */
   private async lend(): Promise<void> {
     this.isLent = true;
     const handleClose = (): void => {

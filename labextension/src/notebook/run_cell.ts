@@ -12,13 +12,16 @@ import type { ISignal, Signal } from '@lumino/signaling';
 import { Refusal } from './live_cells';
 import { CellState, RunStatus } from '../wire/protocol';
 
-/** Until a kernel that was started with its notebook can be used. */
+/** How long to wait for a kernel that starts with its notebook. */
 const START_MS = 60_000;
 
-/** Jupyter's statuses of a kernel that forgets what it was asked. */
+/** The statuses of a kernel that loses its queue of requests. */
 const LOST = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
 
-/** Lab says `running` of a cell from when it is queued: a kernel runs them in the order in which they were sent. */
+/**
+ * Return the states of all code cells. Lab calls a cell `running` as soon as it is queued. A kernel runs cells in the order
+ * in which they were sent, so only the first of them really runs.
+ */
 export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
   const code = notebook.widgets.filter(cell => cell instanceof CodeCell);
   const sent = code.filter(({ model }) => model.executionState === 'running');
@@ -35,12 +38,12 @@ export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
 }
 
 function readSentTime(cell: CodeCell): string {
-  // Lab's type does not say that there is none before the first run.
+  // Lab's type does not say that there is no future before the first run.
   const future = cell.outputArea.future as typeof cell.outputArea.future | null | undefined;
   return future?.msg.header.date ?? '';
 }
 
-/** Throws: Refusal, when there is no kernel that could run code now. */
+/** Wait until the kernel can run code. Throws: Refusal, when it cannot. */
 export async function waitForKernel(session: ISessionContext): Promise<void> {
   if (!session.isReady && !session.isTerminating) {
     await Promise.race([session.ready, new Promise(resolve => window.setTimeout(resolve, START_MS))]);
@@ -57,9 +60,9 @@ export async function waitForKernel(session: ISessionContext): Promise<void> {
 }
 
 /**
- * Runs one cell to its end. Not by `NotebookActions.runCells`: that takes whoever types in the notebook out of the cell.
+ * Run one cell to its end. `NotebookActions.runCells` is not used, because it takes the focus from a user who types.
  *
- * Throws: Refusal, when the kernel or the cell is gone before that, or somebody else runs it anew.
+ * Throws: Refusal, when the kernel or the cell is gone before that, or when the cell is run again by somebody else.
  */
 export async function runToEnd(
   panel: NotebookPanel,
@@ -100,19 +103,19 @@ export async function runToEnd(
     return readFailure(cell, error, signal);
   } finally {
     ended.abort();
-    // As Lab does for a cell that the kernel was sent and did not run.
+    // Lab does the same for a cell that was sent to the kernel and did not run.
     if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !runAgain) {
       cell.model.executionState = 'idle';
     }
   }
 }
 
-/** Throws: Refusal, and what is no answer of the kernel's. */
+/** Return the status of a failed run. Throws: Refusal, and every error that is not an answer of the kernel. */
 function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus {
   if (!(error instanceof Error) || !error.message.startsWith('KernelReplyNotOK')) {
     throw error;
   }
-  // Aborted, as Jupyter says, has no error: Lab's type does not know of it.
+  // An aborted run has no error name, which Lab's type does not allow for.
   const { errorName } = error as { errorName?: KernelError['errorName'] };
   if (signal.aborted || errorName === 'KeyboardInterrupt') {
     return 'interrupted';
@@ -123,7 +126,9 @@ function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus
   return 'error';
 }
 
-/** Lab drops a run for another one of the same cell; with the kernel it drops them all. */
+/**
+ * Whether the cell runs again: Lab drops a run for a newer one of the same cell. When the kernel is lost, none remains.
+ */
 function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
 }
@@ -140,7 +145,7 @@ function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
   );
 }
 
-/** Once that the kernel forgets what it was asked. */
+/** Resolve when the kernel loses its queue of requests. */
 function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const changed = (): void => {
@@ -168,7 +173,9 @@ function onAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): voi
   }
 }
 
-/** An interrupt hits what runs: as long as this cell is queued, that is something of the user's. */
+/**
+ * Interrupt the kernel as soon as this cell runs. While the cell is queued, an interrupt would hit a cell of the user.
+ */
 function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
   const { sessionContext: session, content: notebook } = panel;
   const kernel = session.session?.kernel;
@@ -190,7 +197,7 @@ function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSign
   interruptIfRunning();
 }
 
-/** What Lab tells of its own runs; its table of contents, for one, shows them. */
+/** Emit a signal that Lab emits for its own runs: its table of contents, for example, shows what is running. */
 function emit<T>(signal: ISignal<unknown, T>, args: T): void {
   (signal as Signal<unknown, T>).emit(args);
 }

@@ -20,7 +20,7 @@ export interface BarButton {
 export interface BarContent {
   readonly tone: Tone;
   readonly words: string;
-  /** The text of a cell that is not there. */
+  /** The source of a cell that does not exist: one to be inserted, or one that was deleted. */
   readonly source?: string;
   readonly buttons: readonly BarButton[];
 }
@@ -34,11 +34,11 @@ export class CellBar extends Widget {
     this.addClass('eca-CellBar');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
-    // Lab takes keys and clicks in a cell for its own.
+    // Otherwise Lab treats keys and clicks in a cell as its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
   }
 
-  /** Drawn anew only when it differs: whoever has the keyboard in it keeps it. */
+  /** Fill the bar. It is drawn again only when its content has changed, so that the focus stays in it. */
   fill({ tone, words, source, buttons }: BarContent): void {
     this.buttons = buttons;
     const now = JSON.stringify([tone, words, source, buttons.map(({ label }) => label)]);
@@ -76,7 +76,10 @@ export class CellBar extends Widget {
   }
 }
 
-/** `above` and `below` the cell are others that are not there; `within` it stands what is about itself. */
+/**
+ * A bar `above` or `below` a cell is about another cell, which does not exist. A bar `within` a cell is about that
+ * cell.
+ */
 export type BarPlace = 'above' | 'within' | 'below';
 
 export function insertBar(cell: Cell, bar: Widget, stand: BarPlace): void {

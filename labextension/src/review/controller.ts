@@ -28,7 +28,7 @@ interface ReviewedEdit {
   readonly cell: ISharedCell;
   readonly look: Look;
   settled: boolean;
-  /** Its hunks were brought into sight: who hides them afterwards is not overruled. */
+  /** Its hunks were shown once. If the user hides them afterwards, they stay hidden. */
   seen: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ReviewController {
   private readonly edits = new Map<string, ReviewedEdit>();
   private readonly bars = new Map<Cell, Map<string, CellBar>>();
   private painted = new Set<Cell>();
-  /** The cells of changes that the server listed last, by the keys of their notes. */
+  /** The cells of the changes in the server's last list, by the keys of their notes. */
   private listed: ReadonlyMap<string, string> = new Map();
   private readonly followed = new WeakSet<NotebookPanel>();
   private readonly unfolding = new CellUnfolder(() => {
@@ -63,7 +63,7 @@ export class ReviewController {
     this.tracker.widgetAdded.disconnect(this.refreshLater);
   }
 
-  /** Once for all that happens at a time. */
+  /** Refresh once for all changes of this turn of the event loop. */
   private readonly refreshLater = (): void => {
     if (!this.due) {
       this.due = true;
@@ -124,7 +124,7 @@ export class ReviewController {
     }
     const kept = note.what === 'edit' ? this.findEdit(panel, note, cell) : undefined;
     if (kept !== undefined) {
-      // What is proposed comes first; what was made waits until that is decided.
+      // Proposed changes are shown first. Those that were made wait until the proposed ones are decided.
       if (kept.diff.hunks.length === 0 || this.painted.has(cell)) {
         return;
       }
@@ -147,9 +147,7 @@ export class ReviewController {
     );
   }
 
-  /**
-   * What waits for approval is seen before it is approved; what was done is read as it is, until somebody wants more.
-   */
+  /** Unfold a change that waits for approval, so that it is seen. One that was made is only unfolded on request. */
   private unfold({ owner }: Edit, cell: Cell, kept: ReviewedEdit): void {
     this.unfolding.follow(cell);
     if (owner.kind === 'call' && !kept.seen) {
@@ -164,7 +162,7 @@ export class ReviewController {
     if (before?.cell === cell) {
       return before;
     }
-    // A cell that was moved is another one in the model.
+    // A cell that was moved is another object in the model.
     before?.diff.dispose();
     const side = note.owner.kind === 'call' ? 'proposed' : 'made';
     const diff = new CellDiff(cell, side, source => {
@@ -215,7 +213,7 @@ export class ReviewController {
     };
   }
 
-  /** When the last hunk is decided the server is told. */
+  /** Tell the server when the last hunk of a change is decided. */
   private settle({ owner, other }: Edit, kept: ReviewedEdit): void {
     if (owner.kind !== 'changes' || kept.diff.hunks.length > 0 || !kept.diff.isBegun || kept.settled) {
       kept.settled &&= kept.diff.hunks.length === 0;
@@ -231,7 +229,7 @@ export class ReviewController {
   }
 
   /**
-   * What was decided about, here or in the panel, is not new any more; taking a move back would mark the cell again.
+   * Remove the marks of cells whose changes were decided, here or in the panel. Undoing a move marks the cell again.
    */
   private unmark(listed: ReadonlyMap<string, string>): void {
     const open = new Set(listed.values());
@@ -344,7 +342,7 @@ export class ReviewController {
         label: several ? trans.__('Undo all') : trans.__('Undo'),
         act: () => {
           const whole = kept === undefined || (!kept.diff.isBegun && kept.diff.text === changes.at(-1)?.text?.after);
-          // The server takes it back with its outputs, and tells the model; but not while it answers, nor in part.
+          // The server undoes a whole change with its outputs and informs the model, but not while a turn is running.
           if (whole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
             void undoChanges(session, changes, chatId);
           } else {
@@ -370,7 +368,7 @@ export class ReviewController {
   }
 }
 
-/** Of a cell that is not there. */
+/** Return the source of a cell that does not exist; undefined for a note about an existing one. */
 function sourceOf(note: Note): string | undefined {
   return note.what === 'insert' || note.what === 'delete' ? note.source : undefined;
 }

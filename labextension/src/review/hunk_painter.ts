@@ -23,14 +23,14 @@ export class HunkPainter {
   private readonly wanted = new WeakMap<Cell, Layers>();
   private readonly drawn = new WeakMap<Cell, readonly Hunk[]>();
 
-  /** A cell whose editor is not there yet is drawn when it is. */
+  /** Draw hunks in a cell, as soon as it has an editor. */
   paint(cell: Cell, layer: Layer, hunks: readonly Hunk[], look: Look): void {
     const before = this.wanted.get(cell) ?? {};
     if (before[layer]?.hunks === hunks && before[layer].look === look) {
       return;
     }
     this.wanted.set(cell, { ...before, [layer]: { hunks, look } });
-    // Never at once: an editor that tells of a change is in the middle of it.
+    // Never at once: an editor that reports a change is still updating.
     void cell.ready.then(
       () => {
         this.flush(cell);
@@ -39,7 +39,7 @@ export class HunkPainter {
     );
   }
 
-  /** In a cell that was painted before. */
+  /** Remove the hunks of a layer from a cell. */
   clear(cell: Cell, layer: Layer): void {
     const look = this.wanted.get(cell)?.[layer]?.look;
     if (look !== undefined) {

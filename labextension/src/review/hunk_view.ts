@@ -11,7 +11,7 @@ import { Decoration, DecorationSet, EditorView, WidgetType } from '@codemirror/v
 import { Side } from './cell_diff';
 import { Hunk } from './hunks';
 
-/** What is done about one hunk; `title` says more than the label, and of which hunk. */
+/** A button of a hunk. */
 export interface Choice {
   readonly label: string;
   readonly act: (id: number) => void;
@@ -20,8 +20,9 @@ export interface Choice {
 export interface Look {
   readonly side: Side;
   readonly choices: readonly Choice[];
-  /** Of what stands beside the lines, and of a hunk that was written in. */
+  /** The name of the other text, for a screen reader. */
   readonly caption: string;
+  /** The note at a hunk that the user has edited. */
   readonly touched: string;
 }
 
@@ -36,7 +37,7 @@ const decorationField = StateField.define<DecorationSet>({
   provide: field => EditorView.decorations.from(field)
 });
 
-/** In place of what was shown. Not while the editor is being updated. */
+/** Draw hunks in place of those before. Must not be called while the editor is updating. */
 export function drawHunks(view: EditorView, hunks: readonly Hunk[], look: Look): void {
   const fits = hunks.filter(({ to }) => to <= view.state.doc.length);
   if (view.state.field(decorationField, false) === undefined) {
@@ -55,7 +56,7 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], look: Look):
   });
 }
 
-/** Longer ones are no longer compared letter by letter. */
+/** Texts of more characters are not compared letter by letter. */
 const COMPARED = 5000;
 
 function decorateHunk({ doc }: EditorState, hunk: Hunk, look: Look): Range<Decoration>[] {
@@ -93,7 +94,7 @@ function isComparable(one: string, other: string): boolean {
   return one !== '' && other !== '' && one.length + other.length < COMPARED;
 }
 
-/** What was there stands above what is there, what would be there below it. */
+/** Whether the other text stands below the lines: an old text stands above the new one. */
 function isBelow({ other }: Hunk, held: string, { side }: Look): boolean {
   return held === '' ? other.startsWith('\n') : side === 'proposed';
 }

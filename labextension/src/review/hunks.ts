@@ -1,20 +1,22 @@
 /**
- * What differs between a text and another one, in hunks of whole lines that are decided one by one while the text goes
- * on being written. Pure.
+ * The differences between a text and another one, in hunks of whole lines, which are decided one by one while the text is
+ * still edited. Pure.
  *
- * A hunk that is applied puts the other text in its place, one that is dropped leaves things as they are. What somebody
- * writes moves the hunks along. A hunk that was written in is `touched`: applying it would take away what was written,
- * so nothing but a decision about this very hunk does that.
+ * Applying a hunk puts the other text in its place; dropping it leaves the text as it is. Edits move the hunks along. A
+ * hunk that was edited itself is `touched`: applying it would remove what the user wrote, so it is applied only when the
+ * user decides about this hunk, never together with others. Knows no cell: `cell_diff.ts` keeps the hunks of one.
  */
 
 import { diff } from '@codemirror/merge';
 
-/** `[from, to)` of the text, against `other`. */
+/** The characters `[from, to)` of a text, and what stands in their place in the other text. */
 export interface Hunk {
   readonly id: number;
   readonly from: number;
   readonly to: number;
+  /** The other text. */
   readonly other: string;
+  /** Whether the user has edited these lines since. */
   readonly touched: boolean;
 }
 
@@ -23,10 +25,10 @@ export interface TextWithHunks {
   readonly hunks: readonly Hunk[];
 }
 
-/** As Yjs tells of a change. */
+/** A change as Yjs reports it. */
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
-/** A line is one character for the diff; from here on characters come in pairs. */
+/** For the diff, each different line becomes one character. From this code on, characters consist of two units. */
 const MOST_LINES = 0xd800;
 
 export function findHunks(text: string, other: string): readonly Hunk[] {
@@ -37,7 +39,7 @@ export function findHunks(text: string, other: string): readonly Hunk[] {
     let [from, to] = [at(starts, fromA), at(starts, toA)];
     let [first, end] = [at(others, fromB), at(others, toB)];
     if (to > text.length) {
-      // The last line has no line break after it: one that comes or goes there takes the one before it along.
+      // The last line has no line break after it. When it is added or removed, the line break before it is, too.
       const shift = Number(from === to || first === end);
       [from, to, first, end] = [from - shift, to - 1, first - shift, end - 1];
     }
@@ -45,7 +47,7 @@ export function findHunks(text: string, other: string): readonly Hunk[] {
   });
 }
 
-/** Where each line begins, and where one after the last would. */
+/** Return where each line begins, and where one after the last would begin. */
 function findLineStarts(lines: readonly string[]): readonly number[] {
   const starts = [0];
   for (const line of lines) {
@@ -68,7 +70,7 @@ function diffLines(ours: readonly string[], theirs: readonly string[]): ReturnTy
   return codes.size < MOST_LINES ? diff(a, b) : diff('a', 'b');
 }
 
-/** What made `after` of `before`. */
+/** Return the change that turns `before` into `after`. */
 export function computeDelta(before: string, after: string): Delta {
   let at = 0;
   return diff(before, after).flatMap(({ fromA, toA, fromB, toB }) => {
@@ -78,7 +80,7 @@ export function computeDelta(before: string, after: string): Delta {
   });
 }
 
-/** As they are after `delta`, which was made in their text. One that the writer has carried out is none any more. */
+/** Return text and hunks after a change. A hunk is removed when the user has typed the other text there themselves. */
 export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = hunked;
   let at = 0;
@@ -105,7 +107,7 @@ function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hun
     return at < from ? behind : hunk;
   }
   if (held === '') {
-    // Where lines are to come: before the line that begins here, or after the one that ends here.
+    // Lines would be inserted here: before the line that begins here, or after the one that ends here.
     return other.startsWith('\n') ? behind : hunk;
   }
   if (at === from && held.startsWith('\n')) {
@@ -125,13 +127,13 @@ function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
   };
 }
 
-/** Whether it still begins where a line does or, at the end of the text, where one ends. */
+/** Whether the hunk still begins where a line begins or, at the end of the text, where one ends. */
 function isWhole({ from, to, other }: Hunk, text: string): boolean {
   const end = text.slice(from, to).startsWith('\n') || (from === to && other.startsWith('\n'));
   return end ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
 }
 
-/** With this hunk's other text in its place. */
+/** Return the text with the other text of the hunk in its place. */
 export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   const index = hunks.findIndex(hunk => hunk.id === id);
   const hunk = hunks[index];
@@ -147,7 +149,7 @@ export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithH
   };
 }
 
-/** All but those that were written in. */
+/** Apply all hunks but those that the user has edited. */
 export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
   return hunked.hunks.reduceRight<TextWithHunks>(
     (now, { id, touched }) => (touched ? now : applyHunk(now, id)),
@@ -159,7 +161,7 @@ export function dropHunk({ text, hunks }: TextWithHunks, id: number): TextWithHu
   return { text, hunks: hunks.filter(hunk => hunk.id !== id) };
 }
 
-/** Of an answer that is still coming, line by line: that nothing more of it has come yet takes nothing away. */
+/** Return the hunks of an answer that is still incomplete. Lines that have not come yet do not count as removed. */
 export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
   const end = answer.lastIndexOf('\n');
   return (end < 0 ? [] : findHunks(text, answer.slice(0, end))).flatMap(hunk => {

@@ -11,22 +11,25 @@ import { Chat } from '../chat/state';
 
 type CellChanged = Extract<Change, { readonly type: 'cell' }>;
 
-/** Who is told of the decision. */
+/** What is decided: a waiting call, or changes that were made. */
 export type Owner =
   | { readonly kind: 'call'; readonly chatId: ChatId; readonly id: string }
   | { readonly kind: 'changes'; readonly chatId: ChatId; readonly changes: readonly Change[] };
 
-/** `base` is what the cell was when it was compared with `other`; places count from 1. */
+/** What would happen, or happened, to a cell. */
 export type NoteContent =
+  /** The source was `base` when it was compared with `other`. */
   | { readonly what: 'edit'; readonly base: string; readonly other: string }
   | { readonly what: 'insert' | 'delete'; readonly source?: string }
+  /** The places count from 1. */
   | { readonly what: 'move'; readonly from: number; readonly to: number };
 
-/** Shown in the cell `anchor`; `source` and `below` are of cells that are not there. */
 export type Note = NoteContent & {
   readonly key: string;
   readonly owner: Owner;
+  /** The id of the cell in which the note is shown. */
   readonly anchor: string;
+  /** Whether the note is about a cell that would stand, or stood, below the anchor. */
   readonly below: boolean;
 };
 
@@ -41,7 +44,9 @@ export function listNotes(path: string, cells: readonly CellSource[], chats: rea
     : chats.flatMap(chat => [...listProposals(path, cells, chat), ...listMade(path, cells, chat)]);
 }
 
-/** Of several calls about one cell the first: those after it begin with what it leaves. */
+/**
+ * List the proposals of waiting calls. Of several calls about one cell only the first: the others build on its result.
+ */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
   const taken = new Set<string>();
   return listWaiting(chat).flatMap(({ chatId, id, details }) =>
@@ -105,7 +110,7 @@ function placeProposal(
   }
 }
 
-/** Where a cell that is not there would stand, or stood. */
+/** Return where a cell that does not exist would stand, or stood. */
 function placeMissingCell(cells: readonly CellSource[], index: number): Pick<Note, 'anchor' | 'below'> {
   const next = cells[index];
   return { anchor: (next ?? cells.at(-1))?.id ?? '', below: next === undefined };
@@ -126,7 +131,7 @@ function listMade(path: string, cells: readonly CellSource[], { id: chatId, chan
   });
 }
 
-/** The last ones, as far back as each begins with what the one before it left. */
+/** Return the last changes of a cell, as far back as each begins with the text that the one before it left. */
 function takeChain(all: readonly CellChanged[]): readonly CellChanged[] {
   const apart = all.findLastIndex((one, n) => n > 0 && one.text?.before !== all[n - 1]?.text?.after);
   return all.slice(Math.max(apart, 0));

@@ -30,10 +30,10 @@ export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
   );
 }
 
-/** Where nothing was said there is nothing to go on with: then it may only be that the kernel is at work. */
+/** The note about a kernel that does not answer. `chat` is empty when there is no chat to continue. */
 export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
   const { trans, code } = env;
-  // A kernel that was restarted has not loaded us; for one that has, the first line does nothing.
+  // A kernel that was restarted has not loaded the extension. In any other kernel the first line does nothing.
   const lines = `%load_ext jupyter_eca\n%eca panel ${chat}`.trimEnd();
   return (
     <div className="eca-Gone" role="note">

@@ -16,7 +16,7 @@ import { WidgetView, Widget } from './model';
 import { callLater, newId } from './page';
 import { untranslated } from './untranslated';
 
-/** The kernel speaks first of the chat, then of what waits in it. */
+/** Create the session of a card. The kernel first names the chat, then sends what waits in it. */
 export function createCardSession(model: WidgetView['model']): Session {
   const session = new Session({
     newId,
@@ -30,7 +30,10 @@ export function createCardSession(model: WidgetView['model']): Session {
   return session;
 }
 
-/** Without a way to write rules: a kernel, through which it would go, must not. */
+/**
+ * Create the `Env` of a card. It cannot write approval rules: they would go through the kernel, which must not write
+ * them.
+ */
 function createEnv(): Env {
   const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
   const nowhere = (): void => undefined;
@@ -56,7 +59,7 @@ export function createCard(): Widget {
     },
     render: ({ el }) => {
       el.classList.add('eca-Widget');
-      // Keys that are typed in here are no commands of the notebook around it.
+      // Keys in here must not be commands of the notebook around it.
       el.dataset.lmSuppressShortcuts = 'true';
       el.addEventListener('keydown', event => {
         event.stopPropagation();
@@ -81,7 +84,7 @@ export function createCard(): Widget {
   };
 }
 
-/** Whoever decides by the keyboard goes on where the card was. */
+/** Give the focus to the cell when a decision was made by the keyboard, so that the user can continue there. */
 function focusCell(el: HTMLElement): void {
   if (el.contains(document.activeElement)) {
     el.closest<HTMLElement>('.jp-Cell')?.focus();

@@ -1,15 +1,16 @@
 /**
- * A link to the engine through the widget's comm: what the kernel sends to one model reaches every page that shows it,
- * so each page has a channel of its own, by a name that it chooses, and hears no other.
+ * A link to the engine through the comm of a widget. What the kernel sends to a model reaches every page that shows the
+ * model, so each page chooses a name for its own channel and ignores all others.
  *
- * The page says `open`; the kernel answers `opened`, with the chat of the notebook's cells, or `closed`. From then on
- * both send `messages`, until one of them closes. `ping` asks whether the page is still there.
+ * The page sends `open`; the kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both send
+ * `messages`, until one of them closes. `ping` asks whether the page still exists. Knows no ECA message: `wire/rpc.ts`
+ * reads them. The kernel's end is `jupyter_eca/apps/kernel/panel/multi_page_widget.py`.
  */
 
 import { Link, LinkError } from '../wire/rpc';
 import { WidgetModel } from './model';
 
-/** What the kernel sends, of which each message has a part. */
+/** A message of the kernel. Each has some of these fields. */
 interface KernelMessage {
   readonly channel?: string;
   readonly opened?: true;
@@ -23,12 +24,12 @@ interface KernelMessage {
 
 export interface OpenChannel {
   readonly link: Link;
-  /** Where the cells of the notebook ask, or the chat that the panel was asked to go on with. */
+  /** The chat of the notebook's cells, or the one that the panel was opened with. */
   readonly chat: string;
   readonly resumed: boolean;
 }
 
-/** `silent` is called when the kernel has not answered for a while: it may be at work, or gone. */
+/** Open a channel. `onSilence` is called when the kernel has not answered for a while: it may be busy, or gone. */
 export function openChannel(
   model: WidgetModel,
   channel: string,
@@ -50,7 +51,7 @@ export function openChannel(
   });
 }
 
-/** A kernel answers within milliseconds when it is at rest; its first answer imports for a second or two. */
+/** An idle kernel answers within milliseconds; for its first answer it imports modules, which takes a second or two. */
 const PATIENCE_MS = 4000;
 
 class ChannelLink implements Link {
@@ -72,7 +73,7 @@ class ChannelLink implements Link {
     this.sendToKernel({ messages: [JSON.parse(text)] });
   }
 
-  /** A model whose kernel is gone refuses to send: then the link is closed. */
+  /** Send a message. A model without a kernel throws; then the link is closed. */
   sendToKernel(message: object): void {
     try {
       this.model.send({ channel: this.channel, ...message });

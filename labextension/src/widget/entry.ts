@@ -8,7 +8,7 @@ import { createCard } from './card';
 import panel from './index';
 import { Widget } from './model';
 
-/** anywidget calls it once for each model, and begins with `initialize`. */
+/** anywidget calls this once for each model, and calls `initialize` first. */
 export default (): Widget => {
   let widget: Widget | undefined;
   return {

@@ -24,7 +24,7 @@ import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
 import { untranslated } from './untranslated';
 
-/** There is no notebook to be seen from in here: what the kernel knows of it, `@` offers. */
+/** A widget cannot see the notebook around it. What the kernel knows about it is suggested at `@`. */
 const NOWHERE: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };
 const NO_INSTRUCTIONS: InstructionsSource = {
   subscribe: () => () => undefined,
@@ -43,7 +43,7 @@ class Panel {
       callLater,
       open: async () => {
         const { link, chat, resumed } = await openChannel(model, newId(), callLater, () => {
-          // Until the kernel answers after all.
+          // Shown as lost until the kernel answers.
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.resumed = resumed;
@@ -76,7 +76,10 @@ class Panel {
     void this.begin();
   }
 
-  /** A chat that the server does not show to this notebook is not begun anew under its name: it would refuse that. */
+  /**
+   * Connect. If the server does not show the requested chat to this notebook, start a new one: it would refuse the old
+   * id.
+   */
   private async begin(): Promise<void> {
     const { session } = this;
     await session.connect();
@@ -95,8 +98,8 @@ class Panel {
   }
 
   /**
-   * Into the chat that the cells ask in, where the reader is in no other yet: before the connection is open, and with
-   * it the prompt box, so that nothing is asked in the chat that is left.
+   * Show the chat of the notebook's cells, unless the reader is in another one already. This happens before the connection
+   * and the prompt box are open, so that no question goes to the chat that is left.
    */
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;
@@ -106,7 +109,7 @@ class Panel {
   }
 }
 
-/** anywidget calls it once for each model. */
+/** anywidget calls this once for each model. */
 export default (): Widget => {
   let panel: Panel | undefined;
   return {
@@ -118,7 +121,7 @@ export default (): Widget => {
     },
     render: ({ model, el }) => {
       el.classList.add('eca-Widget');
-      // Keys that are typed in here are no commands of the notebook around it.
+      // Keys in here must not be commands of the notebook around it.
       el.dataset.lmSuppressShortcuts = 'true';
       el.addEventListener('keydown', event => {
         event.stopPropagation();

@@ -16,7 +16,7 @@ import { CodeTools } from '../render/code_types';
 
 const parser = new Marked({ gfm: true, async: false });
 
-/** What `inert` lets pass is less than this lets pass: two judges, of whom either is enough. */
+/** Return safe HTML. Two sanitisers run one after the other, so that a gap in one of them does no harm. */
 export function renderHtml(text: string, remote: (alt: string) => string): string {
   return sanitizeHtml(DOMPurify.sanitize(parser.parse(toPlainText(text)) as string), remote);
 }

@@ -17,7 +17,7 @@ export interface WidgetView {
   readonly el: HTMLElement;
 }
 
-/** The results end what was begun. */
+/** Both functions return one that ends what they began. */
 export interface Widget {
   readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;
   readonly render: (shown: WidgetView) => () => void;

@@ -11,7 +11,7 @@ export function callLater(call: () => void, ms: number): () => void {
   };
 }
 
-/** A page that is not served over TLS has no `crypto.randomUUID`. */
+/** Return a new id. `crypto.randomUUID` is not used, because a page that is not served over TLS does not have it. */
 export function newId(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -93,7 +93,7 @@ test('a call that is done is one line, with its time', () => {
 test('the whole of an output that was cut can be loaded where somebody can load it', () => {
   const cut: ToolBlock = { ...CALL, status: 'waiting', whole: 1_200_000, outputs: [{ type: 'text', text: 'head' }] };
   expect(block(cut)).not.toContain('whole output');
-  const able = { ...env, wholeOutput: () => Promise.resolve('all') };
+  const able = { ...env, fetchWholeOutput: () => Promise.resolve('all') };
   const html = renderToStaticMarkup(
     <EnvProvider value={able}>
       <ToolDetails block={cut} within={false} />
