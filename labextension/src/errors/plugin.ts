@@ -31,7 +31,7 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { commands } = app;
-  const add = (command: string, label: string, caption: string, words: (cell: number) => string): void => {
+  const add = (command: string, label: string, caption: string, createQuestion: (cell: number) => string): void => {
     commands.addCommand(command, {
       label,
       caption,
@@ -40,7 +40,7 @@ function activate(
       execute: async () => {
         const number = (tracker.currentWidget?.content.activeCellIndex ?? -1) + 1;
         if (number > 0) {
-          await commands.execute(OPEN, { message: words(number) });
+          await commands.execute(OPEN, { message: createQuestion(number) });
         }
       }
     });

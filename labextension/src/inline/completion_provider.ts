@@ -128,7 +128,7 @@ function abortOnInput(editor: CodeEditor.IEditor, controller: AbortController): 
       controller.abort();
     }
   };
-  const changed = (): void => {
+  const handleChange = (): void => {
     abort();
   };
   const events = ['keydown', 'mousedown', 'focusout'] as const;
@@ -136,11 +136,11 @@ function abortOnInput(editor: CodeEditor.IEditor, controller: AbortController): 
     editor.host.addEventListener(event, abort, true);
   }
   const { sharedModel } = editor.model;
-  sharedModel.changed.connect(changed);
+  sharedModel.changed.connect(handleChange);
   return () => {
     for (const event of events) {
       editor.host.removeEventListener(event, abort, true);
     }
-    sharedModel.changed.disconnect(changed);
+    sharedModel.changed.disconnect(handleChange);
   };
 }

@@ -24,16 +24,16 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
   }
   const { outputs } = cell.model;
   let waiting: number | undefined;
-  const changed = (): void => {
+  const handleChange = (): void => {
     waiting ??= window.setTimeout(() => {
       waiting = undefined;
       onText(readTail(outputs));
     }, EVERY_MS);
   };
-  outputs.changed.connect(changed);
+  outputs.changed.connect(handleChange);
   return () => {
     window.clearTimeout(waiting);
-    outputs.changed.disconnect(changed);
+    outputs.changed.disconnect(handleChange);
     if (!outputs.isDisposed) {
       onText(readTail(outputs));
     }

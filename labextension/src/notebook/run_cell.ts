@@ -148,19 +148,19 @@ function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
 /** Resolve when the kernel loses its queue of requests. */
 function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
-    const changed = (): void => {
+    const handleKernelChange = (): void => {
       resolve('lost');
     };
-    const status = (_: unknown, now: string): void => {
+    const handleStatus = (_: unknown, now: string): void => {
       if (LOST.has(now)) {
         resolve('lost');
       }
     };
-    session.kernelChanged.connect(changed);
-    session.statusChanged.connect(status);
+    session.kernelChanged.connect(handleKernelChange);
+    session.statusChanged.connect(handleStatus);
     ended.addEventListener('abort', () => {
-      session.kernelChanged.disconnect(changed);
-      session.statusChanged.disconnect(status);
+      session.kernelChanged.disconnect(handleKernelChange);
+      session.statusChanged.disconnect(handleStatus);
     });
   });
 }

@@ -23,11 +23,11 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
   return costs === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
-    <Sums costs={costs} title={title} />
+    <CostTable costs={costs} title={title} />
   );
 }
 
-export function Sums({
+export function CostTable({
   costs,
   title
 }: {

@@ -78,7 +78,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
     <li className="eca-Card" aria-label={name}>
       <div className="eca-Card-head">
         <strong>{name}</strong>
-        <span className={`eca-Badge eca-mod-${auth.status}`}>{useSays(provider)}</span>
+        <span className={`eca-Badge eca-mod-${auth.status}`}>{useStatusText(provider)}</span>
         {models.length > 0 && <span className="eca-Note">{trans._n('%1 model', '%1 models', models.length)}</span>}
       </div>
       {models.length > 0 && (
@@ -107,7 +107,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
   );
 }
 
-function useSays({ auth: { status, source, envVar } }: ProviderStatus): string {
+function useStatusText({ auth: { status, source, envVar } }: ProviderStatus): string {
   const { trans } = useEnv();
   switch (status) {
     case 'authenticated':

@@ -195,7 +195,7 @@ function Log({ name, status, log }: LogProps): React.ReactElement {
   return (
     <div className="eca-Log">
       <pre tabIndex={0} aria-label={trans.__('Log of %1', name)}>
-        {lines === undefined || lines.length === 0 ? trans.__('Nothing yet.') : lines.map(said).join('\n')}
+        {lines === undefined || lines.length === 0 ? trans.__('Nothing yet.') : lines.map(formatLog).join('\n')}
       </pre>
       <button type="button" className="eca-Button" onClick={look}>
         {trans.__('Read again')}
@@ -204,7 +204,7 @@ function Log({ name, status, log }: LogProps): React.ReactElement {
   );
 }
 
-function said({ at, level, source, text }: ServerLogLine): string {
+function formatLog({ at, level, source, text }: ServerLogLine): string {
   const time = new Date(at).toLocaleTimeString();
   return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${toPlainText(text)}`;
 }

@@ -25,7 +25,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const said = new FormData(event.currentTarget);
-    const params = server(name => readField(said, name));
+    const params = readServer(name => readField(said, name));
     if (params === undefined) {
       setTrouble(trans.__('A line must be NAME=value.'));
       return;
@@ -111,7 +111,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
 }
 
 /** Read the server from the fields; undefined when they cannot be parsed. */
-export function server(field: (name: string) => string): McpAddServerParams | undefined {
+export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: field('name').trim(), scope } as const;
   if (field('kind') === 'url') {

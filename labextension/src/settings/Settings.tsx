@@ -92,7 +92,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
         <Messages session={session} messages={messages.filter(({ type }) => type !== 'info')} />
         {connection === 'open' ? (
           <Boundary instead={trans.__('This could not be shown.')} key={section}>
-            <Inside session={session} section={section} />
+            <SectionBody session={session} section={section} />
           </Boundary>
         ) : (
           <p className="eca-Note">{trans.__('The assistant is not connected.')}</p>
@@ -102,7 +102,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
   );
 }
 
-function Inside({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
+function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
   switch (section) {
     case 'servers':
       return <Servers session={session} />;

@@ -97,7 +97,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
         </span>
         <span className="eca-Chats-when">
           {chat.status === 'idle' ? (
-            <When at={chat.updatedAt} />
+            <ChatTime at={chat.updatedAt} />
           ) : (
             <span className="eca-Shimmer">{trans.__('running')}</span>
           )}
@@ -199,7 +199,7 @@ function Rename({
 const DAY_MS = 86_400_000;
 
 /** The time for a chat of today, the date for an older one. */
-function When({ at }: { readonly at: number }): React.ReactElement {
+function ChatTime({ at }: { readonly at: number }): React.ReactElement {
   const date = new Date(at);
   const today = Date.now() - at < DAY_MS;
   const text = today

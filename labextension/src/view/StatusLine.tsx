@@ -30,7 +30,7 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
       <span className={`eca-Connection eca-mod-${connection}`} title={says[connection]}>
         <span className="eca-Hidden">{says[connection]}</span>
       </span>
-      {connection === 'open' ? <Used usage={usage} /> : <span>{says[connection]}</span>}
+      {connection === 'open' ? <UsageText usage={usage} /> : <span>{says[connection]}</span>}
       {(connection === 'lost' || connection === 'absent') && (
         <button type="button" className="eca-Link" onClick={onReconnect}>
           {trans.__('Try now')}
@@ -40,7 +40,7 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
   );
 }
 
-function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactElement | null {
+function UsageText({ usage }: { readonly usage: UsageContent | null }): React.ReactElement | null {
   const { trans } = useEnv();
   if (usage === null) {
     return null;

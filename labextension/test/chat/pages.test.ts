@@ -27,7 +27,7 @@ function words(state: State): readonly string[] {
   return (state.chats.c?.blocks ?? []).map(block => ('text' in block ? block.text : ''));
 }
 
-test('what came earlier goes before what is shown, with the ends of its turns, each block with a key of its own', () => {
+test('an older page is put before what is shown, with the ends of its turns and a unique key for each block', () => {
   const { chats } = reduce(opened(), { type: 'earlier', chatId: 'c', page: PAGE });
   const keys = chats.c?.blocks.map(({ key }) => key) ?? [];
   expect(new Set(keys).size).toBe(4);
@@ -36,7 +36,7 @@ test('what came earlier goes before what is shown, with the ends of its turns, e
   expect(chats.c?.before).toBeUndefined();
 });
 
-test('a page that comes twice, or too late, changes nothing', () => {
+test('a page that arrives twice or too late changes nothing', () => {
   const once = reduce(opened(), { type: 'earlier', chatId: 'c', page: PAGE });
   expect(words(reduce(once, { type: 'earlier', chatId: 'c', page: PAGE }))).toEqual(['one', 'eins', 'two', 'zwei']);
   const cleared = reduce(opened(), { type: 'told', method: 'chat/cleared', params: { chatId: 'c', messages: true } });

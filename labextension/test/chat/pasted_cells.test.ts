@@ -4,7 +4,7 @@ import { toCellContext, parseCells } from '../../src/chat/pasted_cells';
 
 const CELL = { id: 'c1', cell_type: 'code', source: ['\n', 'x = 1\n', 'y = 2'] };
 
-test('text that is the JSON of cells is cells, and no other text is', () => {
+test('only text that is the JSON of cells is parsed as cells', () => {
   expect(parseCells(JSON.stringify([CELL]))).toEqual([CELL]);
   for (const text of [
     'x = 1',
@@ -17,7 +17,7 @@ test('text that is the JSON of cells is cells, and no other text is', () => {
   }
 });
 
-test('a cell of an open notebook is pointed at, any other is its source', () => {
+test('a cell of an open notebook becomes a reference, any other cell its source', () => {
   const open = toCellContext(CELL, id => (id === 'c1' ? { path: 'a.ipynb', number: 3 } : undefined));
   expect(open).toEqual({ type: 'cell', path: 'a.ipynb', cell: 'c1', label: 'cell:3', description: 'x = 1' });
   const gone = toCellContext(CELL, () => undefined);

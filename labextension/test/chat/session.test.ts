@@ -126,7 +126,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-test('the panel greets as one who approves and answers questions', async () => {
+test('the panel connects as a client that approves calls and answers questions', async () => {
   const [, world] = await connected();
   expect(world.server.of('initialize')).toMatchObject([
     { capabilities: { codeAssistant: { chat: true, envelope: true, chatCapabilities: { askQuestion: true } } } }
@@ -134,7 +134,7 @@ test('the panel greets as one who approves and answers questions', async () => {
   expect(JSON.stringify(world.server.of('initialize'))).not.toContain('unattended');
 });
 
-test('a question goes to the chat that is shown, with what was chosen', async () => {
+test('a prompt goes to the chat that is shown, with the chosen model and agent', async () => {
   const [session, world] = await connected();
   session.choose({ model: 'a/b' });
   expect(await session.prompt('Hi', [{ type: 'web', url: 'u' }])).toBe(true);
@@ -143,7 +143,7 @@ test('a question goes to the chat that is shown, with what was chosen', async ()
   ]);
 });
 
-test('a question the server refuses is not taken, and says why', async () => {
+test('a prompt that the server refuses is not accepted, and a message says why', async () => {
   const [session, world] = await connected();
   world.server.peer.handle('chat/prompt', () => {
     throw new Error('no model');
@@ -154,7 +154,7 @@ test('a question the server refuses is not taken, and says why', async () => {
   ]);
 });
 
-test('after a broken connection a chat goes on where it was', async () => {
+test('after a broken connection a chat continues where it was', async () => {
   const [session, world] = await connected();
   world.server.say('c1', 'assistant', { type: 'text', text: 'one' }, 4);
   await until(() => text(session) === 'one');
@@ -166,7 +166,7 @@ test('after a broken connection a chat goes on where it was', async () => {
   expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', after: 4 }]);
 });
 
-test('a chat that was entered before the connection was open comes with what was said in it', async () => {
+test('a chat that was opened before the connection is shown with its contents', async () => {
   const world = new TestWorld();
   world.chats.push({ id: 'cells', status: 'idle' });
   const session = new Session(world);
@@ -176,7 +176,7 @@ test('a chat that was entered before the connection was open comes with what was
   expect(world.server.of('chat/open')).toEqual([{ chatId: 'cells', limit: PAGE }]);
 });
 
-test('a chat that is running is replayed whole', async () => {
+test('a running chat is replayed from its beginning', async () => {
   const [session, world] = await connected();
   world.server.say('c1', 'assistant', { type: 'text', text: 'al' }, 4);
   await until(() => text(session) === 'al');
@@ -188,7 +188,7 @@ test('a chat that is running is replayed whole', async () => {
   expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', limit: PAGE }]);
 });
 
-test('the chat that was shown when the page was loaded anew is shown again, or begun if it is gone', async () => {
+test('after a reload the same chat is shown again, or an empty one if it was deleted', async () => {
   const world = new TestWorld();
   const session = new Session(Object.assign(world, { known: 'c9' }));
   await session.connect();
@@ -198,7 +198,7 @@ test('the chat that was shown when the page was loaded anew is shown again, or b
   expect(session.chat.id).not.toBe('c9');
 });
 
-test('a server that is not there is tried again, and found when it comes', async () => {
+test('a missing server is tried again, and connected when it appears', async () => {
   const world = new TestWorld();
   world.refuses = true;
   const session = new Session(world);
@@ -209,14 +209,14 @@ test('a server that is not there is tried again, and found when it comes', async
   await until(() => session.state.connection === 'open');
 });
 
-test('a panel that is closed does not connect again', async () => {
+test('a closed panel does not connect again', async () => {
   const [session, world] = await connected();
   session.close();
   await until(() => !world.tick());
   expect(world.servers).toHaveLength(1);
 });
 
-test('words that a turn was not told before it ended are the next question', async () => {
+test('steering that the model did not read before its turn ended becomes the next prompt', async () => {
   const [session, world] = await connected();
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
   await until(() => session.chat.status === 'running');
@@ -228,7 +228,7 @@ test('words that a turn was not told before it ended are the next question', asy
   expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'in red' }]);
 });
 
-test('words that wait come back to the prompt box when the turn is stopped', async () => {
+test('waiting messages go back to the prompt box when the turn is stopped', async () => {
   const [session, world] = await connected();
   const drafts: string[] = [];
   session.onDraft = draft => drafts.push(draft);
@@ -244,7 +244,7 @@ test('words that wait come back to the prompt box when the turn is stopped', asy
   expect(world.server.of('chat/prompt')).toEqual([]);
 });
 
-test('a question of the assistant is answered by what the user says', async () => {
+test("the user's answer answers a question of the assistant", async () => {
   const [session, world] = await connected();
   const params = { chatId: 'c1', question: 'Which?', options: [{ label: 'A' }], allowFreeform: true };
   const answer = world.server.peer.request('chat/askQuestion', params);
@@ -254,7 +254,7 @@ test('a question of the assistant is answered by what the user says', async () =
   expect(session.chat.questions).toEqual([]);
 });
 
-test('asking again takes the message back first', async () => {
+test('asking again rolls the message back first', async () => {
   const [session, world] = await connected();
   const order: string[] = [];
   world.server.peer.handle('chat/rollback', ({ contentId }) => {
@@ -266,21 +266,21 @@ test('asking again takes the message back first', async () => {
   expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'better' }]);
 });
 
-test('a server that takes nothing back is asked once more', async () => {
+test('a server that cannot roll back is asked once more', async () => {
   const [session, world] = await connected();
   expect(await askAgain(session, 'm1', 'better')).toBe(true);
   expect(world.server.of('chat/prompt')).toHaveLength(1);
   expect(session.state.messages).toEqual([]);
 });
 
-test('an unknown request is an error for who asks it, with its code', async () => {
+test('an unknown request fails with the error code for it', async () => {
   const [session] = await connected();
   await expect(session.request('jobs/list', {})).rejects.toMatchObject(
     new RpcError(Code.methodNotFound, 'no method jobs/list')
   );
 });
 
-test('pieces that come quickly are drawn together', async () => {
+test('contents that come quickly are drawn together', async () => {
   const [session, world] = await connected();
   world.tick();
   let drawn = 0;
@@ -294,7 +294,7 @@ test('pieces that come quickly are drawn together', async () => {
   expect(drawn).toBe(2);
 });
 
-test('what comes of a decision is drawn at once, also when something was drawn a moment ago', async () => {
+test('the result of a decision is drawn at once, even right after another drawing', async () => {
   const [session, world] = await connected();
   world.tick();
   const shown: string[] = [];
@@ -310,7 +310,7 @@ test('what comes of a decision is drawn at once, also when something was drawn a
   expect(shown).toEqual(['', 'running']);
 });
 
-test('an address that the server tells is offered apart from its words, and only one of the web', async () => {
+test('a web address in a message is offered as a link; other addresses are not', async () => {
   const [session, world] = await connected();
   const offers: Offer[] = [];
   session.onOffer = offer => offers.push(offer);
@@ -323,7 +323,7 @@ test('an address that the server tells is offered apart from its words, and only
   expect(session.state.messages.map(({ text }) => text)).toEqual([...messages.slice(1), 'https://', 'last']);
 });
 
-test('a server that wants its user to sign in is pointed out once, and connected when they want', async () => {
+test('a server that requires a sign-in is offered once, and connected when the user agrees', async () => {
   const [session, world] = await connected();
   const offers: Offer[] = [];
   session.onOffer = offer => offers.push(offer);

@@ -1,4 +1,4 @@
-/** The cases of tests/fixtures/reducer, which any other reader of the same messages can run as well. */
+/** The cases of tests/fixtures/reducer, which a reducer in any other language can run as well. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ describe('a chat', () => {
 });
 
 describe('a replay', () => {
-  test('of what came after is shown when it is complete, once', () => {
+  test('of newer contents is shown when it is complete, once', () => {
     const before = reduceAll(createState('a'), text('one ', 4));
     const during = reduceAll(reduce(before, { type: 'replaying', chatId: 'a', whole: false }), text('two ', 5));
     expect(words(during)).toBe('one ');
@@ -53,7 +53,7 @@ describe('a replay', () => {
     expect(words(reduceAll(after, text('three', 6)))).toBe('one two three');
   });
 
-  test('gives up what came of the new connection before it', () => {
+  test('discards what came on the new connection before it', () => {
     const before = reduce(reduceAll(createState('a'), text('one ', 4)), {
       type: 'replaying',
       chatId: 'a',
@@ -75,7 +75,7 @@ describe('a replay', () => {
     expect(words(reduce(after, { type: 'replayed', chatId: 'a', found: true }))).toBe('one two');
   });
 
-  test('of a chat that is gone leaves what was shown', () => {
+  test('of a deleted chat leaves what was shown', () => {
     const before = reduce(reduceAll(createState('a'), text('one', 4)), { type: 'replaying', chatId: 'a', whole: true });
     const after = reduce(before, { type: 'replayed', chatId: 'a', found: false });
     expect(words(after)).toBe('one');
@@ -83,20 +83,20 @@ describe('a replay', () => {
   });
 });
 
-test('words for a turn wait until the model is told them', () => {
+test('steering messages wait until the model has read them', () => {
   const waiting = reduce(createState('a'), { type: 'steered', chatId: 'a', steers: ['faster', 'in red'] });
   const params = { chatId: 'a', role: 'user', content: { type: 'text', text: 'faster' } };
   expect(reduceAll(waiting, { method: 'chat/contentReceived', params }).chats.a?.steers).toEqual(['in red']);
 });
 
-test('a connection that breaks takes its questions with it', () => {
+test('a broken connection removes its questions', () => {
   const question = { key: 1, chatId: 'a', question: 'Which?', allowFreeform: true };
   const asked = reduce(createState('a'), { type: 'asked', question });
   expect(asked.chats.a?.questions).toEqual([question]);
   expect(reduce(asked, { type: 'connection', connection: 'lost' }).chats.a?.questions).toEqual([]);
 });
 
-test('a question that was answered elsewhere goes when the call that asked it is over', () => {
+test('a question that was answered elsewhere is removed when its call has ended', () => {
   const question = { key: 1, chatId: 'a', question: 'Which?', toolCallId: 't', allowFreeform: true };
   const asked = reduce(createState('a'), { type: 'asked', question });
   const over = (id: string): Case['messages'][number] => {
@@ -108,7 +108,7 @@ test('a question that was answered elsewhere goes when the call that asked it is
   expect(reduceAll(asked, over('t')).chats.a?.questions).toEqual([]);
 });
 
-test('a set-up without a model is known as such, and what is absent is unchanged', () => {
+test('a configuration without a model is recognised, and absent fields change nothing', () => {
   const empty = reduceAll(createState('a'), {
     method: 'config/updated',
     params: { chat: { models: [], agents: ['agent'] } }
@@ -118,19 +118,19 @@ test('a set-up without a model is known as such, and what is absent is unchanged
   expect(chosen).toMatchObject({ agents: ['agent'], selection: { model: 'x/y' } });
 });
 
-test('a chat that is deleted is gone, and the panel shows an empty one', () => {
+test('a deleted chat is removed, and the panel shows an empty one', () => {
   const before = reduceAll(createState('a'), text('one', 1));
   const after = reduceAll(before, { method: 'chat/deleted', params: { chatId: 'a' } });
   expect(after.chats.a?.blocks).toEqual([]);
 });
 
-describe('what is to be reviewed', () => {
+describe('the list of changes', () => {
   const end = (turn: string, seq: number): Case['messages'][number] => ({
     method: 'chat/contentReceived',
     params: { chatId: 'a', role: 'system', content: { type: 'progress', state: 'finished' }, seq, turn }
   });
 
-  test('stands below the last block of its turn, also after a replay', () => {
+  test('is below the last block of its turn, also after a replay', () => {
     const live = reduceAll(createState('a'), text('one', 1), end('t', 2), text(' and two', 3));
     expect(live.chats.a?.ends).toEqual({ b0: 't' });
     const replayed = reduce(
@@ -140,7 +140,7 @@ describe('what is to be reviewed', () => {
     expect(replayed.chats.a?.ends).toEqual({ b0: 't' });
   });
 
-  test('is what the server last said of that chat', () => {
+  test('is the one that the server sent last for the chat', () => {
     const changes = [
       { id: 't:1', number: 1, turn: 't', path: 'a.py', type: 'file', kind: 'created' } as const,
       { id: 't:2', number: 2, turn: 't', path: 'b.py', type: 'file', kind: 'edited' } as const
@@ -192,7 +192,7 @@ describe('a plan', () => {
     expect(reduceAll(planned, ended()).chats.a?.plan).toBeUndefined();
   });
 
-  test('is the last list, and goes with the next message when all of it is done', () => {
+  test('is the last list of tasks, and is removed with the next message when all tasks are done', () => {
     const of = (...messages: Case['messages']) =>
       findPlan(reduceAll(createState('a'), ...messages).chats.a?.blocks ?? []);
     expect(of(listed('pending'), listed('done'))?.tasks[0]?.status).toBe('done');

@@ -62,7 +62,7 @@ test('a document without unsaved changes is read again when its file has changed
   expect(conflicts).toEqual([]);
 });
 
-test('unsaved changes stay, the user is told once of each version on disk, and may give them up', async () => {
+test('unsaved changes stay; the user is asked once about each version on disk, and may discard the changes', async () => {
   const doc = new Doc();
   const { refresher, conflicts } = around(doc);
   doc.dirty = true;
@@ -77,7 +77,7 @@ test('unsaved changes stay, the user is told once of each version on disk, and m
   expect(doc.here).toBe('three');
 });
 
-test('a save that is under way is nobody else’s change', async () => {
+test('a save in progress does not count as a change made elsewhere', async () => {
   const doc = new Doc();
   const { refresher, conflicts } = around(doc);
   refresher.follow();
@@ -93,7 +93,7 @@ test('a save that is under way is nobody else’s change', async () => {
   expect([conflicts.length, doc.here]).toEqual([0, 'mine']);
 });
 
-test('a change that is told of while it looks is looked at, too', async () => {
+test('a change that is reported during a check is checked, too', async () => {
   const doc = new Doc();
   const { refresher } = around(doc);
   const first = refresher.check();
@@ -103,7 +103,7 @@ test('a change that is told of while it looks is looked at, too', async () => {
   expect(doc.here).toBe('two');
 });
 
-test('a file that is gone, and a shared document, are left alone', async () => {
+test('a deleted file and a shared document are not read again', async () => {
   const gone = new Doc();
   gone.disk = 'two';
   await around(gone, { readMetadata: () => Promise.reject(new Error('404')) }).refresher.check();

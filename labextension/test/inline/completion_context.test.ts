@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { commentOf, buildDocument } from '../../src/inline/completion_context';
 
-test('the cells above come before the text, words as comments, and the position is in the whole', () => {
+test('the cells above come before the text, prose becomes comments, and the position counts both', () => {
   const above = [
     { code: false, source: 'Prices\nin euros' },
     { code: true, source: 'prices = [1]' }
@@ -17,7 +17,7 @@ test('a position counts characters as Python does', () => {
   expect(buildDocument('🐍 = ', 4, [], '#').position).toEqual({ line: 1, character: 5 });
 });
 
-test('of many cells above the nearest are kept', () => {
+test('of many cells above, the nearest are kept', () => {
   const above = [
     { code: true, source: 'far' },
     { code: true, source: 'x'.repeat(9000) },
@@ -28,7 +28,7 @@ test('of many cells above the nearest are kept', () => {
   expect(docText.length).toBe(8000);
 });
 
-test('a language whose comments are not known keeps words as they are', () => {
+test('for a language with unknown comments, prose stays the same', () => {
   expect(commentOf('text/x-ipython')).toBe('#');
   expect(commentOf('text/javascript')).toBe('//');
   expect(commentOf('text/x-ipythongfm')).toBe('');

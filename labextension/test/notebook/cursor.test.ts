@@ -16,7 +16,7 @@ function editor(start: [number, number], end: [number, number]): CodeEditor.IEdi
   } as unknown as CodeEditor.IEditor;
 }
 
-test('what is selected is told with its lines, and a line of which nothing is selected is none', () => {
+test('a selection is described by its lines, without a line of which nothing is selected', () => {
   expect(readPlaceIn(editor([1, 0], [2, 6]))).toEqual({ first: 2, last: 3, text: 'line 2\nline 3' });
   expect(formatLines(readPlaceIn(editor([1, 0], [2, 0])))).toBe('line 2');
   expect(toFileContext({ path: 'a.py', editor: editor([1, 0], [2, 6]) })).toEqual({
@@ -26,7 +26,7 @@ test('what is selected is told with its lines, and a line of which nothing is se
   });
 });
 
-test('with nothing selected the lines around the cursor go along, as they stand in the editor', () => {
+test('without a selection the lines around the cursor are sent, as they are in the editor', () => {
   const { label, content } = toFileContext({ path: 'a.py', editor: editor([29, 2], [29, 2]) });
   expect(label).toBe('a.py, lines 10 to 50, cursor in line 30');
   expect(content.split('\n')).toHaveLength(41);

@@ -1,4 +1,4 @@
-/** What a notebook asks: read and written in its metadata, told only of one that is trusted. */
+/** The instructions of a notebook: read and written in its metadata, and sent only if the notebook is trusted. */
 
 import { YNotebook } from '@jupyter/ydoc';
 import { nullTranslator } from '@jupyterlab/translation';
@@ -28,7 +28,7 @@ function shown(found: Partial<NotebookInstructions>): string {
   );
 }
 
-test('instructions are kept beside what else is in the metadata, and leave nothing behind', () => {
+test('instructions leave the other metadata alone, and removing them leaves nothing behind', () => {
   const model = YNotebook.create();
   expect(readInstructions(model)).toBe('');
   writeInstructions(model, ' Plot with <b>.\n');
@@ -48,7 +48,7 @@ test.each([5, 'words', null, { instructions: 7 }])('what is no instructions is n
   expect(readInstructions(model)).toBe('');
 });
 
-test('a notebook is trusted when all its code is, and it has some', () => {
+test('a notebook is trusted when it has code and all of it is trusted', () => {
   const [signed, unsigned, text] = [
     { type: 'code', trusted: true },
     { type: 'code', trusted: false },
@@ -57,7 +57,7 @@ test('a notebook is trusted when all its code is, and it has some', () => {
   expect([[signed, text], [signed, unsigned], [text], []].map(isTrusted)).toEqual([true, false, false, false]);
 });
 
-test('what a notebook asks is shown, and whether it is used', () => {
+test('the instructions of a notebook are shown, and whether they are used', () => {
   expect(shown({})).toContain('Add instructions for a.ipynb');
   expect(shown({ words: 'Use <b>.' })).toMatch(/Instructions for a\.ipynb<.*Use &lt;b&gt;\./);
   expect(shown({ words: 'Use it.' })).not.toContain('not used');

@@ -7,7 +7,7 @@ import { listFindings, parsePath, toDiagnostic, toUri } from '../../src/notebook
 
 const SOURCE = 'x = 1\n😀 = undefined_name';
 
-test('what a linter marked in an editor is told with its place in lines, each finding once', () => {
+test('findings of a linter are listed once each, with line and character', () => {
   const found = [
     { from: 6, to: 23, severity: 'warning' as const, message: 'a long one', source: 'pylsp' },
     { from: 11, to: 25, severity: 'error' as const, message: 'undefined' }
@@ -56,6 +56,6 @@ test.each(['work/nb.ipynb', 'a b/ä#1?.ipynb', '100%/x:y.ipynb'])('%s is found a
   expect(parsePath(toUri(path, 'cell'))).toBe(path);
 });
 
-test('a URI that is not of Jupyter names nothing here', () => {
+test('a URI with another scheme names no notebook', () => {
   expect([parsePath('file:///nb.ipynb'), parsePath('jupyter:%')]).toEqual([undefined, undefined]);
 });

@@ -1,4 +1,4 @@
-/** Changes in the model that JupyterLab itself has, with its two histories. */
+/** Changes in the shared model that JupyterLab uses, with its two undo histories. */
 
 import { YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -74,7 +74,7 @@ const EDIT: NotebookChange = { kind: 'edit', cellId: 'a', was: 'print(1)', sourc
 const EDIT_C: NotebookChange = { kind: 'edit', cellId: 'c', was: 'x = 1\ny = 2', source: 'x = 1\ny = 3' };
 const INSERT: NotebookChange = { kind: 'insert', index: 1, cell: { id: 'n', cellType: 'code', source: 'new' } };
 
-test('changes are made in order, each where the one before left things', () => {
+test('changes are made in order, each after the one before', () => {
   const model = notebook();
   change(
     model,
@@ -139,7 +139,7 @@ test.each<[string, NotebookChange, string]>([
   expect(model.undoManager.canUndo()).toBe(false);
 });
 
-test('a cell that runs keeps its place and its outputs; its source can be edited', () => {
+test('a running cell cannot be moved or deleted, but its source can be edited', () => {
   const cells: CellOutline[] = [
     { id: 'a', cellType: 'code', source: 's', running: true },
     { id: 'b', cellType: 'code', source: 't' }
@@ -154,13 +154,13 @@ test('a cell that runs keeps its place and its outputs; its source can be edited
   expect(planSteps(cells, [{ kind: 'edit', cellId: 'a', was: 's', source: 'u' }])).toHaveLength(1);
 });
 
-test('what the notebook marks as not to be edited or deleted is left alone', () => {
+test('a cell whose metadata forbids editing or deleting is left alone', () => {
   const cells: CellOutline[] = [{ id: 'a', cellType: 'code', source: 's', editable: false, deletable: false }];
   expect(() => planSteps(cells, [{ kind: 'edit', cellId: 'a', was: 's', source: 'u' }])).toThrow(Refusal);
   expect(() => planSteps(cells, [{ kind: 'delete', cellId: 'a', was: 's' }])).toThrow(Refusal);
 });
 
-test('all changes together are one step to undo, and one to do again', () => {
+test('all changes together are one step to undo, and one to redo', () => {
   const model = notebook();
   change(model, EDIT, INSERT, EDIT_C, { kind: 'move', cellId: 'b', index: 0 });
   const after = shown(model);
@@ -171,7 +171,7 @@ test('all changes together are one step to undo, and one to do again', () => {
   expect(shown(model)).toEqual(after);
 });
 
-test('what the user did just before and does just after are steps of their own', () => {
+test('what the user does right before and right after are separate steps', () => {
   const model = notebook();
   model.insertCell(3, { cell_type: 'code', id: 'u', source: 'mine' });
   change(model, EDIT);
@@ -184,7 +184,7 @@ test('what the user did just before and does just after are steps of their own',
   expect(shown(model)).toEqual(START);
 });
 
-test('Ctrl+Z in a cell that was edited takes the edit of that cell back', () => {
+test('Ctrl+Z in an edited cell undoes the edit of that cell', () => {
   const model = notebook();
   const typed = cell(model, 'a');
   typed.setSource('print(1) ');
@@ -195,7 +195,7 @@ test('Ctrl+Z in a cell that was edited takes the edit of that cell back', () => 
   expect(shown(model)).toEqual(['a:print(1)', 'b:# B', 'c:x = 1\ny = 3']);
 });
 
-test('what is undone in a cell is not undone once more in the notebook, nor the other way round', () => {
+test('a step that is undone in a cell is not undone again in the notebook, nor the other way round', () => {
   const first = notebook();
   change(first, EDIT, EDIT_C);
   cell(first, 'a').undo();
@@ -237,7 +237,7 @@ test.each<[string, NotebookChange[][]]>([
   }
 });
 
-test('an edit that changes nothing takes no step of the user’s', () => {
+test('an edit that changes nothing removes no step of the user', () => {
   const model = notebook();
   cell(model, 'a').setSource('mine');
   change(model, INSERT, { ...EDIT, was: 'mine', source: 'mine' });
@@ -258,7 +258,7 @@ test('other cells and later work of the notebook stay out of a cell’s history'
   expect(cell(model, 'a').source).toBe('print(2)');
 });
 
-test('an edit leaves alone what it has in common with what was there', () => {
+test('an edit leaves alone the text that stays the same', () => {
   const model = notebook();
   const heard: unknown[] = [];
   cell(model, 'c').changed.connect((_, { sourceChange }) => heard.push(sourceChange));
@@ -290,7 +290,7 @@ const WHOLE: NotebookCell = {
   outputs: [OUTPUT]
 };
 
-test('a cell that is put has its outputs, count and metadata again, in one step', () => {
+test('a cell that is put back gets its outputs, count and metadata back, in one step', () => {
   const model = notebook();
   change(model, { kind: 'edit', cellId: 'a', was: 'print(1)', source: 'boom' });
   cell(model, 'a').deleteMetadata('tags');
@@ -316,14 +316,14 @@ test('a cell that was deleted is put back with its outputs', () => {
   expect(toNotebookCell(cell(model, 'a'))).toEqual(WHOLE);
 });
 
-test('a cell that is of another type by now is put in its place as what it was', () => {
+test('a cell whose type has changed is replaced by the cell that is put back', () => {
   const model = notebook();
   change(model, { kind: 'put', index: 0, cell: { id: 'b', cellType: 'code', source: 'b()' } });
   expect(shown(model)).toEqual(['a:print(1)', 'b:b()', 'c:x = 1\ny = 2']);
   expect(cell(model, 'b').cell_type).toBe('code');
 });
 
-test('a cell is told without what it does not have', () => {
+test('a converted cell has no fields that its type does not have', () => {
   const model = notebook();
   expect(toNotebookCell(cell(model, 'b'))).toEqual({ id: 'b', cellType: 'markdown', source: '# B', metadata: {} });
   expect(toNotebookCell(cell(model, 'c'), 'never-run')).toEqual({

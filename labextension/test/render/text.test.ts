@@ -6,7 +6,7 @@ import { splitSegments } from '../../src/render/markdown_segments';
 import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
 import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
 
-describe('Markdown is cut', () => {
+describe('Markdown is split', () => {
   test.each([
     ['between paragraphs', ['One.\n\n', 'Two.']],
     ['around a list, not in it', ['List:\n\n1. a\n\n2. b\n\n   more\n\n', 'After.']],
@@ -18,14 +18,14 @@ describe('Markdown is cut', () => {
     expect(splitSegments(pieces.join(''))).toEqual(pieces);
   });
 
-  test('without losing a letter, however it ends', () => {
+  test('without losing a character, however it ends', () => {
     const text = 'a\n\n> b\n\nc\n\n\n- d\n\ne\n';
     for (let end = 0; end <= text.length; end++) {
       expect(splitSegments(text.slice(0, end)).join('')).toBe(text.slice(0, end));
     }
   });
 
-  test('so that all but the last piece stay as they are', () => {
+  test('so that all segments but the last stay the same', () => {
     const text = 'One.\n\nTwo.\n\n- a\n- b\n\n```\nc\n\nd\n```\n\nEnd.';
     for (let end = 1; end <= text.length; end++) {
       const done = splitSegments(text.slice(0, end)).slice(0, -1);
@@ -34,11 +34,11 @@ describe('Markdown is cut', () => {
   });
 });
 
-test('text is shown without terminal escapes and without marks that turn its direction', () => {
+test('plain text has no terminal escapes and no marks that change the direction of writing', () => {
   expect(toPlainText('\u001b[31mred\u001b[0m \u001b]0;title\u0007ok\u0008\u202egnp')).toBe('red okgnp');
 });
 
-test('figures are short', () => {
+test('figures are formatted briefly', () => {
   expect([950, 1234, 34_000, 1_200_000].map(formatCount)).toEqual(['950', '1.2k', '34k', '1.2M']);
   expect(['0', '0.000123', '0.0123', '1.5', 'much'].map(formatCost)).toEqual([
     '$0.00',
@@ -50,7 +50,7 @@ test('figures are short', () => {
   expect([40, 2100, 80_000].map(formatDuration)).toEqual(['40 ms', '2.1 s', '1 min 20 s']);
 });
 
-test('what is completed is at the cursor', () => {
+test('the trigger of a completion is the one at the cursor', () => {
   expect(findTrigger('see @no', 7)).toEqual({ kind: '@', start: 4, query: 'no' });
   expect(findTrigger('/in', 3)).toEqual({ kind: '/', start: 0, query: 'in' });
   expect(findTrigger('in #src/a b', 9)).toEqual({ kind: '#', start: 3, query: 'src/a' });
@@ -59,7 +59,7 @@ test('what is completed is at the cursor', () => {
   expect(findTrigger('@done and', 9)).toBeUndefined();
 });
 
-test('what was typed gives way to what is chosen, and the cursor stands behind it', () => {
+test('the chosen suggestion replaces what was typed, and the cursor is after it', () => {
   expect(replaceTrigger('see #sr now', { kind: '#', start: 4, query: 'sr' }, 'src/a ')).toEqual(['see src/a  now', 10]);
 });
 
@@ -73,7 +73,7 @@ test('a diff has the numbers of both sides', () => {
   ]);
 });
 
-test('a context of a kind that is not known says who it is', () => {
+test('a context of an unknown kind still has a label', () => {
   expect(describeContext({ type: 'file', path: 'a/b.py' })).toEqual({ label: 'b.py', detail: 'a/b.py' });
   expect(describeContext({ type: 'variable', name: 'df' })).toMatchObject({ label: 'df' });
   expect(describeContext({ type: 'cell', cell: 'x', path: 'a.ipynb', label: 'cell:3', description: 'x = 1' })).toEqual({
@@ -83,7 +83,7 @@ test('a context of a kind that is not known says who it is', () => {
   expect(describeContext({ type: 'repoMap' })).toMatchObject({ label: 'repoMap' });
 });
 
-test('the sign says what is asked for', async () => {
+test('the sign of the trigger decides which suggestions are requested', async () => {
   const asked: string[] = [];
   const ask = (method: string): Promise<never> => {
     asked.push(method);
@@ -98,7 +98,7 @@ test('the sign says what is asked for', async () => {
   expect(file?.insert).toBe('a/b ');
 });
 
-test('cells are called by their numbers, and by a part of their id where they are gone', () => {
+test('cells are named by their numbers, and deleted cells by a part of their ids', () => {
   const long = '5f1e2a3b-0c4d-4e5f-8a9b-0c1d2e3f4a5b';
   const find = (id: string): { number: number } | undefined => (id === 'c' ? { number: 3 } : undefined);
   expect(replaceCellIds('Editing cell c', { cell: 'c' }, find)).toBe('Editing cell 3');

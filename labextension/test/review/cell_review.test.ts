@@ -1,4 +1,4 @@
-/** What is to be decided about in a notebook, and how a cell stands with it while it is written. */
+/** The notes of a notebook, and the hunks of a cell while it is edited. */
 
 import { YNotebook } from '@jupyter/ydoc';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -64,7 +64,7 @@ function notes(chat: Partial<Chat>, path = 'nb.ipynb'): unknown[] {
   return listNotes(path, CELLS, [{ ...createChat('c'), ...chat }]).map(note => without(note, 'key', 'owner'));
 }
 
-test('a call that waits is shown in its cell, or where its cell would stand; of two about one cell the first', () => {
+test('a waiting call is shown in its cell, or where its cell would be; of two calls about one cell, the first is shown', () => {
   const chat = waiting(
     [{ kind: 'edit', cellId: 'a', was: 'x = 1', source: 'x = 2' }],
     [{ kind: 'edit', cellId: 'a', was: 'x = 2', source: 'x = 3' }],
@@ -83,7 +83,7 @@ test('a call that waits is shown in its cell, or where its cell would stand; of 
   expect(notes({ ...chat, status: 'idle' })).toEqual([]);
 });
 
-test('changes that were made are told of each cell as one, as far back as nobody else had a hand in it', () => {
+test('the changes of a cell are shown as one change, as far back as nobody else edited the cell', () => {
   const whole = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
   expect(notes({ changes: whole })).toEqual([
     { what: 'edit', base: 'x = 1', other: 'x = 0', anchor: 'a', below: false }
@@ -121,7 +121,7 @@ function cell(source: string): [YNotebook['cells'][number], CellDiff] {
   return [there, new CellDiff(there, 'made', write)];
 }
 
-test('what is typed moves the hunks along; a decision is one step of the history, and open again when undone', () => {
+test('typing moves the hunks along; a decision is one step to undo, and undoing it opens the hunk again', () => {
   const [there, diff] = cell('A\nb\nC');
   diff.compare('A\nb\nC', 'a\nb\nc');
   there.updateSource(2, 2, 'new\n');
@@ -137,7 +137,7 @@ test('what is typed moves the hunks along; a decision is one step of the history
   expect(diff.hunks.map(({ id }) => id)).toEqual([1]);
 });
 
-test('hunks of a text that was changed since it was compared are those of the text that is there', () => {
+test('when the text has changed since it was compared, the hunks are those of the present text', () => {
   const [there, diff] = cell('A\nb');
   there.setSource('A\nb and mine');
   diff.compare('A\nb', 'a\nb');
@@ -145,7 +145,7 @@ test('hunks of a text that was changed since it was compared are those of the te
   expect(there.getSource()).toBe('a\nb and mine');
 });
 
-test('a tab that is loaded anew knows which hunks were kept, as long as others of their change wait', () => {
+test('a reloaded tab knows which hunks were kept while others of the same change are undecided', () => {
   const stored = new Map<string, string>();
   const store = {
     getItem: (key: string) => stored.get(key) ?? null,
@@ -162,7 +162,7 @@ test('a tab that is loaded anew knows which hunks were kept, as long as others o
   expect([...stored.keys()]).toHaveLength(1);
 });
 
-test('a browser that remembers nothing is no trouble', () => {
+test('a browser without storage causes no error', () => {
   const refused = new TabStorage('/', () => {
     throw new DOMException('The operation is insecure.');
   });

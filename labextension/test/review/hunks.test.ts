@@ -1,4 +1,4 @@
-/** Hunks of a text: what they come to whatever is decided and written, over many texts. */
+/** Properties of hunks, over many texts, decisions and edits. */
 
 import { expect, test } from 'vitest';
 
@@ -45,7 +45,7 @@ function hunked(text: string, other: string): TextWithHunks {
   return { text, hunks: findHunks(text, other) };
 }
 
-test('all hunks applied make the other text, in any order, and each takes no other along', () => {
+test('applying all hunks in any order gives the other text, and no hunk applies another one', () => {
   for (const seed of SEEDS) {
     const [one, other] = two(seed);
     const all = hunked(one, other);
@@ -60,7 +60,7 @@ test('all hunks applied make the other text, in any order, and each takes no oth
   }
 });
 
-test('what is dropped stays as it was, whatever is decided before and after it', () => {
+test('the text of a dropped hunk stays the same, whatever is decided before and after it', () => {
   for (const seed of SEEDS) {
     const [one, other] = two(seed);
     const roll = dice(seed);
@@ -79,7 +79,7 @@ test('what is dropped stays as it was, whatever is decided before and after it',
   }
 });
 
-test('what is written beside hunks stays, whatever is applied afterwards', () => {
+test('text that the user writes beside hunks stays, whatever is applied afterwards', () => {
   for (const seed of SEEDS) {
     const [one, other] = two(seed);
     const roll = dice(seed);
@@ -96,7 +96,7 @@ test('what is written beside hunks stays, whatever is applied afterwards', () =>
   }
 });
 
-test('what is deleted stays deleted, and no hunk leaves the text', () => {
+test('text that the user deletes stays deleted, and no hunk leaves the text', () => {
   for (const seed of SEEDS) {
     const [one, other] = two(seed);
     const roll = dice(seed);
@@ -114,7 +114,7 @@ test('what is deleted stays deleted, and no hunk leaves the text', () => {
   }
 });
 
-test('lines far apart are hunks of their own, neighbours are one', () => {
+test('distant lines become separate hunks, and neighbouring lines become one', () => {
   expect(findHunks('a\nb\nc\nd', 'A\nb\nC\nD').map(({ from, to, other }) => [from, to, other])).toEqual([
     [0, 2, 'A\n'],
     [4, 7, 'C\nD']
@@ -125,7 +125,7 @@ test('lines far apart are hunks of their own, neighbours are one', () => {
   expect(findHunks('a', 'a')).toEqual([]);
 });
 
-test('a hunk that was written in is left by "all", and gone when the writer did the same', () => {
+test('applying all hunks skips one that the user edited; it disappears when the user typed the same change', () => {
   const all = hunked('x = 1\ny = 2', 'x = 5\ny = 6');
   const typed = mapHunks(all, [{ retain: 5 }, { insert: '0' }]);
   expect(typed.hunks).toMatchObject([{ touched: true, from: 0, to: 12 }]);
@@ -134,12 +134,12 @@ test('a hunk that was written in is left by "all", and gone when the writer did 
   expect(mapHunks(all, computeDelta('x = 1\ny = 2', 'x = 5\ny = 6')).hunks).toEqual([]);
 });
 
-test('a hunk that is not of whole lines any more is left by "all"', () => {
+test('applying all hunks skips one that no longer consists of whole lines', () => {
   const joined = mapHunks(hunked('a\nb', 'a\nn\nb'), [{ retain: 1 }, { delete: 1 }]);
   expect(joined).toMatchObject({ text: 'ab', hunks: [{ from: 1, to: 1, other: 'n\n', touched: true }] });
 });
 
-test('of an answer that is coming only what has come is shown', () => {
+test('of an incomplete answer only the lines that have come are shown', () => {
   const text = 'a\nb\nc\nd';
   expect(findHunksSoFar(text, 'a')).toEqual([]);
   expect(findHunksSoFar(text, 'a\nb\n')).toEqual([]);

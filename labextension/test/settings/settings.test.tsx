@@ -1,4 +1,6 @@
-/** Servers, providers, rules, jobs and costs: what their views show, and what is asked of the server for them. */
+/**
+ * The settings: servers, providers, rules, jobs and cost. What their views show, and what they request from the server.
+ */
 
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
@@ -22,14 +24,14 @@ import { Session } from '../../src/chat/session';
 import { createState, createChat, reduce } from '../../src/chat/state';
 import { describeStatus } from '../../src/chat/status_text';
 import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
-import { Sums } from '../../src/settings/Costs';
+import { CostTable } from '../../src/settings/Costs';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/settings/Login';
 import { Provider } from '../../src/settings/Providers';
 import { RuleList } from '../../src/settings/Rules';
 import { Server } from '../../src/settings/Server';
-import { server } from '../../src/settings/ServerForm';
+import { readServer } from '../../src/settings/ServerForm';
 import { createLinks } from '../support/memory_link';
 
 const nothing = (): void => undefined;
@@ -56,7 +58,7 @@ function card(more: Partial<ToolServerUpdatedParams>): string {
   return shown(<Server server={one} {...acts} {...signs} log={() => Promise.resolve([])} />);
 }
 
-test('what can be done to a server depends on how it is', () => {
+test('the buttons of a server depend on its status', () => {
   const tool = { name: 'search', description: 'Finds.', parameters: {}, disabled: false };
   const tools = [tool, { ...tool, name: 'write', disabled: true }];
   expect(buttons(card({ tools }))).toEqual(['Tools (1 of 2)', 'Log', 'Stop', 'Disable', 'Remove']);
@@ -73,7 +75,7 @@ test('what can be done to a server depends on how it is', () => {
   expect(buttons(failed)).toContain('Start');
 });
 
-test('a command line is split as a shell would, and lines are pairs or nothing', () => {
+test('a command line is split as in a shell, and a line that is no pair is refused', () => {
   expect(splitWords(String.raw`uvx --from "a \"b\" c" 'd e'f g\ h`)).toEqual([
     'uvx',
     '--from',
@@ -87,7 +89,7 @@ test('a command line is split as a shell would, and lines are pairs or nothing',
 
 test('a server is added as a program or as an address', () => {
   const program = { name: ' docs ', command: 'uvx "some server"', env: 'A=1', scope: 'workspace' };
-  const said = (form: Readonly<Record<string, string>>) => server(name => form[name] ?? '');
+  const said = (form: Readonly<Record<string, string>>) => readServer(name => form[name] ?? '');
   const docs = { name: 'docs', scope: 'workspace', command: 'uvx', args: ['some server'], env: { A: '1' } };
   expect(said(program)).toEqual(docs);
   const far = { name: 'far', kind: 'url', url: 'https://a.b', headers: '' };
@@ -95,7 +97,7 @@ test('a server is added as a program or as an address', () => {
   expect(said({ ...program, env: 'broken' })).toBeUndefined();
 });
 
-test('a provider says where its key is from, and only a key that was typed can be forgotten', () => {
+test('a provider shows where its key comes from, and only a key that was typed can be removed', () => {
   const login = { methods: [{ key: 'manual', label: 'Type a key' }] };
   const one = (auth: ProviderStatus['auth']): string =>
     shown(
@@ -114,7 +116,7 @@ test('a provider says where its key is from, and only a key that was typed can b
   expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Sign in…']);
 });
 
-test('a secret is asked for in a field that shows and keeps nothing, and a page is a link of the web alone', () => {
+test('the field for a secret shows and keeps nothing, and only web addresses become links', () => {
   const step = (url: string): string =>
     shown(
       <Step
@@ -138,7 +140,7 @@ const OWN: ApprovalRule = {
   own: true
 };
 
-test('rules are listed with where they are from, the strictest first, and only own ones can be removed', () => {
+test("rules are listed with their files, the strictest first, and only the user's own can be removed", () => {
   const built = { decision: 'allow', rule: 'grep', files: [], builtIn: true, own: false } as const;
   const deny = { ...built, decision: 'deny', rule: 'docs', builtIn: false, agent: 'plan' } as const;
   const html = shown(<RuleList listed={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
@@ -154,7 +156,7 @@ test('rules are listed with where they are from, the strictest first, and only o
   expect(html).toContain('command: git\\ status');
 });
 
-test('the rule of "always" is shown as it will stand in the file, or why there is none', () => {
+test('a proposed rule is shown as it will be written, or the reason why there is none', () => {
   expect(JSON.parse(formatRule({ decision: 'allow', rule: 'docs' }))).toEqual({
     toolCall: { approval: { allow: { docs: {} } } }
   });
@@ -189,7 +191,7 @@ async function meet(): Promise<readonly [Session, unknown[]]> {
   return [session, heard];
 }
 
-test('a rule is written, the call runs, and what was written can be taken back', async () => {
+test('a rule is written, the call runs, and the rule can be removed again', async () => {
   const [session, heard] = await meet();
   const always = new ApprovalRules(() => session);
   const rule = { decision: 'allow', rule: 'docs' } as const;
@@ -205,7 +207,7 @@ test('a rule is written, the call runs, and what was written can be taken back',
   ]);
 });
 
-test('a job that runs can be ended, one that has ended cannot', () => {
+test('only a running job can be stopped', () => {
   const job = { id: 'j', type: 'shell', label: 'sleep', summary: '', startedAt: '', elapsed: '1s' } as const;
   const html = (status: 'running' | 'killed'): string =>
     shown(<JobCard job={{ ...job, status }} read={() => Promise.resolve(undefined)} onKill={nothing} />);
@@ -213,16 +215,16 @@ test('a job that runs can be ended, one that has ended cannot', () => {
   expect(buttons(html('killed'))).toEqual(['Output']);
 });
 
-test('costs are told by message, chat, notebook and day; what has no price is said', () => {
+test('the cost is shown by message, chat, notebook and day, and requests of unknown price are counted', () => {
   const none: Cost = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 };
   const chat = { ...none, requests: 2, cost: 0.0123, unpriced: 1 };
-  const html = shown(<Sums costs={{ chat, today: chat, notebook: none, path: 'work/a.ipynb' }} title="Join" />);
+  const html = shown(<CostTable costs={{ chat, today: chat, notebook: none, path: 'work/a.ipynb' }} title="Join" />);
   const heads = [...html.matchAll(/<th scope="row"[^>]*>([^<]*)/g)].map(([, head]) => head);
   expect(heads).toEqual(['This chat: Join', 'Notebook a.ipynb', 'Today, all chats']);
   expect(html).toContain('$0.012 + 1 of unknown price');
 });
 
-test('the status bar says what somebody must do first, then the model and its price', () => {
+test('the status bar shows model, activity and cost, and an activity that waits for the user comes first', () => {
   const state = { ...createState('a'), connection: 'open', configured: true, models: ['x/big'] } as const;
   const chat = { ...createChat('a'), selection: { model: 'x/big' } };
   expect(describeStatus(state, chat, trans)).toBe('Assistant: big');
@@ -235,7 +237,7 @@ test('the status bar says what somebody must do first, then the model and its pr
   expect(describeStatus({ ...state, connection: 'lost' }, chat, trans)).toMatch(/not connected/);
 });
 
-test('what Lab keeps that the schema does not know is the default', () => {
+test('a setting that does not fit the schema becomes the default', () => {
   expect(readPreferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
     side: 'left',
     sendKey: 'Shift+Enter',
@@ -244,13 +246,13 @@ test('what Lab keeps that the schema does not know is the default', () => {
   expect(readPreferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
 });
 
-test('a provider that signs in is known from then on', () => {
+test('a provider is known after it has signed in', () => {
   const params = { id: 'a', configured: true, auth: { status: 'authenticated' }, models: [] } as const;
   const state = reduce(createState('a'), { type: 'told', method: 'providers/updated', params });
   expect(state.providers).toEqual({ a: params });
 });
 
-test('a flag stands at its message, whenever it was set', () => {
+test('a flag is shown at its message, whenever it was set', () => {
   const say = (role: 'user' | 'system', content: object) => ({ chatId: 'a', role, content }) as never;
   const text = { type: 'text', text: 'One', contentId: 'c1' };
   const two = addContent(addContent([], say('user', text)), say('user', { ...text, contentId: 'c2' }));

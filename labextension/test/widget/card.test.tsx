@@ -1,4 +1,4 @@
-/** The card of a cell: what a kernel tells it, what it shows of that, and what comes of what is decided. */
+/** The card of a cell: what the kernel sends to it, what it shows, and what it sends back for a decision. */
 
 import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
@@ -100,7 +100,7 @@ function shown(session: Session): string {
   );
 }
 
-test('a call that waits is shown with its diff and its buttons, and goes when it is decided', async () => {
+test('a waiting call is shown with its diff and its buttons, and disappears when it is decided', async () => {
   const { kernel, session } = await dealt();
   expect(shown(session)).toBe('');
   kernel.content(RUN);
@@ -114,7 +114,7 @@ test('a call that waits is shown with its diff and its buttons, and goes when it
   expect(shown(session)).toBe('');
 });
 
-test('what is decided is said in the words of the wire, for the chat that the call is of', async () => {
+test('a decision is sent for the chat of the call', async () => {
   const { kernel, session } = await dealt();
   kernel.content({ ...RUN, id: '2' }, { chatId: 'inner', parentChatId: 'c1' });
   expect(shown(session)).toContain('Tool call edit_file: needs approval');
@@ -128,7 +128,7 @@ test('what is decided is said in the words of the wire, for the chat that the ca
   ]);
 });
 
-test('a question is shown with its options, and goes when it is answered here or elsewhere', async () => {
+test('a question is shown with its options, and disappears when it is answered here or elsewhere', async () => {
   const { kernel, session } = await dealt();
   kernel.tell({ id: 'eca-1', method: 'chat/askQuestion', params: ASKED });
   const html = shown(session);
@@ -145,7 +145,7 @@ test('a question is shown with its options, and goes when it is answered here or
   expect(shown(session)).toBe('');
 });
 
-test('when the kernel is gone there is nothing to press', async () => {
+test('without the kernel there are no buttons', async () => {
   const { kernel, session } = await dealt();
   kernel.content(RUN);
   kernel.emit('comm_live_update');

@@ -1,4 +1,4 @@
-/** The widget's end of the comm, as pages share it, and what it says of a kernel that is gone. */
+/** The widget's end of the comm, which pages share, and the note about a kernel that does not answer. */
 
 import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
@@ -45,7 +45,7 @@ class Model implements WidgetModel {
 const never = (): (() => void) => () => undefined;
 const nothing = (): void => undefined;
 
-test('a page hears what is said on its own channel, in order, and no other', async () => {
+test('a page receives the messages of its own channel, in order, and of no other', async () => {
   const model = new Model();
   const one = openChannel(model, 'one', never, nothing);
   const two = openChannel(model, 'two', never, nothing);
@@ -66,7 +66,7 @@ test('a page hears what is said on its own channel, in order, and no other', asy
   expect(model.sent.at(-1)).toEqual({ channel: 'one', messages: [{ id: 3 }] });
 });
 
-test('a page that is asked whether it is there says so', () => {
+test('a page answers a ping', () => {
   const model = new Model();
   void openChannel(model, 'one', never, nothing);
   model.emit('msg:custom', { channel: 'one', ping: true });
@@ -86,7 +86,7 @@ test.each(['comm_live_update', 'destroy'])('a comm that is lost (%s) closes the 
   expect([closed, model.listeners]).toEqual([1, 0]);
 });
 
-test('a comm that is lost before it was opened is no reason to give up; a reason of the kernel is', async () => {
+test('after a comm is lost before it was opened the page tries again; after a refusal of the kernel it does not', async () => {
   const model = new Model();
   const lost = openChannel(model, 'one', never, nothing);
   model.emit('comm_live_update');
@@ -98,7 +98,7 @@ test('a comm that is lost before it was opened is no reason to give up; a reason
   expect(error).toEqual(new Error('The configuration is wrong.'));
 });
 
-test('a kernel that is silent is pointed out, and may answer later', async () => {
+test('a silent kernel is reported, and may answer later', async () => {
   const model = new Model();
   const calls: (() => void)[] = [];
   let silent = 0;
@@ -113,7 +113,7 @@ test('a kernel that is silent is pointed out, and may answer later', async () =>
   expect((await opening).chat).toBe('c');
 });
 
-test('a panel whose kernel is gone says that it is a record, and how to go on', () => {
+test('a panel without its kernel says that it is a record, and how to continue', () => {
   const code = { copy: () => Promise.resolve(), place: undefined };
   const env = { trans: untranslated, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
   const record = renderToStaticMarkup(<KernelGone env={env} chat="abc" />);

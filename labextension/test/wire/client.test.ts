@@ -54,7 +54,7 @@ async function connected(...chats: ChatSummary[]): Promise<[Client, Server]> {
   return [await Client.connect(left), server];
 }
 
-test('the client greets before it asks', async () => {
+test('the client initializes before its first request', async () => {
   const [client, server] = await connected();
   await client.listChats();
   expect(server.told).toEqual(['initialize', 'initialized', 'chat/list']);
@@ -71,19 +71,19 @@ test('only running chats are stopped', async () => {
   expect(server.stopped).toEqual(['a', 3]);
 });
 
-test('the stops have reached the server when the client says so', async () => {
+test('the stops have reached the server when the client returns', async () => {
   const [client, server] = await connected(chat('a', 'running'));
   await client.stopRunning();
   expect(server.told.slice(2)).toEqual(['chat/list', 'chat/promptStop', 'chat/list']);
 });
 
-test('nothing is sent where nothing runs', async () => {
+test('without a running chat nothing is sent', async () => {
   const [client, server] = await connected(chat('a', 'stopping'));
   expect(await client.stopRunning()).toEqual([]);
   expect(server.stopped).toEqual([]);
 });
 
-test('a page with notebooks says so, tells what is wrong in them, and refuses in words for the model', async () => {
+test('a page with notebooks declares them, returns their diagnostics, and refuses in a sentence for the model', async () => {
   const [ours, theirs] = createLinks();
   const server = new Server(new Peer(theirs), []);
   const refuse = (): never => {

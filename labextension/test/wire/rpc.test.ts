@@ -23,7 +23,7 @@ test('a request is answered by the handler of the other end', async () => {
   expect(await asking.request('double', { n: 21 })).toBe(42);
 });
 
-test('answers that come in another order find their questions', async () => {
+test('answers in another order are matched to their requests', async () => {
   const [asking, answering] = peers();
   let release = (): void => undefined;
   const held = new Promise<void>(resolve => (release = resolve));
@@ -52,7 +52,7 @@ test('a request that nobody handles is an error that says so', async () => {
   });
 });
 
-test('a handler that throws is an error for the asker', async () => {
+test('a handler that throws is answered with an error', async () => {
   const [asking, answering] = peers();
   answering.handle('double', () => {
     throw new Error('no numbers today');
@@ -80,7 +80,7 @@ test('a notification that nobody handles is ignored', async () => {
   expect(await asking.request('double', { n: 1 })).toBe(2);
 });
 
-test('text that is no message is answered with a parse error', async () => {
+test('text that is not a message is answered with a parse error', async () => {
   const [left, right] = createLinks();
   new Peer<Nothing, Asking>(right);
   const answer = new Promise<string>(resolve => {
@@ -90,7 +90,7 @@ test('text that is no message is answered with a parse error', async () => {
   expect(JSON.parse(await answer)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: Code.parse } });
 });
 
-test('a link that closes ends what waits for an answer', async () => {
+test('a closing link rejects the requests that wait for an answer', async () => {
   const [left, right] = createLinks();
   const asking = new Peer<Asking, Nothing>(left);
   const asked = asking.request('double', { n: 1 });
@@ -98,13 +98,13 @@ test('a link that closes ends what waits for an answer', async () => {
   await expect(asked).rejects.toThrow(LinkError);
 });
 
-test('a closed peer refuses to ask', async () => {
+test('a closed peer refuses a request', async () => {
   const [asking] = peers();
   asking.close();
   await expect(asking.request('double', { n: 1 })).rejects.toThrow(LinkError);
 });
 
-test('a request that is taken back tells its handler, and is answered with the code for it', async () => {
+test('a cancelled request aborts its handler, and is answered with the code for cancelling', async () => {
   const [link, other] = createLinks();
   const answered: string[] = [];
   link.listen(
@@ -127,7 +127,7 @@ test('a request that is taken back tells its handler, and is answered with the c
   expect(JSON.parse(answered[0] ?? '')).toMatchObject({ id: 'q', error: { code: Code.cancelled } });
 });
 
-test('a request that is taken back is told the other end, and its answer says so', async () => {
+test('cancelling a request notifies the other end, and the answer says that it was cancelled', async () => {
   const [asking, answering] = peers();
   answering.handle('double', (_, taken) => {
     return new Promise<number>(resolve => {

@@ -19,12 +19,12 @@ const told = readdirSync(FOLDER)
   .map(name => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Fixture)
   .filter(({ method, sender, params }) => sender === 'server' && params !== undefined && method in TOLD);
 
-test('everything that a server tells fits', () => {
+test('every message of the server fits its model', () => {
   expect(told.length).toBeGreaterThan(30);
   expect(told.filter(({ method, params }) => findMisfit(MODELS[method] ?? '', params) !== undefined)).toEqual([]);
 });
 
-test('with any one text, number or list of it made something else it does not, or that is of no matter', () => {
+test('a message with one value of another type does not fit, unless the value does not matter', () => {
   const wrong: unknown = { nothing: 'of the kind' };
   const missed = told.flatMap(({ method, params }) =>
     Object.keys(params as object)
@@ -35,7 +35,7 @@ test('with any one text, number or list of it made something else it does not, o
   expect(missed).toEqual([]);
 });
 
-test('where it is wrong is told', () => {
+test('the path of the wrong value is returned', () => {
   const content = { type: 'usage', sessionTokens: 'many', messageInputTokens: 1, messageOutputTokens: 1 };
   expect(findMisfit('ChatContentReceivedParams', { chatId: 'c', role: 'system', content })).toBe(
     '.content.sessionTokens'
@@ -44,7 +44,7 @@ test('where it is wrong is told', () => {
   expect(findMisfit('ShowMessageParams', undefined)).toBe('');
 });
 
-test('what is not known yet fits', () => {
+test('unknown content and unknown fields fit', () => {
   const params = { chatId: 7, role: 'system', content: { type: 'hologram', depth: 3 }, mood: 'good' };
   expect(findMisfit('ChatContentReceivedParams', params)).toBeUndefined();
 });

@@ -31,7 +31,7 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
   const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
   return (
     <div className="eca-Tool-body">
-      <Given block={block} />
+      <ArgumentsView block={block} />
       {output !== '' && (
         <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
           <LongText text={whole ?? output} />
@@ -51,13 +51,13 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
       <p className="eca-Tool-origin">
         {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name}
       </p>
-      <Why block={block} />
+      <Reason block={block} />
     </div>
   );
 }
 
 /** The arguments in the clearest form: a change as a diff, a command as a command line, all others as a list. */
-function Given({ block }: { readonly block: ToolBlock }): React.ReactElement {
+function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactElement {
   const { details } = block;
   switch (details?.type) {
     case 'fileChange':
@@ -78,7 +78,7 @@ function Given({ block }: { readonly block: ToolBlock }): React.ReactElement {
       return (
         <>
           {details.jsons.map((json, index) => (
-            <LongText key={index} text={pretty(json)} />
+            <LongText key={index} text={formatJson(json)} />
           ))}
         </>
       );
@@ -135,13 +135,13 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
 }
 
 /** The reason why the call ran, was asked about or was forbidden. */
-function Why({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
+function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   const words = explainDecision(block, trans);
   return words === '' ? null : <p className="eca-Tool-why">{toPlainText(words)}</p>;
 }
 
-function pretty(json: string): string {
+function formatJson(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), undefined, 2);
   } catch {

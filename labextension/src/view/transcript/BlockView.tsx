@@ -37,12 +37,12 @@ export const BlockView = React.memo(function BlockView(props: Props): React.Reac
   const { trans } = useEnv();
   return (
     <Boundary instead={trans.__('A part of this chat could not be shown.')}>
-      <Inside {...props} />
+      <BlockBody {...props} />
     </Boundary>
   );
 });
 
-function Inside({ block, agent, last, idle, ...actions }: Props): React.ReactElement | null {
+function BlockBody({ block, agent, last, idle, ...actions }: Props): React.ReactElement | null {
   switch (block.kind) {
     case 'user':
       return <UserMessage block={block} last={last} idle={idle} {...actions} />;
@@ -62,7 +62,7 @@ function Inside({ block, agent, last, idle, ...actions }: Props): React.ReactEle
       return <Reasoning block={block} />;
     case 'tool':
       return (
-        <ToolCard block={block} asks={agent?.blocks.some(waits) ?? false} {...actions}>
+        <ToolCard block={block} asks={agent?.blocks.some(isWaiting) ?? false} {...actions}>
           {agent !== undefined && block.details?.type === 'subagent' && (
             <Subagent chatId={block.details.subagentChatId ?? ''} agent={agent} actions={actions} />
           )}
@@ -79,7 +79,7 @@ function Inside({ block, agent, last, idle, ...actions }: Props): React.ReactEle
   }
 }
 
-function waits(block: Block): boolean {
+function isWaiting(block: Block): boolean {
   return block.kind === 'tool' && block.status === 'waiting';
 }
 

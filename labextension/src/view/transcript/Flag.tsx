@@ -43,7 +43,7 @@ export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
       className="eca-User-extents"
       onSubmit={event => {
         event.preventDefault();
-        flags?.add(contentId, words(box.current?.value ?? '', trans.__('Flag')));
+        flags?.add(contentId, createFlagLabel(box.current?.value ?? '', trans.__('Flag')));
         onDone();
       }}
       onKeyDown={event => {
@@ -64,6 +64,6 @@ export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
   );
 }
 
-function words(typed: string, none: string): string {
+function createFlagLabel(typed: string, none: string): string {
   return typed.trim() === '' ? none : typed.trim();
 }

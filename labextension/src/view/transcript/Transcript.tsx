@@ -49,7 +49,7 @@ export function Transcript(props: Props): React.ReactElement {
   const first = Math.max(0, last - shown);
   const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
   const more = React.useCallback(() => {
-    move(before => upwards(before, blocks.length));
+    move(before => moveUpwards(before, blocks.length));
     if (first < PAGE) {
       onEarlier?.();
     }
@@ -66,7 +66,7 @@ export function Transcript(props: Props): React.ReactElement {
     <div className="eca-Transcript-frame">
       <div className="eca-Transcript" ref={frame} role="log" aria-live="off" aria-label={trans.__('Chat')} tabIndex={0}>
         <div className="eca-Transcript-content" ref={content}>
-          {(first > 0 || onEarlier !== undefined) && <More frame={frame} side="start" onNear={more} />}
+          {(first > 0 || onEarlier !== undefined) && <LoadMore frame={frame} side="start" onNear={more} />}
           {blocks.slice(first, last).map((block, index) => (
             <div key={block.key} className="eca-Block">
               <BlockView
@@ -79,7 +79,7 @@ export function Transcript(props: Props): React.ReactElement {
               <Changes changes={changes.filter(({ turn }) => turn === ends?.[block.key])} busy={busy} {...review} />
             </div>
           ))}
-          {below > 0 && <More frame={frame} side="end" onNear={back} />}
+          {below > 0 && <LoadMore frame={frame} side="end" onNear={back} />}
           {children}
           {busy && (
             <p className="eca-Progress">
@@ -119,7 +119,7 @@ interface Part {
 
 const START: Part = { shown: PAGE, below: 0 };
 
-function upwards({ shown, below }: Part, all: number): Part {
+function moveUpwards({ shown, below }: Part, all: number): Part {
   const wanted = Math.min(shown + PAGE, all + PAGE - below);
   return { shown: Math.min(MOST, wanted), below: below + Math.max(0, wanted - MOST) };
 }
@@ -176,7 +176,7 @@ function useFollowing(cut: boolean): {
 /**
  * A button in place of blocks that are not in the page. They are added when the reader scrolls near it or presses it.
  */
-function More({
+function LoadMore({
   frame,
   side,
   onNear
