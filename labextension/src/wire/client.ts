@@ -100,13 +100,13 @@ export class Client {
           }
         });
       }
-      peer.handle('chat/askQuestion', (params, taken) => attendant.askUser(params, taken));
+      peer.handle('chat/askQuestion', (params, signal) => attendant.askUser(params, signal));
     }
     if (notebooks !== undefined) {
       serveNotebooks(peer, notebooks);
     }
-    const can = attendant === undefined ? UNATTENDED : ATTENDED;
-    await initialize(peer, { ...can, ...(notebooks !== undefined && NOTEBOOKS) });
+    const capabilities = attendant === undefined ? UNATTENDED : ATTENDED;
+    await initialize(peer, { ...capabilities, ...(notebooks !== undefined && NOTEBOOKS) });
     return new Client(peer);
   }
 
@@ -171,8 +171,8 @@ function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: Not
   peer.handle('notebook/list', () => notebooks.list());
   peer.handle('notebook/read', params => notebooks.read(params));
   peer.handle('notebook/edit', params => notebooks.edit(params));
-  peer.handle('notebook/run', (params, taken) =>
-    notebooks.run(params, taken, progress => {
+  peer.handle('notebook/run', (params, signal) =>
+    notebooks.run(params, signal, progress => {
       peer.notify('notebook/runProgress', progress);
     })
   );

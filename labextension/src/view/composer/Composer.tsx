@@ -63,7 +63,7 @@ export function Composer(props: Props): React.ReactElement {
   const [text, setText] = React.useState('');
   const [cursor, setCursor] = React.useState(0);
   const [contexts, setContexts] = React.useState<readonly ChatContext[]>([]);
-  const [placeOn, setAroundOn] = React.useState(true);
+  const [placeOn, setPlaceOn] = React.useState(true);
   const [sending, setSending] = React.useState(false);
   const ask = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
   const { completing, move, close } = useCompletion(text, cursor, ask);
@@ -177,7 +177,7 @@ export function Composer(props: Props): React.ReactElement {
       <Chips
         place={around}
         placeOn={placeOn}
-        onPlace={setAroundOn}
+        onPlace={setPlaceOn}
         contexts={contexts}
         onRemove={context => {
           setContexts(contexts.filter(other => other !== context));
