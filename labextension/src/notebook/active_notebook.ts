@@ -60,7 +60,7 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
 
 /** The place of the user: the notebook, its active cell and selection or, while a file is in front, the place in it. */
 export class NotebookSurroundings implements Surroundings {
-  private seen: NotebookPlace | undefined;
+  private last: NotebookPlace | undefined;
 
   constructor(
     private readonly tracker: INotebookTracker,
@@ -82,10 +82,10 @@ export class NotebookSurroundings implements Surroundings {
   /** Return the place; the same object as long as nothing has changed. */
   readonly current = (): NotebookPlace | undefined => {
     const now = this.describe();
-    if (now?.label !== this.seen?.label || now?.detail !== this.seen?.detail) {
-      this.seen = now;
+    if (now?.label !== this.last?.label || now?.detail !== this.last?.detail) {
+      this.last = now;
     }
-    return this.seen;
+    return this.last;
   };
 
   readonly read = (): readonly ChatContext[] => {

@@ -160,8 +160,8 @@ test('a proposed rule is shown as it will be written, or the reason why there is
   expect(JSON.parse(formatRule({ decision: 'allow', rule: 'docs' }))).toEqual({
     toolCall: { approval: { allow: { docs: {} } } }
   });
-  const proposal = (found: React.ComponentProps<typeof RuleProposal>['found'], trouble = ''): string =>
-    shown(<RuleProposal found={found} trouble={trouble} busy={false} words="" onWrite={nothing} onBack={nothing} />);
+  const proposal = (found: React.ComponentProps<typeof RuleProposal>['proposal'], trouble = ''): string =>
+    shown(<RuleProposal proposal={found} error={trouble} busy={false} heading="" onWrite={nothing} onBack={nothing} />);
   const places = [{ scope: 'workspace', file: '.eca/config.json' }] as const;
   expect(buttons(proposal({ rule: OWN, places }))).toEqual(['Write the rule and run', 'Back']);
   expect(proposal({ places: [] }, 'It would ask all the same.')).toContain('It would ask all the same.');

@@ -36,7 +36,7 @@ export function Approval({
     return (
       <RuleForm
         id={id}
-        always={approvalRules}
+        approvalRules={approvalRules}
         onBack={() => {
           setRuling(false);
         }}

@@ -18,11 +18,11 @@ export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): str
 
 interface FormProps {
   readonly id: string;
-  readonly always: ApprovalRules;
+  readonly approvalRules: ApprovalRules;
   readonly onBack: () => void;
 }
 
-export function RuleForm({ id, always, onBack }: FormProps): React.ReactElement {
+export function RuleForm({ id, approvalRules, onBack }: FormProps): React.ReactElement {
   const { trans } = useEnv();
   const [found, setFound] = React.useState<ApprovalsProposeResult>();
   const [trouble, setTrouble] = React.useState('');
@@ -32,18 +32,18 @@ export function RuleForm({ id, always, onBack }: FormProps): React.ReactElement 
     setTrouble(error instanceof Error ? error.message : String(error));
   };
   React.useEffect(() => {
-    always.propose(id).then(setFound, showError);
-  }, [always, id]);
+    approvalRules.propose(id).then(setFound, showError);
+  }, [approvalRules, id]);
   const write = (rule: RuleText, scope: RulePlace['scope']): void => {
     setBusy(true);
-    always.write(id, rule, scope).catch(showError);
+    approvalRules.write(id, rule, scope).catch(showError);
   };
   return (
     <RuleProposal
-      found={found}
-      trouble={trouble || (found?.why ?? '')}
+      proposal={found}
+      error={trouble || (found?.why ?? '')}
       busy={busy}
-      words={trans.__('This rule would be written:')}
+      heading={trans.__('This rule would be written:')}
       onWrite={write}
       onBack={onBack}
     />
@@ -51,19 +51,19 @@ export function RuleForm({ id, always, onBack }: FormProps): React.ReactElement 
 }
 
 interface ProposalProps {
-  readonly found: ApprovalsProposeResult | undefined;
-  readonly trouble: string;
+  readonly proposal: ApprovalsProposeResult | undefined;
+  readonly error: string;
   readonly busy: boolean;
-  readonly words: string;
+  readonly heading: string;
   readonly onWrite: (rule: RuleText, scope: RulePlace['scope']) => void;
   readonly onBack: () => void;
 }
 
-export function RuleProposal({ found, trouble, busy, words, onWrite, onBack }: ProposalProps): React.ReactElement {
+export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }: ProposalProps): React.ReactElement {
   const { trans } = useEnv();
   const [scope, setScope] = React.useState<RulePlace['scope']>();
-  const rule = found?.rule;
-  const places = found?.places ?? [];
+  const rule = proposal?.rule;
+  const places = proposal?.places ?? [];
   const chosen = scope ?? places[0]?.scope;
   return (
     <div
@@ -78,14 +78,14 @@ export function RuleProposal({ found, trouble, busy, words, onWrite, onBack }: P
       }}
     >
       {rule === undefined ? (
-        <p className="eca-Note">{trouble || trans.__('Loading…')}</p>
+        <p className="eca-Note">{error || trans.__('Loading…')}</p>
       ) : (
         <>
-          <p>{words}</p>
+          <p>{heading}</p>
           <pre>{formatRule(rule)}</pre>
-          {trouble !== '' && (
+          {error !== '' && (
             <p className="eca-Trouble" role="alert">
-              {trouble}
+              {error}
             </p>
           )}
           <label className="eca-Always-place">
