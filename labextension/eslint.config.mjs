@@ -8,24 +8,24 @@ export default defineConfig(
     extends: [configs.strictTypeChecked, configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { project: 'test/tsconfig.json' } },
     rules: {
-      // `void` is what makes a method a notification, in the generated tables and in what is said of them.
+      // A result of `void` makes a method a notification, in the generated tables and in the types made from them.
       '@typescript-eslint/no-invalid-void-type': 'off'
     }
   },
   {
     files: ['src/**/*.tsx'],
     rules: {
-      // What a reader sees goes through the translator.
+      // Text that users see goes through the translator.
       'no-restricted-syntax': [
         'error',
         {
           selector: ':not(JSXElement[openingElement.name.name=/^(code|kbd)$/]) > JSXText[value=/\\p{L}{2,}/u]',
-          message: 'Words that are shown are translated: trans.__(…).'
+          message: 'Text that users see goes through the translator: trans.__(…).'
         },
         {
           selector:
             'JSXAttribute[name.name=/^(title|placeholder|alt|label|aria-label|aria-description)$/] > Literal[value=/\\p{L}{2,}/u]',
-          message: 'Words that are shown are translated: trans.__(…).'
+          message: 'Text that users see goes through the translator: trans.__(…).'
         }
       ]
     }

@@ -1,5 +1,6 @@
 /**
- * Lab's variables, and what stands in for each where there is no Lab: VS Code's, else a colour for light and for dark.
+ * Gives each of Lab's CSS variables a fallback for pages without Lab: VS Code's variable or, where that is missing too, a
+ * colour for light and one for dark pages.
  */
 
 const COLOURS = {
@@ -34,14 +35,14 @@ const OTHERS = {
   'ui-font-size2': '15px'
 };
 
-/** Throws: Error for a variable that has nothing to stand in for it. */
+/** Return the style sheet with fallbacks. Throws: Error for a variable without a fallback. */
 export function fallbacks(css) {
   return css.replace(/var\(--jp-([\w-]+)\)/g, (_, name) => {
-    const [other, light, dark] = COLOURS[name] ?? [];
-    const instead = OTHERS[name] ?? (other && `var(--vscode-${other}, light-dark(${light}, ${dark}))`);
-    if (instead === undefined) {
-      throw new Error(`--jp-${name} has nothing to stand in for it: add it to fallbacks.mjs`);
+    const [variable, light, dark] = COLOURS[name] ?? [];
+    const fallback = OTHERS[name] ?? (variable && `var(--vscode-${variable}, light-dark(${light}, ${dark}))`);
+    if (fallback === undefined) {
+      throw new Error(`--jp-${name} has no fallback: add one to fallbacks.mjs`);
     }
-    return `var(--jp-${name}, ${instead})`;
+    return `var(--jp-${name}, ${fallback})`;
   });
 }

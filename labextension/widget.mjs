@@ -1,4 +1,7 @@
-/** Builds the widgets of the kernel, the panel and the card of a cell: one module and one style sheet, with all that they need, into the kernel's package. */
+/**
+ * Builds the widgets of the kernel, the panel and the card of a cell, into the kernel's package: one module and one style
+ * sheet, which load nothing else.
+ */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
@@ -8,7 +11,7 @@ import { build } from 'esbuild';
 import { fallbacks } from './fallbacks.mjs';
 
 const OUT = '../jupyter_eca/apps/kernel/static';
-/** All that a page loads of it, compressed. */
+/** The most bytes that a page may load for the widgets, compressed. */
 const MOST = 150 * 1024;
 
 await build({

@@ -1,11 +1,11 @@
-/** The plugins that JupyterLab loads. */
+/** The plugins that JupyterLab loads: each feature has one, in its `plugin.ts`. */
 
-import { commands } from './status/commands';
-import { ghosting } from './inline/plugin';
-import { helping } from './errors/plugin';
-import { managing } from './settings/plugin';
-import { opening } from './panel/plugin';
-import { refreshing } from './files/plugin';
-import { status } from './status/plugin';
+import { notebookPlugin } from './notebook/plugin';
+import { inlinePlugin } from './inline/plugin';
+import { errorsPlugin } from './errors/plugin';
+import { settingsPlugin } from './settings/plugin';
+import { panelPlugin } from './panel/plugin';
+import { filesPlugin } from './files/plugin';
+import { statusPlugin } from './status/plugin';
 
-export default [commands, opening, helping, managing, status, ghosting, refreshing];
+export default [notebookPlugin, panelPlugin, errorsPlugin, settingsPlugin, statusPlugin, inlinePlugin, filesPlugin];

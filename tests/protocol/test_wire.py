@@ -1,6 +1,6 @@
 """Every message in tests/fixtures/wire is one of ours, and reading it loses nothing. `sender` is who sends the message.
 
-labextension/test/wire.test.ts holds the generated TypeScript against the same files.
+labextension/test/wire/protocol.test.ts holds the generated TypeScript against the same files.
 """
 
 from __future__ import annotations

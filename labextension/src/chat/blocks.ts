@@ -1,8 +1,9 @@
 /**
- * A transcript as blocks, a pure function of the contents that came.
+ * The transcript of a chat as a list of blocks, computed from the contents that the server sent. Pure.
  *
- * Order-tolerant: a tool call may be heard of first at any of its stages and never goes back to an earlier one; a
- * reasoning may be heard of first in its middle. What is not understood changes nothing.
+ * Tolerates any order: a tool call may first appear in any of its stages and never goes back to an earlier one, and
+ * reasoning may first appear in its middle. Content of an unknown type changes nothing. Knows no chat: `transcript.ts`
+ * adds the status and the usage.
  */
 
 import {
@@ -23,37 +24,40 @@ import {
   ToolCallRunningContent
 } from '../wire/protocol';
 
-/** `key` is the place in the transcript: the same after a replay. */
-interface Placed {
+interface Keyed {
+  /** Stands for the place in the transcript, and is the same after a replay. */
   readonly key: string;
 }
 
-/** `contentId` is what the server takes a message back by. */
-export interface UserBlock extends Placed {
+export interface UserBlock extends Keyed {
   readonly kind: 'user';
   readonly text: string;
   readonly images: readonly ImageContent[];
+  /** The name by which the server rolls back to this message. */
   readonly contentId?: string;
+  /** When the message was sent, in milliseconds since 1970. */
   readonly at?: number;
 }
 
-export interface TextBlock extends Placed {
+export interface TextBlock extends Keyed {
   readonly kind: 'text' | 'system';
   readonly text: string;
 }
 
-/** `ms` is there once it has ended. */
-export interface ReasonBlock extends Placed {
+export interface ReasonBlock extends Keyed {
   readonly kind: 'reason';
   readonly id: string;
   readonly text: string;
+  /** How long it took; undefined until it has ended. */
   readonly ms?: number;
 }
 
-/** `waiting` is for somebody's approval; `ended` is a call whose turn was over before it was decided or had run. */
+/**
+ * A call that is `waiting` needs an approval. One is `ended` when its turn was over before it was decided or had run.
+ */
 export type ToolStatus = 'preparing' | 'waiting' | 'ready' | 'running' | 'done' | 'failed' | 'rejected' | 'ended';
 
-export interface ToolBlock extends Placed {
+export interface ToolBlock extends Keyed {
   readonly kind: 'tool';
   readonly id: string;
   readonly name: string;
@@ -65,39 +69,41 @@ export interface ToolBlock extends Placed {
   readonly summary?: string;
   readonly details?: ToolCallDetails;
   readonly outputs: readonly TextOutput[];
-  /** How far it is, until it has ended. */
+  /** How far the call has come; undefined once it has ended. */
   readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total' | 'background'> | undefined;
   readonly ms?: number;
-  /** How many characters there are of an output that is not all here. */
+  /** How many characters the whole output has, when only a part of it is here. */
   readonly whole?: number;
   readonly reason?: RejectReason;
-  /** Why it ran, asked or was forbidden; `asked` is whether somebody had to approve it. */
+  /** Why the call ran, was asked about or was forbidden. */
   readonly cause?: Cause;
+  /** Whether the user had to approve the call. */
   readonly asked?: boolean;
 }
 
-export interface LinkBlock extends Placed {
+export interface LinkBlock extends Keyed {
   readonly kind: 'url';
   readonly title: string;
   readonly url: string;
 }
 
-export interface ImageBlock extends Placed {
+export interface ImageBlock extends Keyed {
   readonly kind: 'image';
   readonly image: ImageContent;
 }
 
-export interface FlagBlock extends Placed {
+export interface FlagBlock extends Keyed {
   readonly kind: 'flag';
   readonly text: string;
   readonly contentId: string;
 }
 
-/** A hook of the user's configuration; `status` is there once it has ended. */
-export interface HookBlock extends Placed {
+/** A hook of the user's configuration. */
+export interface HookBlock extends Keyed {
   readonly kind: 'hook';
   readonly id: string;
   readonly name: string;
+  /** The exit status; undefined until the hook has ended. */
   readonly status?: number;
   readonly output: string;
 }
@@ -120,61 +126,64 @@ const RANK: Readonly<Record<ToolStatus, number>> = {
   ended: 3
 };
 
-/** With the content told. */
-export function told(blocks: Blocks, { role, content, at }: ChatContentReceivedParams): Blocks {
+/** Return the blocks with a content added. */
+export function addContent(blocks: Blocks, { role, content, at }: ChatContentReceivedParams): Blocks {
   switch (content.type) {
     case 'text':
       return role === 'user'
-        ? asked(blocks, content, at)
-        : said(blocks, role === 'system' ? 'system' : 'text', content);
+        ? addUserText(blocks, content, at)
+        : addText(blocks, role === 'system' ? 'system' : 'text', content);
     case 'reasonStarted':
-      return reasoned(blocks, content.id, '');
+      return addReasoning(blocks, content.id, '');
     case 'reasonText':
-      return reasoned(blocks, content.id, string(content.text));
+      return addReasoning(blocks, content.id, asString(content.text));
     case 'reasonFinished':
-      return reasoned(blocks, content.id, '', content.totalTimeMs);
+      return addReasoning(blocks, content.id, '', content.totalTimeMs);
     case 'toolCallPrepare':
     case 'toolCallRun':
     case 'toolCallRunning':
     case 'toolCalled':
     case 'toolCallRejected':
-      return called(blocks, content);
+      return updateCall(blocks, content);
     case 'image':
-      return pictured(blocks, content, role === 'user');
+      return addImage(blocks, content, role === 'user');
     case 'url':
-      return add(blocks, { kind: 'url', title: string(content.title), url: string(content.url) });
+      return appendBlock(blocks, { kind: 'url', title: asString(content.title), url: asString(content.url) });
     case 'flag':
-      return flagged(blocks, { kind: 'flag', text: string(content.text), contentId: content.contentId });
+      return insertFlag(blocks, { kind: 'flag', text: asString(content.text), contentId: content.contentId });
     case 'hookActionStarted':
-      return hooked(blocks, content.id, { name: content.name });
+      return updateHook(blocks, content.id, { name: content.name });
     case 'hookActionFinished': {
       const output = [content.output, content.error].filter(Boolean).join('\n');
-      return hooked(blocks, content.id, { name: content.name, status: content.status, output });
+      return updateHook(blocks, content.id, { name: content.name, status: content.status, output });
     }
     default:
       return blocks;
   }
 }
 
-/** A report may overtake the word that the call runs, and is never told again: no call is made of it. */
-export function progressed(blocks: Blocks, report: ChatToolCallProgressParams): Blocks {
+/**
+ * Return the blocks with the progress of a call set. A report may arrive before the content that says the call runs, and
+ * is never repeated in a replay, so a report about an unknown call adds no block.
+ */
+export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === report.id);
   const before = blocks[index];
-  if (before?.kind !== 'tool' || !open(before)) {
+  if (before?.kind !== 'tool' || !isOpen(before)) {
     return blocks;
   }
   const { text, progress, total, background } = report;
   const now = {
-    text: string(text),
+    text: asString(text),
     ...(progress !== undefined && { progress }),
     ...(total !== undefined && { total }),
     ...(background !== undefined && { background })
   };
-  return put(blocks, index, { ...before, progress: now });
+  return replaceBlock(blocks, index, { ...before, progress: now });
 }
 
-/** The list of tasks as its last change left it; undefined when all of it was done before the user last spoke. */
-export function plan(blocks: Blocks): TaskDetails | undefined {
+/** Return the newest list of tasks; undefined when all of its tasks were done before the user's last message. */
+export function findPlan(blocks: Blocks): TaskDetails | undefined {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.details?.type === 'task');
   const block = blocks[index];
   if (block?.kind !== 'tool' || block.details?.type !== 'task' || block.details.tasks.length === 0) {
@@ -184,96 +193,98 @@ export function plan(blocks: Blocks): TaskDetails | undefined {
   return over && blocks.slice(index).some(({ kind }) => kind === 'user') ? undefined : block.details;
 }
 
-/** At the end of a turn nothing is under way any more. */
-export function ended(blocks: Blocks): Blocks {
-  return blocks.some(open)
+/** Return the blocks as they are when their turn has ended: calls and reasoning that were still open are ended. */
+export function endBlocks(blocks: Blocks): Blocks {
+  return blocks.some(isOpen)
     ? blocks.map(block => {
-        if (!open(block)) {
+        if (!isOpen(block)) {
           return block;
         }
-        return block.kind === 'tool' ? { ...still(block), status: 'ended' } : { ...block, ms: 0 };
+        return block.kind === 'tool' ? { ...clearProgress(block), status: 'ended' } : { ...block, ms: 0 };
       })
     : blocks;
 }
 
-function open(block: Block): block is ToolBlock | ReasonBlock {
+function isOpen(block: Block): block is ToolBlock | ReasonBlock {
   return (block.kind === 'tool' && RANK[block.status] < 3) || (block.kind === 'reason' && block.ms === undefined);
 }
 
-function still(block: ToolBlock): ToolBlock {
+function clearProgress(block: ToolBlock): ToolBlock {
   return block.progress === undefined ? block : { ...block, progress: undefined };
 }
 
-/** Distributes over the union: a plain `Omit` would keep only what all blocks have. */
-type Unplaced<B> = B extends Block ? Omit<B, 'key'> : never;
+/** Distributes over the union: a plain `Omit` would keep only the fields that all blocks have. */
+type Unkeyed<B> = B extends Block ? Omit<B, 'key'> : never;
 
-function add(blocks: Blocks, block: Unplaced<Block>): Blocks {
+function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
   return [...blocks, { ...block, key: `b${String(blocks.length)}` }];
 }
 
-/** At the message that it marks, whenever it was set. */
-function flagged(blocks: Blocks, flag: Unplaced<FlagBlock>): Blocks {
+/** Put a flag right after the message that it marks, however long ago the message was. */
+function insertFlag(blocks: Blocks, flag: Unkeyed<FlagBlock>): Blocks {
   const at = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
-  const [made] = add(blocks, flag).slice(-1);
-  return at < 0 || made === undefined ? add(blocks, flag) : [...blocks.slice(0, at + 1), made, ...blocks.slice(at + 1)];
+  const [made] = appendBlock(blocks, flag).slice(-1);
+  return at < 0 || made === undefined
+    ? appendBlock(blocks, flag)
+    : [...blocks.slice(0, at + 1), made, ...blocks.slice(at + 1)];
 }
 
-function put(blocks: Blocks, index: number, block: Block): Blocks {
+function replaceBlock(blocks: Blocks, index: number, block: Block): Blocks {
   const changed = blocks.slice();
   changed[index] = block;
   return changed;
 }
 
-function asked(blocks: Blocks, { text, contentId }: Content & { type: 'text' }, at?: number): Blocks {
-  return add(blocks, {
+function addUserText(blocks: Blocks, { text, contentId }: Content & { type: 'text' }, at?: number): Blocks {
+  return appendBlock(blocks, {
     kind: 'user',
-    text: string(text),
+    text: asString(text),
     images: [],
     ...(contentId !== undefined && { contentId }),
     ...(at !== undefined && { at })
   });
 }
 
-/** What the assistant says comes in pieces, what the system says in whole sentences. */
-function said(blocks: Blocks, kind: 'text' | 'system', content: Content & { type: 'text' }): Blocks {
-  const text = string(content.text);
+/** Text of the assistant comes in pieces, which are joined. Text of the system comes in whole sentences. */
+function addText(blocks: Blocks, kind: 'text' | 'system', content: Content & { type: 'text' }): Blocks {
+  const text = asString(content.text);
   const last = blocks.at(-1);
   if (kind === 'text' && last?.kind === 'text') {
-    return put(blocks, blocks.length - 1, { ...last, text: last.text + text });
+    return replaceBlock(blocks, blocks.length - 1, { ...last, text: last.text + text });
   }
-  return text === '' ? blocks : add(blocks, { kind, text });
+  return text === '' ? blocks : appendBlock(blocks, { kind, text });
 }
 
-function reasoned(blocks: Blocks, id: string, text: string, ms?: number): Blocks {
+function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'reason' && block.id === id);
   const before = blocks[index];
   if (before?.kind === 'reason') {
-    return put(blocks, index, { ...before, text: before.text + text, ...(ms !== undefined && { ms }) });
+    return replaceBlock(blocks, index, { ...before, text: before.text + text, ...(ms !== undefined && { ms }) });
   }
-  return add(blocks, { kind: 'reason', id, text, ...(ms !== undefined && { ms }) });
+  return appendBlock(blocks, { kind: 'reason', id, text, ...(ms !== undefined && { ms }) });
 }
 
-function called(blocks: Blocks, content: ToolContent): Blocks {
+function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
   if (before?.kind === 'tool') {
-    const now = { ...before, ...stage(content, before) };
-    return put(blocks, index, open(now) ? now : still(now));
+    const now = { ...before, ...readStage(content, before) };
+    return replaceBlock(blocks, index, isOpen(now) ? now : clearProgress(now));
   }
-  return add(blocks, {
+  return appendBlock(blocks, {
     kind: 'tool',
     id: content.id,
-    name: string(content.name),
-    server: string(content.server),
+    name: asString(content.name),
+    server: asString(content.server),
     origin: content.origin,
     argumentsText: '',
     outputs: [],
-    ...stage(content)
+    ...readStage(content)
   });
 }
 
-function stage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {
-  const status = statusOf(content);
+function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {
+  const status = readStatus(content);
   const known = before?.status ?? 'preparing';
   const text = content.type === 'toolCallPrepare' ? (before?.argumentsText ?? '') + content.argumentsText : undefined;
   return {
@@ -290,7 +301,7 @@ function stage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & P
   };
 }
 
-function statusOf(content: ToolContent): ToolStatus {
+function readStatus(content: ToolContent): ToolStatus {
   switch (content.type) {
     case 'toolCallPrepare':
       return 'preparing';
@@ -305,23 +316,23 @@ function statusOf(content: ToolContent): ToolStatus {
   }
 }
 
-function pictured(blocks: Blocks, image: ImageContent, byUser: boolean): Blocks {
+function addImage(blocks: Blocks, image: ImageContent, byUser: boolean): Blocks {
   const last = blocks.at(-1);
   if (byUser && last?.kind === 'user') {
-    return put(blocks, blocks.length - 1, { ...last, images: [...last.images, image] });
+    return replaceBlock(blocks, blocks.length - 1, { ...last, images: [...last.images, image] });
   }
-  return add(blocks, { kind: 'image', image });
+  return appendBlock(blocks, { kind: 'image', image });
 }
 
-function hooked(blocks: Blocks, id: string, more: { name: string; status?: number; output?: string }): Blocks {
+function updateHook(blocks: Blocks, id: string, more: { name: string; status?: number; output?: string }): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'hook' && block.id === id);
   const before = blocks[index];
   return before?.kind === 'hook'
-    ? put(blocks, index, { ...before, ...more })
-    : add(blocks, { kind: 'hook', id, output: '', ...more });
+    ? replaceBlock(blocks, index, { ...before, ...more })
+    : appendBlock(blocks, { kind: 'hook', id, output: '', ...more });
 }
 
-/** A peer that sends something else is wrong, but that must not make a block nobody can show. */
-function string(value: unknown): string {
+/** A peer that sends something else than a string is wrong, but the block must still be one that can be shown. */
+function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,39 +1,45 @@
-/** What the assistant changed in files and cells: asked of the server, accepted or rejected there. */
+/**
+ * What the user can do with the changes that the assistant made in files and cells: list, keep and undo them.
+ *
+ * The server does all of it; this module only asks. Knows no view. The kind `Change` is in `types.ts`.
+ */
 
-import { ChatChangesResult, ChatId } from '../wire/protocol';
+import { ChatId } from '../wire/protocol';
 import { Session } from './session';
+import type { Change } from './types';
 
-export type Change = ChatChangesResult['changes'][number];
-
-/** All that stands of a chat. One that the server does not know, or a server without this, has none. */
-export async function look(session: Session, chatId: ChatId): Promise<void> {
+/**
+ * Fetch all changes of a chat that are neither kept nor undone. There are none when the server does not know the chat
+ * or this method.
+ */
+export async function loadChanges(session: Session, chatId: ChatId): Promise<void> {
   let changes: readonly Change[] = [];
   try {
     ({ changes } = await session.request('chat/changes', { chatId, extent: 'each' }));
   } catch {
-    // Nobody asked for it by hand: there is nothing to say about it.
+    // The user did not start this request, so its failure is not shown.
   }
-  session.act({ type: 'reviewed', chatId, changes });
+  session.dispatch({ type: 'reviewed', chatId, changes });
 }
 
-export async function accept(
+export async function keepChanges(
   session: Session,
   changes: readonly Change[],
   chatId: ChatId = session.chat.id
 ): Promise<void> {
   await session.ask('chat/keep', { chatId, changes: changes.map(({ id }) => id) });
-  await look(session, chatId);
+  await loadChanges(session, chatId);
 }
 
-/** What cannot be taken back is said, and why. */
-export async function reject(
+/** Undo changes. For each one that the server cannot undo, a warning says why. */
+export async function undoChanges(
   session: Session,
   changes: readonly Change[],
   chatId: ChatId = session.chat.id
 ): Promise<void> {
-  const done = await session.ask('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
-  for (const { shown, why } of done?.left ?? []) {
-    session.say('warning', shown === '' ? why : `${shown}: ${why}`);
+  const result = await session.ask('chat/revert', { chatId, changes: changes.map(({ id }) => id) });
+  for (const { shown, why } of result?.left ?? []) {
+    session.showMessage('warning', shown === '' ? why : `${shown}: ${why}`);
   }
-  await look(session, chatId);
+  await loadChanges(session, chatId);
 }

@@ -1,16 +1,20 @@
-/** What is done to chats in the list of them. */
+/**
+ * Renames and deletes chats in the list of chats.
+ *
+ * Knows no view: the list itself is `view/ChatList.tsx`.
+ */
 
 import { ChatId } from '../wire/protocol';
 import { Session } from './session';
 
-export async function rename(session: Session, chatId: ChatId, title: string): Promise<void> {
+export async function renameChat(session: Session, chatId: ChatId, title: string): Promise<void> {
   if ((await session.ask('chat/update', { chatId, title })) !== undefined) {
-    await session.list();
+    await session.loadChats();
   }
 }
 
-export async function remove(session: Session, chatId: ChatId): Promise<void> {
+export async function deleteChat(session: Session, chatId: ChatId): Promise<void> {
   if ((await session.ask('chat/delete', { chatId })) !== undefined) {
-    session.told('chat/deleted', { chatId });
+    session.handleNotification('chat/deleted', { chatId });
   }
 }

@@ -1,24 +1,29 @@
-/** What is being completed at the cursor of the prompt box. Pure. */
+/**
+ * Finds what is being completed at the cursor of the prompt box: `@`, `/` or `#` and the word after it. Pure.
+ *
+ * Knows no server: `suggestions.ts` asks for what fits.
+ */
 
-/** `@` something to send along, `/` a command, `#` a path. */
+/** `@` begins a context, `/` a command, `#` a path. */
 export type TriggerKind = '@' | '/' | '#';
 
-/** `start` is where the sign stands, `query` what follows it up to the cursor. */
 export interface Trigger {
   readonly kind: TriggerKind;
+  /** The offset of the sign. */
   readonly start: number;
+  /** The text between the sign and the cursor. */
   readonly query: string;
 }
 
-/** A command only at the very beginning; the others at the beginning of a word. */
-export function trigger(text: string, cursor: number): Trigger | undefined {
+/** A command triggers only at the beginning of the text, the others at the beginning of a word. */
+export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
   const found = /(?:^|\s)([@#])([^\s@#]*)$/.exec(before) ?? /^(\/)(\S*)$/.exec(before);
   const query = found?.[2] ?? '';
   return found === null ? undefined : { kind: found[1] as TriggerKind, start: cursor - query.length - 1, query };
 }
 
-/** The text with something in place of what was typed, and where the cursor is then. */
-export function replaced(text: string, { start, query }: Trigger, by: string): readonly [string, number] {
+/** Return the text with the trigger and its query replaced, and where the cursor is then. */
+export function replaceTrigger(text: string, { start, query }: Trigger, by: string): readonly [string, number] {
   return [text.slice(0, start) + by + text.slice(start + query.length + 1), start + by.length];
 }

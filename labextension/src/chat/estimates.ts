@@ -1,35 +1,41 @@
-/** What a prompt would send and cost, asked of the server before it is sent. */
+/**
+ * Asks the server what a prompt would send and cost, before it is sent.
+ *
+ * Knows no view: `view/composer/Estimate.tsx` shows the estimate.
+ */
 
 import { ChatContext, ChatEstimateResult } from '../wire/protocol';
 import { Session } from './session';
 
 export type Estimate = ChatEstimateResult;
 
-/** About. A server without this, or one that cannot tell, says nothing: nobody asked for it by hand. */
-export async function about(
+/**
+ * Estimate what a prompt would send. Undefined, without a message, when the server cannot: the user did not ask for it.
+ */
+export async function estimatePrompt(
   session: Session,
   message: string,
   contexts: readonly ChatContext[]
 ): Promise<Estimate | undefined> {
   try {
-    // An image may be of megabytes, and its tokens are not told from them.
+    // An image may have megabytes, and the server does not need them to estimate its tokens.
     const light = contexts.filter(({ type }) => type !== 'image');
-    return await session.request('chat/estimate', { ...asked(session, message), contexts: light });
+    return await session.request('chat/estimate', { ...buildParams(session, message), contexts: light });
   } catch {
     return undefined;
   }
 }
 
-/** Word for word. */
-export function exact(
+/** Estimate a prompt and return the exact request with it, word for word. */
+export function estimateWithRequest(
   session: Session,
   message: string,
   contexts: readonly ChatContext[]
 ): Promise<Estimate | undefined> {
-  return session.ask('chat/estimate', { ...asked(session, message), contexts, request: true });
+  return session.ask('chat/estimate', { ...buildParams(session, message), contexts, request: true });
 }
 
-function asked(session: Session, message: string) {
+function buildParams(session: Session, message: string) {
   const { id: chatId, selection } = session.chat;
   const { model, agent, variant } = { ...session.state.selection, ...selection };
   return {

@@ -1,4 +1,8 @@
-/** Marks that the user sets at messages. */
+/**
+ * Flags: marks that the user sets at messages of a chat.
+ *
+ * Knows no view: `view/transcript/Flag.tsx` shows them.
+ */
 
 import type { Session } from './session';
 
@@ -7,7 +11,7 @@ export interface Flags {
   readonly remove: (contentId: string) => void;
 }
 
-export function flagsOf(session: () => Session): Flags {
+export function createFlags(session: () => Session): Flags {
   return {
     add: (contentId, text) => void session().ask('chat/addFlag', { chatId: session().chat.id, contentId, text }),
     remove: contentId => void session().ask('chat/removeFlag', { chatId: session().chat.id, contentId })

@@ -1,17 +1,21 @@
-/** Images that are pasted or dropped, as contexts. */
+/**
+ * Reads images that are pasted or dropped, as contexts of a prompt.
+ *
+ * Knows no view: the prompt box is `view/composer/Composer.tsx`. Cells are in `pasted_cells.ts`.
+ */
 
 import { ImageContext } from '../wire/protocol';
 
-/** What models take. */
+/** The types of images that models accept. */
 const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** Providers refuse more. */
+/** Providers refuse larger images. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
-export function images(data: DataTransfer): readonly File[] {
+export function listImages(data: DataTransfer): readonly File[] {
   return [...data.files].filter(file => TYPES.includes(file.type));
 }
 
-export async function imageContext(file: File): Promise<ImageContext> {
+export async function toImageContext(file: File): Promise<ImageContext> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => {

@@ -1,22 +1,26 @@
-/** Cells that are pasted or dropped, as contexts: Lab gives both as JSON. */
+/**
+ * Reads cells that are pasted or dropped, as contexts of a prompt. Lab gives both as JSON. Pure.
+ *
+ * Knows no notebook: where a cell stands comes as `FindCell`. Images are in `images.ts`.
+ */
 
 import { ChatContext } from '../wire/protocol';
 
-/** What Lab calls cells that are dragged. */
+/** The MIME type that Lab gives cells that are dragged. */
 export const CELLS = 'application/vnd.jupyter.cells';
 
-/** Of nbformat's, as far as it is told. */
+/** A cell of nbformat, as far as it is used here. */
 export interface PastedCell {
   readonly id?: string;
   readonly cell_type: string;
   readonly source: string | readonly string[];
 }
 
-/** Where a cell stands, if it is in a notebook that is open; counted from 1. */
+/** Finds a cell in the open notebooks; numbers count from 1. */
 export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
 
-/** What Lab puts on the clipboard for cells is their JSON as text. Undefined of any other text. */
-export function cellsIn(text: string): readonly PastedCell[] | undefined {
+/** Parse the JSON that Lab puts on the clipboard for cells. Undefined for any other text. */
+export function parseCells(text: string): readonly PastedCell[] | undefined {
   if (!text.startsWith('[{') || !text.includes('"cell_type"')) {
     return undefined;
   }
@@ -32,8 +36,8 @@ export function isCell(value: unknown): value is PastedCell {
   return typeof value === 'object' && value !== null && 'cell_type' in value && 'source' in value;
 }
 
-/** The live cell with its outputs, where it is still there; else its source. */
-export function cellContext(cell: PastedCell, find: FindCell): ChatContext {
+/** Return the live cell, whose outputs are sent as well, where it still exists; otherwise its source as text. */
+export function toCellContext(cell: PastedCell, find: FindCell): ChatContext {
   const source = typeof cell.source === 'string' ? cell.source : cell.source.join('');
   const place = cell.id === undefined ? undefined : find(cell.id);
   if (cell.id !== undefined && place !== undefined) {

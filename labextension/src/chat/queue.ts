@@ -1,36 +1,47 @@
-/** Questions for after the turn that is under way. They wait in the page: what is asked in it goes with it. */
+/**
+ * Questions that wait for the end of the turn under way. They are kept in the page and are lost when it is closed.
+ *
+ * Knows no connection: the session, which sends the next question, is seen through `QueueOwner` only.
+ */
 
-import type { ChatContext } from '../wire/protocol';
-import type { Session } from './session';
-import type { Chat } from './state';
+import type { Action, Chat } from './state';
+import type { Queued } from './types';
 
-export interface Queued {
-  readonly text: string;
-  readonly contexts: readonly ChatContext[];
+/** What this module needs of a session. */
+export interface QueueOwner {
+  /** The chat that is shown. */
+  readonly chat: Chat;
+  /** Called with text that goes back to the prompt box. */
+  readonly onDraft: (text: string) => void;
+  dispatch(action: Action): void;
 }
 
-export function queue(session: Session, one: Queued): void {
-  const { id: chatId, queue = [] } = session.chat;
-  session.act({ type: 'queued', chatId, queue: [...queue, one] });
+/** Add a question to the queue of the chat that is shown. */
+export function enqueue(owner: QueueOwner, question: Queued): void {
+  const { id: chatId, queue = [] } = owner.chat;
+  owner.dispatch({ type: 'queued', chatId, queue: [...queue, question] });
 }
 
-/** The words of one come back to the prompt box. */
-export function unqueue(session: Session, index: number): void {
-  const { id: chatId, queue = [] } = session.chat;
-  session.act({ type: 'queued', chatId, queue: queue.filter((_, n) => n !== index) });
-  session.onDraft(queue[index]?.text ?? '');
+/** Take a question out of the queue; its text goes back to the prompt box. */
+export function dequeue(owner: QueueOwner, index: number): void {
+  const { id: chatId, queue = [] } = owner.chat;
+  owner.dispatch({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });
+  owner.onDraft(queue[index]?.text ?? '');
 }
 
-/** What is asked when a turn has ended: first what it was to be told and was not, then what waited for its end. */
-export function nextOf(session: Session, chat: Chat): Queued | undefined {
+/**
+ * Remove and return what is asked next in a chat whose turn has ended: first the steering messages that the model was
+ * not sent in time, as one question, then the first question of the queue.
+ */
+export function takeNext(owner: QueueOwner, chat: Chat): Queued | undefined {
   const { id: chatId, steers, queue = [] } = chat;
   if (steers.length > 0) {
-    session.act({ type: 'steered', chatId, steers: [] });
+    owner.dispatch({ type: 'steered', chatId, steers: [] });
     return { text: steers.join('\n\n'), contexts: [] };
   }
   const [first, ...rest] = queue;
   if (first !== undefined) {
-    session.act({ type: 'queued', chatId, queue: rest });
+    owner.dispatch({ type: 'queued', chatId, queue: rest });
   }
   return first;
 }

@@ -1,15 +1,19 @@
-/** Going back in a chat: to before a message, or on from it in another chat. */
+/**
+ * Going back in a chat: roll back to before a message, ask a message again, or continue from it in a new chat.
+ *
+ * Knows no view: the buttons are in `view/transcript/UserMessage.tsx`.
+ */
 
 import { UserBlock } from './blocks';
 import { ChatContext } from '../wire/protocol';
 import { Code, RpcError } from '../wire/rpc';
 import { Session } from './session';
 
-/** What is taken back with the messages. */
+/** What is rolled back: the messages alone, or the changes of tools as well. */
 export type Extent = 'messages' | 'all';
 
-/** To before the message, whose words come back to the prompt box. */
-export async function goBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
+/** Roll the chat back to before a message, and put its text back into the prompt box. */
+export async function rollBack(session: Session, { contentId, text }: UserBlock, extent: Extent): Promise<void> {
   const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
   const { id: chatId } = session.chat;
   if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
@@ -17,8 +21,11 @@ export async function goBack(session: Session, { contentId, text }: UserBlock, e
   }
 }
 
-/** Takes a message and all that followed back, and asks again. A server that cannot is asked once more. */
-export async function again(
+/**
+ * Roll back to before a message and ask it again. With a server that cannot roll back, the message is asked once more at
+ * the end of the chat.
+ */
+export async function askAgain(
   session: Session,
   contentId: string | undefined,
   message: string,
@@ -29,7 +36,7 @@ export async function again(
       await session.request('chat/rollback', { chatId: session.chat.id, contentId, include: ['messages'] });
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== Code.methodNotFound) {
-        session.complain(error);
+        session.showError(error);
         return false;
       }
     }
@@ -37,19 +44,19 @@ export async function again(
   return session.prompt(message, contexts);
 }
 
-/** Shows a new chat that has everything up to the end of this message's turn. */
-export async function fork(session: Session, { contentId }: UserBlock): Promise<void> {
+/** Open a new chat that has everything up to the end of the message's turn. */
+export async function forkChat(session: Session, { contentId }: UserBlock): Promise<void> {
   if (contentId === undefined) {
     return;
   }
-  await session.list();
+  await session.loadChats();
   const known = new Set(session.state.list.map(({ id }) => id));
   if ((await session.ask('chat/fork', { chatId: session.chat.id, contentId })) === undefined) {
     return;
   }
-  await session.list();
-  const made = session.state.list.find(({ id }) => !known.has(id));
-  if (made !== undefined) {
-    await session.openChat(made.id);
+  await session.loadChats();
+  const forked = session.state.list.find(({ id }) => !known.has(id));
+  if (forked !== undefined) {
+    await session.openChat(forked.id);
   }
 }

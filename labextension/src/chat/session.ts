@@ -1,12 +1,14 @@
 /**
- * The panel's end of the connection: what the server tells goes into the state, what the user does goes to the server.
+ * The panel's connection to the server: what the server sends goes into the state, what the user does goes to the
+ * server.
  *
- * One link at a time. When it breaks it is opened again, later each time, and every chat that was shown is replayed.
- * Knows no user interface and no socket: links and the clock come from outside.
+ * There is one link at a time. When it breaks it is opened again, after a longer pause each time, and every chat that
+ * was shown is replayed. Knows no view and no socket: links and the clock come from outside (`SessionEnvironment`). The
+ * state is changed only by the reducer in `state.ts`.
  */
 
-import { Attendant, Client, NotebookHost, ToldMethod } from '../wire/client';
-import { PAGE } from './history_page';
+import { Attendant, Client, NotebookHost, NotificationMethod } from '../wire/client';
+import { PAGE } from './pages';
 import {
   ChatAskQuestionParams,
   ChatAskQuestionResult,
@@ -18,47 +20,49 @@ import {
   ShowMessageParams,
   ToolServerUpdatedParams
 } from '../wire/protocol';
-import { nextOf } from './queue';
+import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
-import { linkIn, Offer } from './offers';
-import { Action, Chat, initial, newChat, pressing, reduce, Selection, State } from './state';
+import { parseLink, Offer } from './offers';
+import { Action, Chat, createState, createChat, isUrgent, reduce, Selection, State } from './state';
 
-/** What the session needs of the world: `known` is the chat to begin with; `later` calls once, and can be taken back. */
-export interface World {
+/** What the session needs from the page. */
+export interface SessionEnvironment {
   readonly notebooks?: NotebookHost;
+  /** The chat to begin with: the one that the tab showed before it was reloaded. */
   readonly known?: ChatId;
   open(): Promise<Link>;
   newId(): string;
-  later(call: () => void, ms: number): () => void;
+  /** Calls once after `ms` milliseconds. The returned function cancels that. */
+  callLater(call: () => void, ms: number): () => void;
 }
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
-/** Ten times a second is as much as a reader of text that grows can see. */
+/** Ten times a second: a reader of growing text does not see more. */
 const FRAME_MS = 100;
-/** A message that is not an error goes away by itself, after long enough to be read. */
+/** A message of type `info` goes away by itself after this time, which is long enough to read it. */
 const READING_MS = 8000;
 
 export class Session implements Attendant {
   state: State;
-  /** Text that comes back to the prompt box: words of a turn that was stopped, or of a message taken back. */
+  /** Called with text that goes back to the prompt box: of a message that waited, or was rolled back. */
   onDraft: (text: string) => void = () => undefined;
-  /** Something that the user may want to do, outside of the chat. */
+  /** Called with something that the user may want to do outside of the chat. */
   onOffer: (offer: Offer) => void = () => undefined;
   private client: Client | undefined;
   private readonly watchers = new Set<() => void>();
-  /** How each MCP server was last told to be. */
+  /** The last known status of each MCP server. */
   private readonly servers = new Map<string, string>();
-  private readonly waiting = new Map<number, (answer: ChatAskQuestionResult) => void>();
+  private readonly answerers = new Map<number, (answer: ChatAskQuestionResult) => void>();
   private lastKey = 0;
   private retryMs = FIRST_RETRY_MS;
-  private resting: (() => void) | undefined;
-  private stale = false;
-  private retrying: (() => void) | undefined;
-  private ended = false;
+  private cancelPause: (() => void) | undefined;
+  private hasNews = false;
+  private cancelRetry: (() => void) | undefined;
+  private closed = false;
 
-  constructor(private readonly world: World) {
-    this.state = initial(world.known ?? world.newId());
+  constructor(private readonly world: SessionEnvironment) {
+    this.state = createState(world.known ?? world.newId());
   }
 
   readonly subscribe = (watcher: () => void): (() => void) => {
@@ -67,115 +71,118 @@ export class Session implements Attendant {
   };
 
   get chat(): Chat {
-    return this.state.chats[String(this.state.current)] ?? newChat(this.state.current);
+    return this.state.chats[String(this.state.current)] ?? createChat(this.state.current);
   }
 
   // -- the connection
 
   async connect(): Promise<void> {
-    this.retrying?.();
-    this.retrying = undefined;
+    this.cancelRetry?.();
+    this.cancelRetry = undefined;
     try {
       const client = await Client.connect(await this.world.open(), this, this.world.notebooks);
-      if (this.ended) {
+      if (this.closed) {
         client.close();
         return;
       }
       this.client = client;
       this.retryMs = FIRST_RETRY_MS;
-      this.act({ type: 'connection', connection: 'open' });
+      this.dispatch({ type: 'connection', connection: 'open' });
       await this.catchUp();
     } catch (error) {
-      this.failed(error);
+      this.handleFailure(error);
     }
   }
 
-  /** Ends it for good. */
+  /** Close the connection and do not open it again. */
   close(): void {
-    this.ended = true;
-    this.retrying?.();
-    this.resting?.();
+    this.closed = true;
+    this.cancelRetry?.();
+    this.cancelPause?.();
     this.client?.close();
   }
 
-  gone(): void {
+  handleClose(): void {
     this.client = undefined;
-    this.waiting.clear();
-    if (!this.ended) {
-      this.act({ type: 'connection', connection: 'lost' });
+    this.answerers.clear();
+    if (!this.closed) {
+      this.dispatch({ type: 'connection', connection: 'lost' });
       this.retry();
     }
   }
 
-  private failed(error: unknown): void {
-    if (this.ended || this.retrying !== undefined) {
+  private handleFailure(error: unknown): void {
+    if (this.closed || this.cancelRetry !== undefined) {
       return;
     }
     if (this.client !== undefined && !(error instanceof LinkError)) {
-      this.complain(error);
+      this.showError(error);
       return;
     }
     const { connection } = this.state;
-    this.act({ type: 'connection', connection: connection === 'lost' || connection === 'open' ? 'lost' : 'absent' });
+    this.dispatch({
+      type: 'connection',
+      connection: connection === 'lost' || connection === 'open' ? 'lost' : 'absent'
+    });
     if (error instanceof LinkError) {
       this.retry();
     } else {
-      // It is there and does not want us, for a wrong configuration say: it will not want us in a second either.
-      this.complain(error);
+      // The server answered and refused, for a wrong configuration for example: it would refuse again in a second.
+      this.showError(error);
     }
   }
 
   private retry(): void {
-    if (this.retrying === undefined) {
-      this.retrying = this.world.later(() => void this.connect(), this.retryMs);
+    if (this.cancelRetry === undefined) {
+      this.cancelRetry = this.world.callLater(() => void this.connect(), this.retryMs);
       this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     }
   }
 
-  /** What happened in the meantime. */
+  /** Fetch what happened while there was no connection. */
   private async catchUp(): Promise<void> {
-    await this.list();
+    await this.loadChats();
     const { chats, list } = this.state;
-    const there = new Set([this.world.known, ...list.map(one => one.id)]);
-    const shown = Object.values(chats).filter(({ id, seq }) => seq > 0 || there.has(id));
-    await Promise.all(shown.map(chat => this.replay(chat)));
+    const stored = new Set([this.world.known, ...list.map(one => one.id)]);
+    const reopened = Object.values(chats).filter(({ id, seq }) => seq > 0 || stored.has(id));
+    await Promise.all(reopened.map(chat => this.replay(chat)));
   }
 
   /**
-   * A chat that is running is replayed whole: what comes of it while the replay is asked for could not be told from
-   * the replay, which begins with `chat/cleared` only then.
+   * Replay a chat. A running chat is replayed from its beginning: new contents that arrive before the replay begins
+   * cannot be told from those of the replay, which begins with `chat/cleared` only then.
    */
   private async replay(chat: Chat): Promise<void> {
-    const running = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
-    const whole = running || chat.status !== 'idle' || chat.seq === 0;
-    this.act({ type: 'replaying', chatId: chat.id, whole });
+    const isRunning = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
+    const whole = isRunning || chat.status !== 'idle' || chat.seq === 0;
+    this.dispatch({ type: 'replaying', chatId: chat.id, whole });
     let opened: ChatOpenResult | undefined;
     try {
       opened = await this.ask('chat/open', { chatId: chat.id, ...(whole ? { limit: PAGE } : { after: chat.seq }) });
-      this.act({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
+      this.dispatch({ type: 'chosen', chatId: chat.id, selection: opened?.selection ?? {} });
     } finally {
       const { found = true, meta } = opened ?? {};
-      this.act({ type: 'replayed', chatId: chat.id, found, ...(whole && { before: meta?.beforeCursor }) });
+      this.dispatch({ type: 'replayed', chatId: chat.id, found, ...(whole && { before: meta?.beforeCursor }) });
     }
   }
 
-  // -- what the server says
+  // -- what the server sends
 
-  told(method: ToldMethod, params: unknown): void {
+  handleNotification(method: NotificationMethod, params: unknown): void {
     if (method === '$/showMessage') {
       const { type, message } = params as ShowMessageParams;
-      const link = type === 'info' ? linkIn(message) : undefined;
+      const link = type === 'info' ? parseLink(message) : undefined;
       if (link === undefined) {
-        this.say(type, message);
+        this.showMessage(type, message);
       } else {
         this.onOffer(link);
       }
       return;
     }
     if (method === 'tool/serverUpdated') {
-      this.pointOut(params as ToolServerUpdatedParams);
+      this.offerSignIn(params as ToolServerUpdatedParams);
     }
-    const running = this.running();
+    const running = this.listRunning();
     try {
       // The generated types are trusted here; the reducer ignores what does not fit them.
       this.state = reduce(this.state, { type: 'told', method, params } as Action);
@@ -183,19 +190,19 @@ export class Session implements Attendant {
       console.warn('ECA: a message was ignored', method, error);
       return;
     }
-    const said = method === 'chat/contentReceived' && !pressing(this.state, params as ChatContentReceivedParams);
+    const said = method === 'chat/contentReceived' && !isUrgent(this.state, params as ChatContentReceivedParams);
     if (said || method === 'chat/toolCallProgress') {
-      this.drawSoon();
+      this.notifySoon();
     } else {
-      this.draw();
+      this.notifyWatchers();
     }
     for (const chatId of running) {
       this.settle(chatId);
     }
   }
 
-  /** A server that wants its user to sign in is pointed out when it begins to want it, not whenever it is told again. */
-  private pointOut({ name, status }: ToolServerUpdatedParams): void {
+  /** Offer a sign-in when a server begins to require it, not each time that its status is repeated. */
+  private offerSignIn({ name, status }: ToolServerUpdatedParams): void {
     const before = this.servers.get(name);
     this.servers.set(name, status);
     if (status === 'requires-auth' && before !== status) {
@@ -203,30 +210,30 @@ export class Session implements Attendant {
     }
   }
 
-  asked(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult> {
+  askUser(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult> {
     const key = ++this.lastKey;
-    this.act({ type: 'asked', question: { ...question, key } });
+    this.dispatch({ type: 'asked', question: { ...question, key } });
     taken.addEventListener('abort', () => {
       this.answer(key, { cancelled: true });
     });
-    return new Promise(resolve => this.waiting.set(key, resolve));
+    return new Promise(resolve => this.answerers.set(key, resolve));
   }
 
-  private running(): readonly ChatId[] {
+  private listRunning(): readonly ChatId[] {
     return Object.values(this.state.chats).flatMap(({ id, status }) => (status === 'idle' ? [] : [id]));
   }
 
-  /** At the end of a turn: what it was to be told and was not is the next question. */
+  /** When a turn has ended, cancel its questions and ask what waits: steering that came too late, then the queue. */
   private settle(chatId: ChatId): void {
     const chat = this.state.chats[String(chatId)];
     if (chat?.status !== 'idle') {
       return;
     }
-    void this.list();
+    void this.loadChats();
     for (const { key } of chat.questions) {
       this.answer(key, { cancelled: true });
     }
-    const next = nextOf(this, chat);
+    const next = takeNext(this, chat);
     if (next !== undefined) {
       void this.prompt(next.text, next.contexts, chat).then(done => {
         if (!done) {
@@ -238,7 +245,7 @@ export class Session implements Attendant {
 
   // -- what the user does
 
-  /** Asks; whether the server took it. */
+  /** Send a prompt and return whether the server accepted it. */
   async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
     const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
     const taken = await this.ask('chat/prompt', {
@@ -252,27 +259,27 @@ export class Session implements Attendant {
     return taken !== undefined;
   }
 
-  /** Words for the turn under way; what it is not told before it ends is asked then. */
+  /** Send a message to the running turn. If the turn ends before the model reads it, it becomes the next prompt. */
   steer(message: string): void {
     const chat = this.chat;
-    this.act({ type: 'steered', chatId: chat.id, steers: [...chat.steers, message] });
+    this.dispatch({ type: 'steered', chatId: chat.id, steers: [...chat.steers, message] });
     this.client?.notify('chat/promptSteer', { chatId: chat.id, message });
   }
 
-  unsteer(): void {
+  takeBackSteers(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
     this.onDraft([...chat.steers, ...(chat.queue ?? []).map(({ text }) => text)].join('\n\n'));
-    this.act({ type: 'steered', chatId: chat.id, steers: [] });
-    this.act({ type: 'queued', chatId: chat.id, queue: [] });
+    this.dispatch({ type: 'steered', chatId: chat.id, steers: [] });
+    this.dispatch({ type: 'queued', chatId: chat.id, queue: [] });
   }
 
-  /** Words that wait come back to the prompt box: they must not begin another turn. */
+  /** Stop the turn. Messages that wait go back to the prompt box, because they must not start another turn. */
   stop(): void {
     if (this.chat.steers.length + (this.chat.queue?.length ?? 0) > 0) {
-      this.unsteer();
+      this.takeBackSteers();
     }
-    this.client?.promptStop(this.chat.id);
+    this.client?.stopPrompt(this.chat.id);
   }
 
   notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
@@ -292,33 +299,33 @@ export class Session implements Attendant {
   }
 
   answer(key: number, answer: ChatAskQuestionResult): void {
-    this.waiting.get(key)?.(answer);
-    this.waiting.delete(key);
-    this.act({ type: 'answered', key });
+    this.answerers.get(key)?.(answer);
+    this.answerers.delete(key);
+    this.dispatch({ type: 'answered', key });
   }
 
-  newChat(): void {
-    this.act({ type: 'shown', chatId: this.world.newId() });
+  startChat(): void {
+    this.dispatch({ type: 'shown', chatId: this.world.newId() });
   }
 
   async openChat(chatId: ChatId): Promise<void> {
     const known = this.state.chats[String(chatId)];
-    this.act({ type: 'shown', chatId });
+    this.dispatch({ type: 'shown', chatId });
     if (known === undefined) {
       await this.replay(this.chat);
     }
   }
 
-  async list(): Promise<void> {
+  async loadChats(): Promise<void> {
     const listed = await this.ask('chat/list', {});
     if (listed !== undefined) {
-      this.act({ type: 'listed', chats: listed.chats });
+      this.dispatch({ type: 'listed', chats: listed.chats });
     }
   }
 
   choose(selection: Partial<Selection>): void {
     const { chat } = this;
-    this.act({ type: 'chosen', chatId: chat.id, selection });
+    this.dispatch({ type: 'chosen', chatId: chat.id, selection });
     const { model, agent, variant } = { ...this.state.selection, ...this.chat.selection };
     const known = chat.seq > 0 && { chatId: chat.id };
     if (selection.agent !== undefined) {
@@ -328,7 +335,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** The answer, or undefined after a message that says why there is none. */
+  /** Return the answer, or undefined after an error message was shown. */
   async ask<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params']
@@ -336,7 +343,7 @@ export class Session implements Attendant {
     try {
       return await this.request(method, params);
     } catch (error) {
-      this.complain(error);
+      this.showError(error);
       return undefined;
     }
   }
@@ -350,48 +357,48 @@ export class Session implements Attendant {
   }
 
   dismiss(key: number): void {
-    this.act({ type: 'dismissed', key });
+    this.dispatch({ type: 'dismissed', key });
   }
 
-  say(type: 'error' | 'warning' | 'info', text: string): void {
+  showMessage(type: 'error' | 'warning' | 'info', text: string): void {
     const key = ++this.lastKey;
-    this.act({ type: 'message', message: { key, type, text } });
+    this.dispatch({ type: 'message', message: { key, type, text } });
     if (type === 'info') {
-      this.world.later(() => {
+      this.world.callLater(() => {
         this.dismiss(key);
       }, READING_MS);
     }
   }
 
-  /** A broken link is shown already. */
-  complain(error: unknown): void {
+  /** Show an error, unless the link is broken: the state of the connection is shown already. */
+  showError(error: unknown): void {
     if (!(error instanceof LinkError)) {
-      this.say('error', error instanceof Error ? error.message : String(error));
+      this.showMessage('error', error instanceof Error ? error.message : String(error));
     }
   }
 
-  act(action: Action): void {
+  dispatch(action: Action): void {
     this.state = reduce(this.state, action);
-    this.draw();
+    this.notifyWatchers();
   }
 
-  /** At once; what comes while the last drawing is fresh is drawn together. */
-  private drawSoon(): void {
-    if (this.resting !== undefined) {
-      this.stale = true;
+  /** Notify the watchers now, unless that was done less than `FRAME_MS` ago: then once after that time. */
+  private notifySoon(): void {
+    if (this.cancelPause !== undefined) {
+      this.hasNews = true;
       return;
     }
-    this.draw();
-    this.resting = this.world.later(() => {
-      this.resting = undefined;
-      if (this.stale) {
-        this.drawSoon();
+    this.notifyWatchers();
+    this.cancelPause = this.world.callLater(() => {
+      this.cancelPause = undefined;
+      if (this.hasNews) {
+        this.notifySoon();
       }
     }, FRAME_MS);
   }
 
-  private draw(): void {
-    this.stale = false;
+  private notifyWatchers(): void {
+    this.hasNews = false;
     for (const watcher of this.watchers) {
       watcher();
     }

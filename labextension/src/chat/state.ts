@@ -1,13 +1,13 @@
 /**
- * All that the panel shows, as a pure function of what it was told. Knows no socket and no user interface.
+ * The state of the panel, computed by a reducer from what the server sent and what the user did. Pure.
  *
- * A content with a `seq` is taken once, so a replay may repeat what was shown. While a chat is being replayed what
- * comes of it is gathered in `replay`, and shown when the replay is complete: the reader sees no gap and no flicker.
+ * A content with a `seq` is taken once, so a replay may repeat what is shown already. While a chat is replayed, the new
+ * transcript is collected in `replay` and shown when the replay is complete: the reader sees no gap and no flicker.
+ * Knows no connection (`session.ts`); the transcript itself is in `transcript.ts` and `blocks.ts`.
  */
 
-import { progressed } from './blocks';
-import type { Change } from './changes';
-import { Earlier, withEarlier } from './history_page';
+import { setProgress } from './blocks';
+import { withEarlier } from './pages';
 import {
   ChatAskQuestionParams,
   ChatConfig,
@@ -20,17 +20,17 @@ import {
   ServerMethods,
   ToolServerUpdatedParams
 } from '../wire/protocol';
-import type { Queued } from './queue';
-import { EMPTY, take, Transcript, transcript } from './transcript';
+import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
+import type { Change, Earlier, Queued } from './types';
 
-/** `lost` is being tried again; `absent`: never there. */
+/** `lost`: there was a connection, and it is tried again. `absent`: there was none yet. */
 export type Connection = 'connecting' | 'open' | 'lost' | 'absent';
 
 export interface Question extends ChatAskQuestionParams {
   readonly key: number;
 }
 
-/** What the next turn is run with. An empty name is "whatever the server takes". */
+/** The model, agent and variant of the next turn. An empty name leaves the choice to the server. */
 export interface Selection {
   readonly model: string;
   readonly agent: string;
@@ -40,17 +40,19 @@ export interface Selection {
 
 export type { Transcript } from './transcript';
 
-/**
- * `steers` are words for the turn under way which the model has not been told yet, `queue` what is asked after it,
- * `changes` those to be reviewed.
- */
 export interface Chat extends Transcript {
   readonly id: ChatId;
+  /** Questions of the assistant that nobody has answered yet. */
   readonly questions: readonly Question[];
+  /** Messages for the running turn that the model has not read yet. */
   readonly steers: readonly string[];
+  /** Questions that are asked when the running turn has ended. */
   readonly queue?: readonly Queued[];
+  /** What was chosen in this chat, over the selection of all chats. */
   readonly selection: Partial<Selection>;
+  /** Changes that are neither kept nor undone. */
   readonly changes?: readonly Change[];
+  /** While the chat is replayed: the transcript before the replay, and the one that is being collected. */
   readonly replay?: { readonly from: Transcript; readonly now: Transcript };
 }
 
@@ -77,17 +79,17 @@ export interface State {
   readonly messages: readonly Message[];
 }
 
-type Told = {
+type ServerNotification = {
   [K in keyof ServerMethods]: { readonly method: K; readonly params: ServerMethods[K]['params'] };
 }[keyof ServerMethods];
 
 export type Action =
-  | ({ readonly type: 'told' } & Told)
+  | ({ readonly type: 'told' } & ServerNotification)
   | { readonly type: 'connection'; readonly connection: Connection }
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
-  /** Shows a chat, which begins empty where it is not known. */
+  /** A chat is shown. It begins empty when it is not known. */
   | { readonly type: 'shown'; readonly chatId: ChatId }
-  /** A replay begins, of the whole chat or of what came after its `seq`; `replayed` when it is complete. */
+  /** A replay begins: of the whole chat, or of what came after its `seq`. `replayed` follows when it is complete. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
   | {
       readonly type: 'replayed';
@@ -105,16 +107,16 @@ export type Action =
   | { readonly type: 'message'; readonly message: Message }
   | { readonly type: 'dismissed'; readonly key: number };
 
-export function newChat(id: ChatId): Chat {
+export function createChat(id: ChatId): Chat {
   return { ...EMPTY, id, questions: [], steers: [], selection: {} };
 }
 
-export function initial(current: ChatId): State {
+export function createState(current: ChatId): State {
   return {
     connection: 'connecting',
     configured: false,
     current,
-    chats: { [String(current)]: newChat(current) },
+    chats: { [String(current)]: createChat(current) },
     list: [],
     models: [],
     agents: [],
@@ -130,49 +132,55 @@ export function initial(current: ChatId): State {
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
     case 'told':
-      return heard(state, action);
+      return reduceNotification(state, action);
     case 'connection':
       return {
         ...state,
         connection: action.connection,
-        ...(action.connection !== 'open' && { chats: unasked(state) })
+        ...(action.connection !== 'open' && { chats: dropQuestions(state) })
       };
     case 'listed':
       return { ...state, list: action.chats };
     case 'shown': {
-      const chat = state.chats[String(action.chatId)] ?? newChat(action.chatId);
+      const chat = state.chats[String(action.chatId)] ?? createChat(action.chatId);
       return { ...state, current: action.chatId, chats: { ...state.chats, [String(action.chatId)]: chat } };
     }
     case 'replaying':
-      return within(state, action.chatId, chat => {
-        const from = action.whole ? EMPTY : transcript(chat);
+      return changeChat(state, action.chatId, chat => {
+        const from = action.whole ? EMPTY : pickTranscript(chat);
         return { ...chat, replay: { from, now: from } };
       });
     case 'replayed':
-      return within(state, action.chatId, ({ replay, ...chat }) => ({
+      return changeChat(state, action.chatId, ({ replay, ...chat }) => ({
         ...chat,
         ...(action.found && { ...replay?.now, ...('before' in action && { before: action.before }) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
     case 'earlier':
-      return within(state, action.chatId, chat =>
-        withEarlier(chat, action.page.contents.reduce(taken, EMPTY), action.page)
+      return changeChat(state, action.chatId, chat =>
+        withEarlier(chat, action.page.contents.reduce(takeContent, EMPTY), action.page)
       );
     case 'chosen':
-      return within(state, action.chatId, chat => ({ ...chat, selection: { ...chat.selection, ...action.selection } }));
+      return changeChat(state, action.chatId, chat => ({
+        ...chat,
+        selection: { ...chat.selection, ...action.selection }
+      }));
     case 'asked':
-      return within(state, action.question.chatId, chat => ({
+      return changeChat(state, action.question.chatId, chat => ({
         ...chat,
         questions: [...chat.questions, action.question]
       }));
     case 'answered':
-      return { ...state, chats: each(state, chat => unquestioned(chat, question => question.key !== action.key)) };
+      return {
+        ...state,
+        chats: mapChats(state, chat => filterQuestions(chat, question => question.key !== action.key))
+      };
     case 'steered':
-      return within(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
+      return changeChat(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
     case 'queued':
-      return within(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
+      return changeChat(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
     case 'reviewed':
-      return within(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
+      return changeChat(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'message':
       return { ...state, messages: [...state.messages, action.message] };
     case 'dismissed':
@@ -180,35 +188,35 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-function heard(state: State, action: Told): State {
+function reduceNotification(state: State, action: ServerNotification): State {
   switch (action.method) {
     case 'chat/contentReceived':
-      return received(state, action.params);
+      return reduceContent(state, action.params);
     case 'chat/toolCallProgress': {
       const report = action.params;
-      return transcribed(state, spawner(state, report.chatId), before =>
-        at(before, report.chatId, one => ({ ...one, blocks: progressed(one.blocks, report) }))
+      return changeTranscript(state, findParent(state, report.chatId), before =>
+        changePart(before, report.chatId, one => ({ ...one, blocks: setProgress(one.blocks, report) }))
       );
     }
     case 'chat/cleared':
-      return transcribed(state, action.params.chatId, before =>
+      return changeTranscript(state, action.params.chatId, before =>
         action.params.messages ? { ...EMPTY, title: before.title } : { ...before, usage: null }
       );
     case 'chat/opened':
-      return titled(state, action.params.chatId, action.params.title ?? '');
+      return setTitle(state, action.params.chatId, action.params.title ?? '');
     case 'chat/statusChanged': {
       const { chatId, status } = action.params;
       const list = state.list.map(row => (row.id === chatId ? { ...row, status } : row));
-      return transcribed({ ...state, list }, chatId, before => ({ ...before, status }));
+      return changeTranscript({ ...state, list }, chatId, before => ({ ...before, status }));
     }
     case 'chat/deleted': {
       const { chatId } = action.params;
       const chats = Object.fromEntries(Object.entries(state.chats).filter(([id]) => id !== String(chatId)));
-      const kept = state.current === chatId ? { ...chats, [String(chatId)]: newChat(chatId) } : chats;
+      const kept = state.current === chatId ? { ...chats, [String(chatId)]: createChat(chatId) } : chats;
       return { ...state, chats: kept, list: state.list.filter(row => row.id !== chatId) };
     }
     case 'config/updated':
-      return configured(state, action.params);
+      return applyConfig(state, action.params);
     case 'tool/serverUpdated':
       return { ...state, servers: { ...state.servers, [action.params.name]: action.params } };
     case 'tool/serverRemoved': {
@@ -224,98 +232,98 @@ function heard(state: State, action: Told): State {
   }
 }
 
-function received(state: State, params: ChatContentReceivedParams): State {
+function reduceContent(state: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
   if (params.parentChatId !== undefined) {
-    return shown(state, params);
+    return addToChat(state, params);
   }
   if (content.type === 'metadata') {
-    return shown(titled(state, chatId, content.title), params);
+    return addToChat(setTitle(state, chatId, content.title), params);
   }
-  const next = shown(state, params);
+  const next = addToChat(state, params);
   switch (content.type) {
     case 'text':
       return params.role === 'user'
-        ? within(next, chatId, chat => ({
+        ? changeChat(next, chatId, chat => ({
             ...chat,
             steers: chat.steers.filter(words => !content.text.includes(words))
           }))
         : next;
-    // Answered elsewhere: the call that asked is over.
+    // The call that asked has ended, so its question was answered elsewhere.
     case 'toolCalled':
     case 'toolCallRejected':
-      return within(next, chatId, chat => unquestioned(chat, question => question.toolCallId !== content.id));
+      return changeChat(next, chatId, chat => filterQuestions(chat, question => question.toolCallId !== content.id));
     default:
       return next;
   }
 }
 
 /**
- * Each content once.
+ * Add a content to the chat, or to its replay. Each content is taken once.
  *
- * What came on a new connection before the replay began is in the replay as well: when a `seq` goes back, the replay
- * has begun, and what was gathered until then is given up.
+ * Contents that arrive on a new connection before the replay begins are part of the replay as well. When a `seq` goes
+ * back, the replay has begun, and what was collected until then is discarded.
  */
-function shown(state: State, params: ChatContentReceivedParams): State {
-  return within(state, params.parentChatId ?? params.chatId, chat => {
+function addToChat(state: State, params: ChatContentReceivedParams): State {
+  return changeChat(state, params.parentChatId ?? params.chatId, chat => {
     const { replay } = chat;
     if (replay === undefined) {
-      return repeats(chat, params) ? chat : { ...chat, ...taken(chat, params) };
+      return isRepeated(chat, params) ? chat : { ...chat, ...takeContent(chat, params) };
     }
-    const before = repeats(replay.now, params) ? replay.from : replay.now;
-    return repeats(before, params) ? chat : { ...chat, replay: { ...replay, now: taken(before, params) } };
+    const before = isRepeated(replay.now, params) ? replay.from : replay.now;
+    return isRepeated(before, params) ? chat : { ...chat, replay: { ...replay, now: takeContent(before, params) } };
   });
 }
 
-/** What a subagent says is kept apart, within its parent's chat. */
-function taken(before: Transcript, params: ChatContentReceivedParams): Transcript {
+/** Apply a content. Those of a subagent go into their own transcript within the parent's chat. */
+function takeContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
   return params.parentChatId === undefined
-    ? take(before, params)
-    : inner(before, params.chatId, one => take(one, params));
+    ? applyContent(before, params)
+    : changeSubagent(before, params.chatId, one => applyContent(one, params));
 }
 
-function inner(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+function changeSubagent(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
   return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
 }
 
-/** In the subagent's part where the chat is one's. */
-function at(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
-  return before.agents?.[id] === undefined ? change(before) : inner(before, id, change);
+/** Change the transcript of the chat, which is a part of `before` if the chat is a subagent's. */
+function changePart(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+  return before.agents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
 
-/** The chat within which a subagent's is shown; any other chat itself. */
-function spawner(state: State, id: ChatId): ChatId {
+/** Return the chat that shows a subagent's chat; for any other chat, the chat itself. */
+function findParent(state: State, id: ChatId): ChatId {
   return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
 }
 
-/** Whether it was shown before. */
-function repeats(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
+/** Whether the content was taken before. */
+function isRepeated(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
   const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
   return seq !== undefined && seq > 0 && seq <= last;
 }
 
-/** Changes what is shown of a chat or, while it is being replayed, what will be. */
-function transcribed(state: State, id: ChatId, change: (before: Transcript) => Transcript): State {
-  return within(state, id, chat =>
+/** Change the transcript of a chat or, while the chat is replayed, the transcript of the replay. */
+function changeTranscript(state: State, id: ChatId, change: (before: Transcript) => Transcript): State {
+  return changeChat(state, id, chat =>
     chat.replay === undefined
       ? { ...chat, ...change(chat) }
       : { ...chat, replay: { ...chat.replay, now: change(chat.replay.now) } }
   );
 }
 
-function titled(state: State, id: ChatId, title: string): State {
+function setTitle(state: State, id: ChatId, title: string): State {
   const list = state.list.map(row => (row.id === id && title !== '' ? { ...row, title } : row));
-  return transcribed({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
+  return changeTranscript({ ...state, list }, id, before => ({ ...before, title: title || before.title }));
 }
 
-/** An absent field is "unchanged"; `behaviors` are the agents of older servers. */
-function configured(state: State, { chat, chatId }: ConfigUpdatedParams): State {
+/** An absent field means "unchanged". Older servers call agents `behaviors`. */
+function applyConfig(state: State, { chat, chatId }: ConfigUpdatedParams): State {
   if (chat === undefined) {
     return state;
   }
-  const selection = selected(chat);
+  const selection = readSelection(chat);
   if (chatId !== undefined) {
-    return within(state, chatId, before => ({ ...before, selection: { ...before.selection, ...selection } }));
+    return changeChat(state, chatId, before => ({ ...before, selection: { ...before.selection, ...selection } }));
   }
   return {
     ...state,
@@ -327,7 +335,7 @@ function configured(state: State, { chat, chatId }: ConfigUpdatedParams): State 
   };
 }
 
-function selected(chat: ChatConfig): Partial<Selection> {
+function readSelection(chat: ChatConfig): Partial<Selection> {
   const agent = chat.selectAgent ?? chat.selectBehavior;
   return {
     ...(chat.selectModel !== undefined && { model: chat.selectModel }),
@@ -337,29 +345,29 @@ function selected(chat: ChatConfig): Partial<Selection> {
   };
 }
 
-/** Without the questions of a connection that is gone: nobody waits for their answers. */
-function unasked(state: State): State['chats'] {
-  return each(state, chat => unquestioned(chat, () => false));
+/** Return the chats without questions: on a connection that is closed nobody waits for the answers. */
+function dropQuestions(state: State): State['chats'] {
+  return mapChats(state, chat => filterQuestions(chat, () => false));
 }
 
-function unquestioned(chat: Chat, kept: (question: Question) => boolean): Chat {
+function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Chat {
   return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
 }
 
-/** A chat that was never shown is not kept: what all chats say would be held for ever. */
-function within(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
+/** Change a chat that was shown before. Others are not kept: the contents of all chats would fill the memory. */
+function changeChat(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
   const chat = state.chats[String(id)];
   return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
 }
 
-function each(state: State, change: (chat: Chat) => Chat): State['chats'] {
+function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
   return Object.fromEntries(Object.entries(state.chats).map(([id, chat]) => [id, change(chat)]));
 }
 
-/** What comes of a decision: somebody has just clicked, here or elsewhere. */
+/** Contents that follow a decision: somebody has just clicked, here or elsewhere. */
 const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
-/** Whether it is shown at once: not what streams, of which more follows, and not what a replay is made of. */
-export function pressing(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
+/** Whether a content is shown at once. Streamed content is not, because more follows, nor is that of a replay. */
+export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }

@@ -1,18 +1,22 @@
-/** How the assistant is, in a few words. Pure. */
+/**
+ * Describes the assistant for Lab's status bar in a few words: model, activity, cost. Pure.
+ *
+ * Knows no element: `status/plugin.ts` shows the text.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { Chat, State } from './state';
-import { base, count, dollars } from '../render/format';
+import { baseName, formatCount, formatCost } from '../render/format';
 
-/** What somebody must do comes first; then the model, and what its answers came to. */
-export function statusText(state: State, chat: Chat, trans: TranslationBundle): string {
+/** Return model, activity and cost in one line. An activity that waits for the user comes before all others. */
+export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
   const model = chat.selection.model ?? state.selection.model;
-  const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', base(model));
-  return [named, doing(state, chat, trans), spent(chat, trans)].filter(Boolean).join(' · ');
+  const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', baseName(model));
+  return [named, describeActivity(state, chat, trans), describeCost(chat, trans)].filter(Boolean).join(' · ');
 }
 
-function doing(state: State, chat: Chat, trans: TranslationBundle): string {
+function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {
     return state.connection === 'connecting' ? '' : trans.__('not connected');
   }
@@ -25,12 +29,12 @@ function doing(state: State, chat: Chat, trans: TranslationBundle): string {
   return state.configured && state.models.length === 0 ? trans.__('no model') : '';
 }
 
-/** The price where it is known, else the tokens. */
-function spent({ usage }: Chat, trans: TranslationBundle): string {
+/** Return the cost where it is known, otherwise the tokens. */
+function describeCost({ usage }: Chat, trans: TranslationBundle): string {
   const cost = usage?.sessionCost;
   return cost !== undefined
-    ? dollars(cost)
+    ? formatCost(cost)
     : usage !== null && usage.sessionTokens > 0
-      ? trans.__('%1 tokens', count(usage.sessionTokens))
+      ? trans.__('%1 tokens', formatCount(usage.sessionTokens))
       : '';
 }

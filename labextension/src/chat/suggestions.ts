@@ -1,17 +1,24 @@
-/** What the prompt box offers at `@`, `/` and `#`, and how a context is called. Asks through the session only. */
+/**
+ * Asks the server what the prompt box can suggest at `@`, `/` and `#`, and names contexts for chips and lists.
+ *
+ * Knows no view and no connection: requests go through the `Ask` that it is given. The list is
+ * `view/composer/Completion.tsx`.
+ */
 
 import { ChatContext, ClientMethods, ChatId } from '../wire/protocol';
 import { Requests } from '../wire/rpc';
-import { base } from '../render/format';
+import { baseName } from '../render/format';
 import { Trigger } from './completion_trigger';
 
-/** Either something to send along, or text in place of what was typed. */
-export interface Offer {
+/** A line of the list of suggestions. */
+export interface Suggestion {
   readonly key: string;
   readonly kind: string;
   readonly label: string;
   readonly detail: string;
+  /** The context that is sent with the message when this is chosen. */
   readonly context?: ChatContext;
+  /** The text that replaces what was typed. */
   readonly insert?: string;
 }
 
@@ -20,27 +27,28 @@ export type Ask = <K extends Requests<ClientMethods>>(
   params: ClientMethods[K]['params']
 ) => Promise<ClientMethods[K]['result']>;
 
+/** A longer list does not help: the user types another letter instead. */
 const MOST = 50;
 
 /** Throws: LinkError, RpcError. */
-export async function offers(
+export async function listSuggestions(
   { kind, query }: Trigger,
   chatId: ChatId,
   contexts: readonly ChatContext[],
   ask: Ask
-): Promise<readonly Offer[]> {
-  return (await found(kind, { query, chatId }, contexts, ask)).slice(0, MOST);
+): Promise<readonly Suggestion[]> {
+  return (await querySuggestions(kind, { query, chatId }, contexts, ask)).slice(0, MOST);
 }
 
-async function found(
+async function querySuggestions(
   kind: Trigger['kind'],
   params: { readonly query: string; readonly chatId: ChatId },
   contexts: readonly ChatContext[],
   ask: Ask
-): Promise<readonly Offer[]> {
+): Promise<readonly Suggestion[]> {
   switch (kind) {
     case '@':
-      return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(offered);
+      return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(toSuggestion);
     case '/':
       return (await ask('chat/queryCommands', params)).commands.map(
         ({ name, description, type, arguments: given }) => ({
@@ -55,31 +63,34 @@ async function found(
       return (await ask('chat/queryFiles', params)).files.map(({ path, type }) => ({
         key: path,
         kind: type,
-        label: base(path),
+        label: baseName(path),
         detail: path,
         insert: `${path} `
       }));
   }
 }
 
-function offered(context: ChatContext): Offer {
-  const { label, detail } = called(context);
+function toSuggestion(context: ChatContext): Suggestion {
+  const { label, detail } = describeContext(context);
   return { key: keyOf(context), kind: context.type, label, detail, context };
 }
 
-/** For a chip and a line of a list. Contexts of other kinds say who they are in one of these fields. */
-export function called(context: ChatContext): { readonly label: string; readonly detail: string } {
+/**
+ * Return the label and the detail of a context, for a chip and for a list. Each kind has its name in one of these
+ * fields.
+ */
+export function describeContext(context: ChatContext): { readonly label: string; readonly detail: string } {
   const said = context as unknown as Readonly<Record<string, unknown>>;
   const text = (name: string): string => {
     const value = said[name];
     return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   };
   const path = text('path');
-  const label = text('label') || text('name') || base(path) || text('url') || text('uri') || context.type;
+  const label = text('label') || text('name') || baseName(path) || text('url') || text('uri') || context.type;
   return { label, detail: text('description') || path || text('uri') || text('url') };
 }
 
-/** Equal for what is the same thing. */
+/** Return a key that is equal for equal contexts. */
 export function keyOf(context: ChatContext): string {
   return JSON.stringify(context);
 }

@@ -1,53 +1,57 @@
-/** What a tab of the browser knows again when it is loaded anew: ids of chats, of changes and of hunks, nothing else. */
+/**
+ * What a tab of the browser keeps when it is reloaded: ids of chats, of changes and of hunks, nothing else.
+ *
+ * Knows no session: `panel/panel.tsx` and `review/controller.ts` read and write it.
+ */
 
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-export class Remembered {
-  /** Several servers may share an origin: `base` is the address of this one. */
+export class TabStorage {
+  /** `base` is the address of the server: several servers may share an origin. */
   constructor(
     private readonly base: string,
     private readonly store: () => Store = () => window.sessionStorage
   ) {}
 
-  chat(): string | undefined {
+  getChat(): string | undefined {
     return this.read('chat');
   }
 
-  show(id: string): void {
+  setChat(id: string): void {
     this.write('chat', id);
   }
 
-  /** The hunks of a change that were kept, while others of it wait to be decided. */
-  kept(change: string): readonly number[] {
+  /** Return the hunks of a change that the user kept, while others of it are not decided yet. */
+  getKeptHunks(change: string): readonly number[] {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);
   }
 
-  keep(change: string, hunks: readonly number[]): void {
+  setKeptHunks(change: string, hunks: readonly number[]): void {
     this.write(`kept ${change}`, hunks.join(' '));
   }
 
   private read(name: string): string | undefined {
     try {
-      return this.store().getItem(this.key(name)) ?? undefined;
+      return this.store().getItem(this.fullName(name)) ?? undefined;
     } catch {
       return undefined;
     }
   }
 
-  /** A browser may forbid it, or have no room left. */
+  /** A browser may forbid storage, or have no room left. */
   private write(name: string, value: string): void {
     try {
       if (value === '') {
-        this.store().removeItem(this.key(name));
+        this.store().removeItem(this.fullName(name));
       } else {
-        this.store().setItem(this.key(name), value);
+        this.store().setItem(this.fullName(name), value);
       }
     } catch {
-      // It is not known again, then.
+      // After a reload the tab does not know this value. Nothing else depends on it.
     }
   }
 
-  private key(name: string): string {
+  private fullName(name: string): string {
     return `jupyter-eca ${this.base} ${name}`;
   }
 }

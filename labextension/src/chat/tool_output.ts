@@ -1,12 +1,17 @@
-/** The whole of an output that was too long for the model, fetched when a reader wants it. */
+/**
+ * Fetches the whole output of a tool call that was too long for the model, when a reader asks for it.
+ *
+ * Knows no view: the button is in `view/tools/ToolDetails.tsx`.
+ */
 
 import { Session } from './session';
 
-/** Bytes in one message, and of an output at most: more than that nobody reads in a page. */
+/** Characters in one message. */
 const PART = 500_000;
+/** Characters of an output at most: nobody reads more than that in a page. */
 const MOST = 20_000_000;
 
-export async function wholeOutput(session: Session, id: string): Promise<string | undefined> {
+export async function fetchWholeOutput(session: Session, id: string): Promise<string | undefined> {
   const chatId = session.chat.id;
   const parts: string[] = [];
   for (let offset = 0; offset < MOST;) {

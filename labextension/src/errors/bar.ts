@@ -1,4 +1,8 @@
-/** The bar below an error: buttons in the cell, after its output. */
+/**
+ * The bar below an error in a cell, with its buttons.
+ *
+ * Knows no command: `plugin.ts` decides where a bar is shown and what its buttons do.
+ */
 
 import { CodeCell } from '@jupyterlab/cells';
 import { PanelLayout, Widget } from '@lumino/widgets';
@@ -7,18 +11,18 @@ import '../../style/help.css';
 
 type Button = readonly [label: string, act: () => void];
 
-/** Puts the bar there, or takes it away. */
-export function show(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
+/** Show the bar in a cell if it is wanted, otherwise remove it. */
+export function showBar(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
   const layout = cell.layout as PanelLayout;
   const there = layout.widgets.find(widget => widget.hasClass('eca-Help'));
   if (!wanted) {
     there?.dispose();
   } else if (there === undefined) {
-    layout.insertWidget(layout.widgets.length - 1, bar(buttons));
+    layout.insertWidget(layout.widgets.length - 1, createBar(buttons));
   }
 }
 
-function bar(buttons: readonly Button[]): Widget {
+function createBar(buttons: readonly Button[]): Widget {
   const widget = new Widget();
   widget.addClass('eca-Help');
   widget.node.setAttribute('role', 'group');

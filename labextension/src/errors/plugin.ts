@@ -1,4 +1,8 @@
-/** Help where it is needed: Fix and Explain below an output that is an error. What is asked is asked in the panel. */
+/**
+ * The plugin that shows *Fix* and *Explain* below an output that is an error, and adds both as commands.
+ *
+ * The questions are asked in the panel, through its command; the bar itself is in `bar.ts`.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
@@ -6,11 +10,11 @@ import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
 
-/** Menus and shortcuts name these in schema/plugin.json. */
+/** Menus and shortcuts in schema/plugin.json use these ids. */
 const Command = { fix: 'eca:fix-cell', explain: 'eca:explain-cell' } as const;
 const OPEN = 'eca:open-panel';
 
-export const helping: JupyterFrontEndPlugin<void> = {
+export const errorsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:helping',
   description: 'Offers help with an error in a notebook.',
   autoStart: true,
@@ -27,7 +31,7 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { commands } = app;
-  const add = (command: string, label: string, caption: string, words: (cell: number) => string): void => {
+  const add = (command: string, label: string, caption: string, createQuestion: (cell: number) => string): void => {
     commands.addCommand(command, {
       label,
       caption,
@@ -36,7 +40,7 @@ function activate(
       execute: async () => {
         const number = (tracker.currentWidget?.content.activeCellIndex ?? -1) + 1;
         if (number > 0) {
-          await commands.execute(OPEN, { message: words(number) });
+          await commands.execute(OPEN, { message: createQuestion(number) });
         }
       }
     });
@@ -62,7 +66,7 @@ function activate(
   });
 }
 
-/** The cells of one notebook whose output is an error. */
+/** Shows the bar at the cells of one notebook whose output is an error. */
 class Errors {
   private readonly known = new WeakSet<Cell>();
 
@@ -75,15 +79,15 @@ class Errors {
   follow(): void {
     const watch = (): void => {
       this.notebook.model?.cells.changed.connect(() => {
-        this.look();
+        this.followNewCells();
       });
-      this.look();
+      this.followNewCells();
     };
     this.notebook.modelChanged.connect(watch);
     watch();
   }
 
-  private look(): void {
+  private followNewCells(): void {
     for (const cell of this.notebook.widgets) {
       if (cell instanceof CodeCell && !this.known.has(cell)) {
         this.known.add(cell);
@@ -96,14 +100,14 @@ class Errors {
     }
   }
 
-  /** The bar is loaded with the first error. */
+  /** Show or remove the bar of a cell. The module of the bar is loaded with the first error. */
   private async update(cell: CodeCell): Promise<void> {
-    if (!failed(cell) && cell.node.querySelector('.eca-Help') === null) {
+    if (!hasError(cell) && cell.node.querySelector('.eca-Help') === null) {
       return;
     }
-    const { show } = await import('./bar');
+    const { showBar } = await import('./bar');
     if (!cell.isDisposed) {
-      show(cell, failed(cell), [
+      showBar(cell, hasError(cell), [
         [
           this.trans.__('Fix'),
           () => {
@@ -129,8 +133,8 @@ class Errors {
   }
 }
 
-/** A cell of ours says by itself what is wrong. */
-function failed(cell: CodeCell): boolean {
+/** Whether the output has an error that the assistant can help with. A cell with our magic explains its own errors. */
+function hasError(cell: CodeCell): boolean {
   const { outputs, sharedModel } = cell.model;
   const types = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type);
   return types.includes('error') && !/^\s*%{1,2}eca\b/.test(sharedModel.getSource());

@@ -1,15 +1,18 @@
-/** Files and notebooks that are open here and were changed outside: by the assistant's tools, first of all. What looks
- * at them is loaded once there are some. */
+/**
+ * The plugin that notices when open files and notebooks may have changed on disk.
+ *
+ * Knows no document: `refresh.ts` compares them, and is loaded when the first one is open.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import type { Refresher } from './refresh';
 
-/** Of `jupyter_eca/apps/server/file_events.py`. */
+/** The schema of the events that `jupyter_eca/apps/server/file_events.py` sends. */
 const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
 
-export const refreshing: JupyterFrontEndPlugin<void> = {
+export const filesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:refreshing',
   description: 'Reads open documents again that were changed on disk.',
   autoStart: true,
@@ -22,7 +25,7 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
   let refresher: Promise<Refresher> | undefined;
   const check = (): void => {
     if (refresher !== undefined || [...app.shell.widgets('main')].some(widget => 'context' in widget)) {
-      refresher ??= import('./reload').then(({ refresherOf }) => refresherOf(app, trans));
+      refresher ??= import('./reload').then(({ createRefresher }) => createRefresher(app, trans));
       void refresher.then(one => one.check());
     }
   };
@@ -31,7 +34,7 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
       check();
     }
   });
-  // Whoever comes back from another window may have changed files there.
+  // A user who comes back from another window may have changed files there.
   window.addEventListener('focus', check);
   app.shell.currentChanged?.connect(check);
 }

@@ -1,7 +1,7 @@
 /**
- * Documents that are open and have changed on disk: read again where nothing is unsaved, else the user is asked.
+ * Compares open documents with the disk. A changed one is read again or, if it has unsaved changes, the user is asked.
  *
- * Knows no user interface: documents, the disk and whoever tells the user come from outside.
+ * Knows no Lab and no view: documents, the disk and the question to the user come from outside (`reload.ts`).
  */
 
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
@@ -13,17 +13,17 @@ export type Context = Pick<
 >;
 
 export interface Surface {
-  /** Each once, however many views it has. */
-  documents(): readonly Context[];
-  /** What is on disk, without its content. */
-  look(path: string): Promise<Contents.IModel>;
-  /** There are changes on disk and unsaved ones here; `reload` gives up the latter. */
-  conflict(path: string, reload: () => void): void;
-  /** Reads it again, keeping the cursor where it is. */
+  /** Return each open document once, however many views it has. */
+  listDocuments(): readonly Context[];
+  /** Return what is on disk, without its content. */
+  readMetadata(path: string): Promise<Contents.IModel>;
+  /** Ask about changes on disk and unsaved changes here. `reload` discards the unsaved ones. */
+  reportConflict(path: string, reload: () => void): void;
+  /** Read the document again and keep the cursor where it is. */
   reload(context: Context): Promise<void>;
 }
 
-/** File systems tell times in different grains; Lab is as lenient. */
+/** File systems round times differently. Lab allows the same difference. */
 const LENIENCE_MS = 500;
 
 export class Refresher {
@@ -31,23 +31,23 @@ export class Refresher {
   private again = false;
   private readonly followed = new WeakSet<Context>();
   private readonly saving = new WeakSet<Context>();
-  /** The version on disk that the user was told of. */
-  private readonly told = new WeakMap<Context, string>();
+  /** The version on disk that the user was asked about. */
+  private readonly reported = new WeakMap<Context, string>();
 
   constructor(private readonly surface: Surface) {}
 
-  /** What comes while it looks makes it look once more. */
+  /** Check all documents. A call during a check makes it check once more afterwards. */
   check(): Promise<void> {
     this.again = true;
-    this.checking ??= this.work().finally(() => {
+    this.checking ??= this.checkAll().finally(() => {
       this.checking = undefined;
     });
     return this.checking;
   }
 
-  /** From when it is opened: a save that is under way is not a change of somebody else's. */
+  /** Follow the saves of each document from its opening: a save in progress is not a change made elsewhere. */
   follow(): void {
-    for (const context of this.surface.documents()) {
+    for (const context of this.surface.listDocuments()) {
       if (!this.followed.has(context)) {
         this.followed.add(context);
         context.saveState.connect((_, state) => {
@@ -61,30 +61,30 @@ export class Refresher {
     }
   }
 
-  private async work(): Promise<void> {
+  private async checkAll(): Promise<void> {
     while (this.again) {
       this.again = false;
       this.follow();
-      await Promise.all(this.surface.documents().map(context => this.one(context)));
+      await Promise.all(this.surface.listDocuments().map(context => this.checkDocument(context)));
     }
   }
 
-  private async one(context: Context): Promise<void> {
-    if (!this.settled(context)) {
+  private async checkDocument(context: Context): Promise<void> {
+    if (!this.isSettled(context)) {
       return;
     }
-    const disk = await this.surface.look(context.path).catch(() => undefined);
-    // One that is gone, or cannot be read now, stays as it is here: that is all there is of it.
+    const disk = await this.surface.readMetadata(context.path).catch(() => undefined);
+    // A file that was deleted or cannot be read stays open as it is: this may be its only copy.
     const known = context.contentsModel;
-    if (disk === undefined || known === null || !this.settled(context) || same(known, disk)) {
+    if (disk === undefined || known === null || !this.isSettled(context) || isSameVersion(known, disk)) {
       return;
     }
     const version = disk.hash ?? disk.last_modified;
     if (!context.model.dirty) {
       await this.surface.reload(context);
-    } else if (this.told.get(context) !== version) {
-      this.told.set(context, version);
-      this.surface.conflict(context.path, () => {
+    } else if (this.reported.get(context) !== version) {
+      this.reported.set(context, version);
+      this.surface.reportConflict(context.path, () => {
         if (!context.isDisposed) {
           void this.surface.reload(context);
         }
@@ -92,13 +92,13 @@ export class Refresher {
     }
   }
 
-  /** A shared document has a server that looks after it. */
-  private settled(context: Context): boolean {
+  /** Whether a document can be compared now. A shared one is kept up to date by its own server. */
+  private isSettled(context: Context): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }
 }
 
-function same(known: Omit<Contents.IModel, 'content'>, disk: Contents.IModel): boolean {
+function isSameVersion(known: Omit<Contents.IModel, 'content'>, disk: Contents.IModel): boolean {
   if (known.path !== disk.path) {
     return true; // It was renamed meanwhile.
   }

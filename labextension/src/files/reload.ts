@@ -1,4 +1,8 @@
-/** How documents of Lab are looked at and read again. */
+/**
+ * Finds Lab's open documents and reads them again, keeping cursors where they are.
+ *
+ * When a document is read again is decided in `refresh.ts`.
+ */
 
 import { JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
@@ -9,18 +13,18 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { Context, Refresher } from './refresh';
-import { base } from '../render/format';
+import { baseName } from '../render/format';
 
-export function refresherOf(app: JupyterFrontEnd, trans: TranslationBundle): Refresher {
+export function createRefresher(app: JupyterFrontEnd, trans: TranslationBundle): Refresher {
   const { contents } = app.serviceManager;
   return new Refresher({
-    documents: () => [...new Set(widgets(app).map(({ context }) => context))],
-    look: path => contents.get(path, { content: false, hash: true }),
-    reload: context => reload(widgets(app), context),
-    conflict: (path, again) => {
+    listDocuments: () => [...new Set(listDocumentWidgets(app).map(({ context }) => context))],
+    readMetadata: path => contents.get(path, { content: false, hash: true }),
+    reload: context => reload(listDocumentWidgets(app), context),
+    reportConflict: (path, again) => {
       const message = trans.__(
         '“%1” was changed on disk, and you have unsaved changes in it. Both are kept.',
-        base(path)
+        baseName(path)
       );
       const actions = [
         {
@@ -36,15 +40,15 @@ export function refresherOf(app: JupyterFrontEnd, trans: TranslationBundle): Ref
   });
 }
 
-function widgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
+function listDocumentWidgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
   const all = ['main', 'left', 'right', 'down'].flatMap(area => [...shell.widgets(area)]);
   return all.filter((widget): widget is IDocumentWidget => 'context' in widget && !widget.isDisposed);
 }
 
-/** The cursors of all its views are where they were, as far as that is still there. */
+/** Read a document again. The cursors of all its views stay where they were, if that place still exists. */
 async function reload(all: readonly IDocumentWidget[], context: Context): Promise<void> {
   const views = all.filter(widget => widget.context === context);
-  const keeps = views.map(({ content }) => kept(content));
+  const keeps = views.map(({ content }) => rememberCursor(content));
   await context.revert();
   context.model.dirty = false;
   for (const keep of keeps) {
@@ -52,7 +56,7 @@ async function reload(all: readonly IDocumentWidget[], context: Context): Promis
   }
 }
 
-function kept(content: Widget): () => void {
+function rememberCursor(content: Widget): () => void {
   if (content instanceof Notebook) {
     const id = content.activeCell?.model.id;
     return () => {

@@ -1,7 +1,8 @@
 /**
- * Completions at the cursor, from the server's fast model: the newest only, taken back when a key is pressed.
+ * Inline completions (ghost text) from the server's fast model. Only the newest one counts; a key press cancels it.
  *
- * On a link of its own: the panel need not be open. Somebody who types is not told of failures but once each, quietly.
+ * Uses a link of its own, because the panel need not be open. A user who types is told of each failure once, quietly.
+ * Knows no setting: `plugin.ts` switches it on and off.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -11,50 +12,50 @@ import { Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import type { Widget } from '@lumino/widgets';
 
-import { Above, commentOf, document } from './completion_context';
+import { CellAbove, commentOf, buildDocument } from './completion_context';
 import { Client } from '../wire/client';
 import { openLink } from '../wire/link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
 
 const NOTHING: IInlineCompletionList = { items: [] };
-/** Pressed with another key, or for nothing. */
+/** Keys that change no text when they are pressed alone. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
-export class Ghosts {
+export class InlineCompletions {
   private client: Promise<Client> | undefined;
   private version = 0;
-  private readonly said = new Set<string>();
-  private asking: AbortController | undefined;
+  private readonly reported = new Set<string>();
+  private current: AbortController | undefined;
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
-  /** Never fails: nothing comes of it then. `ms` is how long Lab waits for it. */
+  /** Return completions; none when that fails. `ms` is how long Lab waits for them. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
-    this.asking?.abort();
-    const asking = (this.asking = new AbortController());
+    this.current?.abort();
+    const controller = (this.current = new AbortController());
     const editor = editorOf(widget);
-    const still = editor === undefined ? undefined : untilTouched(editor, asking);
+    const stopListening = editor === undefined ? undefined : abortOnInput(editor, controller);
     const timer = window.setTimeout(() => {
-      asking.abort();
+      controller.abort();
     }, ms);
     try {
-      return { items: await this.ask(request, widget, asking.signal) };
+      return { items: await this.ask(request, widget, controller.signal) };
     } catch (error) {
-      this.note(error);
+      this.reportOnce(error);
       return NOTHING;
     } finally {
       window.clearTimeout(timer);
-      still?.();
+      stopListening?.();
     }
   }
 
-  /** Ahead of the first question: to connect can take longer than Lab waits for a completion. */
-  warm(): void {
-    this.connected().catch(() => undefined);
+  /** Connect before the first request: connecting can take longer than Lab waits for a completion. */
+  warmUp(): void {
+    this.connect().catch(() => undefined);
   }
 
   close(): void {
-    this.asking?.abort();
+    this.current?.abort();
     void this.client?.then(
       client => {
         client.close();
@@ -67,20 +68,20 @@ export class Ghosts {
   private async ask(
     { text, offset, mimeType = '' }: CompletionHandler.IRequest,
     widget: Widget,
-    taken: AbortSignal
+    signal: AbortSignal
   ): Promise<IInlineCompletionItem[]> {
     const above = widget instanceof NotebookPanel ? cellsAbove(widget.content) : [];
     const docVersion = ++this.version;
-    const asked = { docVersion, ...document(text, offset, above, commentOf(mimeType)) };
-    const client = await this.connected();
-    const { items } = await client.request('completion/inline', asked, taken);
+    const params = { docVersion, ...buildDocument(text, offset, above, commentOf(mimeType)) };
+    const client = await this.connect();
+    const { items } = await client.request('completion/inline', params, signal);
     return items.filter(item => item.docVersion === docVersion).map(item => ({ insertText: item.text }));
   }
 
-  private connected(): Promise<Client> {
+  private connect(): Promise<Client> {
     if (this.client === undefined) {
       const client = openLink(this.settings).then(link =>
-        Client.completing(link, () => {
+        Client.connectForCompletion(link, () => {
           this.client = undefined;
         })
       );
@@ -92,13 +93,13 @@ export class Ghosts {
     return this.client;
   }
 
-  /** In the list of notifications, without popping up. */
-  private note(error: unknown): void {
+  /** Add an error to Lab's list of notifications, once and without a pop-up. */
+  private reportOnce(error: unknown): void {
     const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
     if (!expected) {
       const message = error instanceof Error ? error.message : String(error);
-      if (!this.said.has(message)) {
-        this.said.add(message);
+      if (!this.reported.has(message)) {
+        this.reported.add(message);
         Notification.info(message, { autoClose: 0 });
       }
     }
@@ -113,21 +114,21 @@ function editorOf(widget: Widget): CodeEditor.IEditor | undefined {
   return content?.editor;
 }
 
-function cellsAbove({ widgets, activeCellIndex }: Notebook): Above[] {
+function cellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
   return widgets
     .slice(0, Math.max(0, activeCellIndex))
     .filter(({ model }) => model.type !== 'raw')
     .map(({ model }) => ({ code: model.type === 'code', source: model.sharedModel.getSource() }));
 }
 
-/** The user goes on: by a key, by a click, or in another editor. Returns how to stop looking. */
-function untilTouched(editor: CodeEditor.IEditor, asking: AbortController): () => void {
+/** Abort when the user continues: by a key, by a click, or in another editor. The returned function stops listening. */
+function abortOnInput(editor: CodeEditor.IEditor, controller: AbortController): () => void {
   const abort = (event?: unknown): void => {
     if (!(event instanceof KeyboardEvent) || !MODIFIERS.includes(event.key)) {
-      asking.abort();
+      controller.abort();
     }
   };
-  const changed = (): void => {
+  const handleChange = (): void => {
     abort();
   };
   const events = ['keydown', 'mousedown', 'focusout'] as const;
@@ -135,11 +136,11 @@ function untilTouched(editor: CodeEditor.IEditor, asking: AbortController): () =
     editor.host.addEventListener(event, abort, true);
   }
   const { sharedModel } = editor.model;
-  sharedModel.changed.connect(changed);
+  sharedModel.changed.connect(handleChange);
   return () => {
     for (const event of events) {
       editor.host.removeEventListener(event, abort, true);
     }
-    sharedModel.changed.disconnect(changed);
+    sharedModel.changed.disconnect(handleChange);
   };
 }

@@ -1,43 +1,47 @@
-/** Cells that are being rewritten to order: a box in each, the server's answers brought to the right one. */
+/**
+ * Rewrites cells as the user instructs: opens a box in each, and passes each answer of the server to the right box.
+ *
+ * The box is `edit_box.ts`; the proposed hunks are drawn by `review/`.
+ */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
 import { NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { UUID } from '@lumino/coreutils';
 
-import { put } from '../review/cell_bar';
+import { insertBar } from '../review/cell_bar';
 import { CellDiff } from '../review/cell_diff';
-import { CellEdit } from './cell_edit';
+import { EditBox } from './edit_box';
 import { HunkPainter } from '../review/hunk_painter';
 import { Look } from '../review/hunk_view';
-import { LiveNotebooks } from '../notebook/host';
+import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 
-export class Editing {
-  private readonly boxes = new Map<Cell, CellEdit>();
-  /** By the ids of rewrites under way. */
-  private readonly writing = new Map<string, CellEdit>();
+export class CellRewriter {
+  private readonly boxes = new Map<Cell, EditBox>();
+  /** The boxes of running rewrites, by the ids of the rewrites. */
+  private readonly writing = new Map<string, EditBox>();
 
   constructor(
     private readonly session: Session,
     private readonly notebooks: LiveNotebooks,
     private readonly painter: HunkPainter,
     private readonly trans: TranslationBundle,
-    /** The first connection is there, or cannot be had. */
-    private readonly connected: () => Promise<void>
+    /** Resolves when the first attempt to connect has ended. */
+    private readonly waitForConnection: () => Promise<void>
   ) {
-    notebooks.rewritten = params => {
-      this.received(params);
+    notebooks.receiveRewrite = params => {
+      this.receive(params);
     };
     session.subscribe(() => {
       if (session.state.connection !== 'open') {
-        this.lost();
+        this.failAll();
       }
     });
   }
 
-  /** In the active cell; one that is there already gets the keyboard. */
+  /** Open a box in the active cell. If there is one already, it gets the focus. */
   async open(panel: NotebookPanel): Promise<void> {
     const cell = panel.content.activeCell;
     if (cell === null) {
@@ -45,7 +49,7 @@ export class Editing {
     }
     const { context } = panel;
     if (context.model.readOnly || cell.model.getMetadata('editable') === false) {
-      this.session.say('warning', this.trans.__('This cell cannot be edited.'));
+      this.session.showMessage('warning', this.trans.__('This cell cannot be edited.'));
       return;
     }
     await cell.ready;
@@ -53,28 +57,28 @@ export class Editing {
     if (cell instanceof MarkdownCell) {
       cell.rendered = false;
     }
-    const box = this.boxes.get(cell) ?? this.made(panel, cell);
+    const box = this.boxes.get(cell) ?? this.createBox(panel, cell);
     if (!box.isAttached) {
-      put(cell, box, 'within');
+      insertBar(cell, box, 'within');
     }
     box.focus();
   }
 
-  private made(panel: NotebookPanel, cell: Cell): CellEdit {
+  private createBox(panel: NotebookPanel, cell: Cell): EditBox {
     const { sharedModel } = cell.model;
     const diff = new CellDiff(sharedModel, 'proposed', source => {
-      this.notebooks.write(sharedModel, source);
+      this.notebooks.writeSource(sharedModel, source);
     });
     let id = '';
-    const still = look(this.trans, []);
-    const decided = look(this.trans, this.choices(panel, diff));
-    const box = new CellEdit(diff, this.trans, {
+    const undecided = createLook(this.trans, []);
+    const decidable = createLook(this.trans, this.listChoices(panel, diff));
+    const box = new EditBox(diff, this.trans, {
       send: instruction => {
         id = this.send(panel, cell, box, instruction);
       },
       stop: () => {
         this.writing.delete(id);
-        // The server may have ended it in the meantime.
+        // The server may have ended the rewrite in the meantime.
         this.session.request('rewrite/stop', { id }).catch(() => undefined);
       },
       close: () => {
@@ -85,7 +89,7 @@ export class Editing {
       }
     });
     diff.watchers.add(() => {
-      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? still : decided);
+      this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? undecided : decidable);
     });
     this.boxes.set(cell, box);
     cell.disposed.connect(() => {
@@ -96,11 +100,11 @@ export class Editing {
     return box;
   }
 
-  private choices(panel: NotebookPanel, diff: CellDiff): Look['choices'] {
+  private listChoices(panel: NotebookPanel, diff: CellDiff): Look['choices'] {
     const { trans } = this;
     return [
       {
-        label: trans.__('Accept'),
+        label: trans.__('Approve'),
         act: id => {
           panel.content.activate();
           diff.apply(id);
@@ -116,11 +120,11 @@ export class Editing {
     ];
   }
 
-  /** The selected lines, else all of the cell. */
-  private send(panel: NotebookPanel, cell: Cell, box: CellEdit, prompt: string): string {
+  /** Send an instruction for the selected lines or, without a selection, for the whole cell. Return the id. */
+  private send(panel: NotebookPanel, cell: Cell, box: EditBox, prompt: string): string {
     const id = UUID.uuid4();
     const source = cell.model.sharedModel.getSource();
-    const lines = selected(cell, source);
+    const lines = readSelectedLines(cell, source);
     const text = source.slice(lines.from, lines.to);
     box.begin(source, lines.from, lines.to);
     const { range } = lines;
@@ -129,9 +133,9 @@ export class Editing {
     return id;
   }
 
-  private async prompt(box: CellEdit, params: RewritePromptParams): Promise<void> {
+  private async prompt(box: EditBox, params: RewritePromptParams): Promise<void> {
     const id = String(params.id);
-    await this.connected();
+    await this.waitForConnection();
     if (box.isDisposed || !box.isWriting) {
       return;
     }
@@ -144,16 +148,16 @@ export class Editing {
     }
   }
 
-  private received({ rewriteId, content }: RewriteContentReceivedParams): void {
+  private receive({ rewriteId, content }: RewriteContentReceivedParams): void {
     const id = String(rewriteId);
     const box = this.writing.get(id);
     if (content.type === 'finished' || content.type === 'error') {
       this.writing.delete(id);
     }
-    box?.received(content);
+    box?.receive(content);
   }
 
-  private lost(): void {
+  private failAll(): void {
     for (const box of this.writing.values()) {
       box.fail(this.trans.__('The connection was lost: ask again.'));
     }
@@ -161,12 +165,12 @@ export class Editing {
   }
 }
 
-function look(trans: TranslationBundle, choices: Look['choices']): Look {
+function createLook(trans: TranslationBundle, choices: Look['choices']): Look {
   return {
     side: 'proposed',
     choices,
     caption: trans.__('Proposed'),
-    touched: trans.__('You have written in it')
+    touched: trans.__('You have edited this part')
   };
 }
 
@@ -176,8 +180,8 @@ interface Lines {
   readonly range?: Range;
 }
 
-/** Whole lines; all of the cell when nothing is selected. */
-function selected(cell: Cell, source: string): Lines {
+/** Return the selection, extended to whole lines; the whole cell when nothing is selected. */
+function readSelectedLines(cell: Cell, source: string): Lines {
   const editor = cell.editor;
   const all = { from: 0, to: source.length };
   if (editor === null) {

@@ -1,21 +1,28 @@
-/** Completion while typing: Lab's own completer asks it. What it does is loaded with the first text that it is to complete. */
+/**
+ * The plugin for inline completion: registers a provider with Lab's own completer.
+ *
+ * What completes is in `completion_provider.ts`, which is loaded with the first text that is to be completed.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICompletionProviderManager, IInlineCompletionProvider } from '@jupyterlab/completer';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import type { Ghosts } from './completion_provider';
-import { assistantIcon } from '../view/icon';
+import type { InlineCompletions } from './completion_provider';
+import { assistantIcon } from '../view/common/assistant_icon';
 
-/** Of schema/plugin.json. */
+/** The id of the settings in schema/plugin.json. */
 const PLUGIN = 'jupyter-eca:plugin';
 const SETTING = 'inlineCompletion';
 
-/** Each is a setting of Lab's own, in the inline completer's. A pause in typing, in ms: models are not asked for each letter. */
+/**
+ * Defaults, in ms, of Lab's own settings for the inline completer. `debouncerDelay` is the pause in typing before a
+ * request.
+ */
 const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
 
-export const ghosting: JupyterFrontEndPlugin<void> = {
+export const inlinePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:ghosting',
   description: 'Completes while one types, once it is switched on.',
   autoStart: true,
@@ -32,9 +39,11 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { serverSettings } = app.serviceManager;
-  let ghosts: Promise<Ghosts> | undefined;
-  const load = (): Promise<Ghosts> =>
-    (ghosts ??= import('./completion_provider').then(({ Ghosts }) => new Ghosts(serverSettings)));
+  let completions: Promise<InlineCompletions> | undefined;
+  const load = (): Promise<InlineCompletions> =>
+    (completions ??= import('./completion_provider').then(
+      ({ InlineCompletions }) => new InlineCompletions(serverSettings)
+    ));
   let timeout = DEFAULTS.timeout;
   let on = false;
   const provider: IInlineCompletionProvider = {
@@ -48,7 +57,7 @@ function activate(
     fetch: async (request, context) => {
       if (on) {
         void load().then(one => {
-          one.warm();
+          one.warmUp();
         });
       } else {
         return { items: [] };
@@ -56,15 +65,15 @@ function activate(
       return (await load()).complete(request, context.widget, timeout);
     }
   };
-  // Before Lab is restored: it looks once for the providers that have settings.
+  // Registered before Lab is restored: Lab looks only once for providers that have settings.
   manager.registerInlineProvider(provider);
   const follow = (settings: ISettingRegistry.ISettings): void => {
     on = settings.composite[SETTING] === true;
     if (!on) {
-      void ghosts?.then(one => {
+      void completions?.then(one => {
         one.close();
       });
-      ghosts = undefined;
+      completions = undefined;
     }
   };
   void registry.load(PLUGIN).then(settings => {

@@ -1,4 +1,8 @@
-/** The notebook that was worked in last: what is in it at the moment, and edits in its live model. */
+/**
+ * The notebook that the user worked in last: the context of a prompt, and the place for code of an answer.
+ *
+ * Knows no server. Changes that the assistant makes go through `live_notebooks.ts`.
+ */
 
 import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
@@ -6,18 +10,18 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { ChatContext, TextContext } from '../wire/protocol';
-import { aroundFile, fileContext, fileOf, linesOf, Place, placeOf, toldOf } from './cursor';
+import { describeFile, toFileContext, findFile, formatLines, Place, readPlaceIn, describePlace } from './cursor';
 import { FindCell } from '../chat/pasted_cells';
-import { base, plain } from '../render/format';
+import { baseName, toPlainText } from '../render/format';
 import { Surroundings } from '../view/App';
-import { Around } from '../view/Chips';
-import { CodePlace } from '../view/env';
+import { NotebookPlace } from '../view/composer/Chips';
+import { CodePlace } from '../render/code_types';
 
-/** A traceback says what it says in its first and last lines. */
+/** How many of the last characters of a traceback are sent. */
 const LONGEST_ERROR = 4000;
 
-/** Each edit is one step to undo. */
-export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
+/** Return the active cell as a place for code. Each edit is one step to undo. Undefined when no notebook is open. */
+export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
   const panel = tracker.currentWidget;
   const model = panel?.content.model?.sharedModel;
   if (panel === null || model === undefined) {
@@ -44,8 +48,8 @@ export function codePlace(tracker: INotebookTracker): CodePlace | undefined {
   };
 }
 
-/** Of the notebooks that are open. */
-export function finder(tracker: INotebookTracker): FindCell {
+/** Return a function that finds a cell in the open notebooks. */
+export function createCellFinder(tracker: INotebookTracker): FindCell {
   return id => {
     const numberIn = ({ content }: NotebookPanel): number =>
       content.widgets.findIndex(({ model }) => model.id === id) + 1;
@@ -54,14 +58,14 @@ export function finder(tracker: INotebookTracker): FindCell {
   };
 }
 
-/** Follows the notebook, its active cell and what is selected in it; and a file, while that is in front. */
+/** The place of the user: the notebook, its active cell and selection or, while a file is in front, the place in it. */
 export class NotebookSurroundings implements Surroundings {
-  private seen: Around | undefined;
+  private last: NotebookPlace | undefined;
 
   constructor(
     private readonly tracker: INotebookTracker,
     private readonly trans: TranslationBundle,
-    private readonly front: () => Widget | null = () => null
+    private readonly frontWidget: () => Widget | null = () => null
   ) {}
 
   readonly subscribe = (watcher: () => void): (() => void) => {
@@ -75,69 +79,70 @@ export class NotebookSurroundings implements Surroundings {
     };
   };
 
-  /** The same object as long as nothing changed. */
-  readonly current = (): Around | undefined => {
-    const now = this.look();
-    if (now?.label !== this.seen?.label || now?.detail !== this.seen?.detail) {
-      this.seen = now;
+  /** Return the place; the same object as long as nothing has changed. */
+  readonly current = (): NotebookPlace | undefined => {
+    const now = this.describe();
+    if (now?.label !== this.last?.label || now?.detail !== this.last?.detail) {
+      this.last = now;
     }
-    return this.seen;
+    return this.last;
   };
 
   readonly read = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;
-    const file = fileOf(this.front());
-    return file !== undefined ? [fileContext(file)] : panel === null ? [] : [contextOf(panel)];
+    const file = findFile(this.frontWidget());
+    return file !== undefined ? [toFileContext(file)] : panel === null ? [] : [toContext(panel)];
   };
 
-  private look(): Around | undefined {
+  private describe(): NotebookPlace | undefined {
     const panel = this.tracker.currentWidget;
-    const file = fileOf(this.front());
+    const file = findFile(this.frontWidget());
     if (file !== undefined) {
-      return aroundFile(file, this.trans);
+      return describeFile(file, this.trans);
     }
     if (panel === null || panel.isDisposed) {
       return undefined;
     }
     const { path } = panel.context;
-    const n = panel.content.activeCellIndex + 1;
-    const place = placeIn(panel);
-    const cell = this.trans.__('cell %1', n) + (place === undefined ? '' : `, ${toldOf(place, this.trans)}`);
-    return { label: `${base(path)} · ${cell}`, detail: `${path}, ${cell}` };
+    const number = panel.content.activeCellIndex + 1;
+    const place = readPlace(panel);
+    const cell =
+      this.trans.__('cell %1', number) + (place === undefined ? '' : `, ${describePlace(place, this.trans)}`);
+    return { label: `${baseName(path)} · ${cell}`, detail: `${path}, ${cell}` };
   }
 }
 
-/** A cell that was never in sight has no editor, and no cursor. */
-function placeIn(panel: NotebookPanel): Place | undefined {
+/** Return the cursor and selection. A cell that was never visible has no editor, and so no cursor. */
+function readPlace(panel: NotebookPanel): Place | undefined {
   const editor = panel.content.activeCell?.editor;
-  return editor ? placeOf(editor) : undefined;
+  return editor ? readPlaceIn(editor) : undefined;
 }
 
-/** The selected lines, else the active cell with the error it ended in. */
-function contextOf(panel: NotebookPanel): TextContext {
+/** Return the selected lines as a context or, without a selection, the active cell with the error of its last run. */
+function toContext(panel: NotebookPanel): TextContext {
   const { path } = panel.context;
-  const n = String(panel.content.activeCellIndex + 1);
-  const place = placeIn(panel);
+  const number = String(panel.content.activeCellIndex + 1);
+  const place = readPlace(panel);
   if (place !== undefined && place.text !== '') {
-    return { type: 'text', label: `selected in ${path}, cell ${n}, ${linesOf(place)}`, content: place.text };
+    return { type: 'text', label: `selected in ${path}, cell ${number}, ${formatLines(place)}`, content: place.text };
   }
-  const cursor = place === undefined ? '' : `, cursor in ${linesOf(place)}`;
+  const cursor = place === undefined ? '' : `, cursor in ${formatLines(place)}`;
   const cell = panel.content.activeCell;
   const source = cell?.model.sharedModel.getSource() ?? '';
-  const error = cell instanceof CodeCell ? errorOf(cell) : '';
+  const error = cell instanceof CodeCell ? readError(cell) : '';
   return {
     type: 'text',
-    label: `active cell ${n} of ${path}${cursor}`,
+    label: `active cell ${number} of ${path}${cursor}`,
     content: error === '' ? source : `${source}\n\n${error}`
   };
 }
 
-function errorOf(cell: CodeCell): string {
+function readError(cell: CodeCell): string {
   const { outputs } = cell.model;
   for (let index = 0; index < outputs.length; index++) {
     const output = outputs.get(index).toJSON();
     if (output.output_type === 'error' && Array.isArray(output.traceback)) {
-      return plain(output.traceback.join('\n')).slice(-LONGEST_ERROR);
+      return toPlainText(output.traceback.join('\n')).slice(-LONGEST_ERROR);
     }
   }
   return '';

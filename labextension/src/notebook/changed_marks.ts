@@ -1,4 +1,8 @@
-/** Which cells the assistant changed: a quiet mark on each, until the user has run or edited it. */
+/**
+ * Marks the cells that the assistant changed, until the user runs or edits them.
+ *
+ * Knows no chat: `live_notebooks.ts` and `review/controller.ts` say which cells.
+ */
 
 import type { ISharedCell } from '@jupyter/ydoc';
 import { Cell } from '@jupyterlab/cells';
@@ -6,42 +10,44 @@ import { NotebookActions } from '@jupyterlab/notebook';
 
 const MARK = 'eca-mod-changed';
 
-export class Marks {
-  /** Above 0 while what happens is the assistant's doing. */
-  private ours = 0;
+export class ChangedMarks {
+  /** Above 0 while changes and runs are those of the assistant. */
+  private pauses = 0;
   private readonly followed = new WeakSet<ISharedCell>();
 
   constructor() {
-    const ran = (_: unknown, { cell }: { readonly cell: Cell }): void => {
-      this.seen(cell);
+    const handleRun = (_: unknown, { cell }: { readonly cell: Cell }): void => {
+      this.removeUnlessPaused(cell);
     };
-    NotebookActions.executionScheduled.connect(ran);
-    // Text has no schedule.
+    NotebookActions.executionScheduled.connect(handleRun);
+    // Cells of text are executed without being scheduled.
     NotebookActions.executed.connect((_, { cell }) => {
       if (cell.model.type !== 'code') {
-        this.seen(cell);
+        this.removeUnlessPaused(cell);
       }
     });
   }
 
-  /** Changes and runs that `work` makes before it returns are not the user's. */
-  except<T>(work: () => T): T {
-    this.ours++;
+  /**
+   * Run `work`. Changes and runs that it makes before it returns do not remove marks, because they are not the user's.
+   */
+  pauseDuring<T>(work: () => T): T {
+    this.pauses++;
     try {
       return work();
     } finally {
-      this.ours--;
+      this.pauses--;
     }
   }
 
-  put(cell: Cell): void {
+  add(cell: Cell): void {
     cell.addClass(MARK);
     const { sharedModel } = cell.model;
     if (!this.followed.has(sharedModel)) {
       this.followed.add(sharedModel);
       sharedModel.changed.connect((_, { sourceChange }) => {
         if (sourceChange !== undefined) {
-          this.seen(cell);
+          this.removeUnlessPaused(cell);
         }
       });
     }
@@ -51,8 +57,8 @@ export class Marks {
     cell.removeClass(MARK);
   }
 
-  private seen(cell: Cell): void {
-    if (this.ours === 0) {
+  private removeUnlessPaused(cell: Cell): void {
+    if (this.pauses === 0) {
       this.remove(cell);
     }
   }

@@ -1,4 +1,8 @@
-/** Where the cursor is in an editor and what is selected, in words: the same for a chip and for the model. */
+/**
+ * Describes the cursor and the selection in an editor: once for the chip, once for the model.
+ *
+ * Knows no notebook: `active_notebook.ts` adds the cell.
+ */
 
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
@@ -6,35 +10,38 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { TextContext } from '../wire/protocol';
-import { base } from '../render/format';
-import { Around } from '../view/Chips';
+import { baseName } from '../render/format';
+import { NotebookPlace } from '../view/composer/Chips';
 
-/** Before and after the cursor: a function, usually. As many as the server takes of a file. */
+/** Lines that are sent before and after the cursor, usually a function. The server takes as many of a file. */
 const AROUND = 20;
 
-/** Lines are counted from 1, both included. `text` is empty where nothing is selected. */
+/** Lines of a text. */
 export interface Place {
+  /** The first line, counted from 1. */
   readonly first: number;
+  /** The last line, which is included. */
   readonly last: number;
+  /** The selected text; empty when nothing is selected. */
   readonly text: string;
 }
 
-export function placeOf(editor: CodeEditor.IEditor): Place {
+export function readPlaceIn(editor: CodeEditor.IEditor): Place {
   const { start, end } = editor.getSelection();
   const source = editor.model.sharedModel.getSource();
   const text = source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end));
-  // A selection that ends before the first character of a line has nothing of it.
+  // A selection that ends before the first character of a line does not include that line.
   const last = end.column === 0 && end.line > start.line ? end.line - 1 : end.line;
   return { first: start.line + 1, last: last + 1, text };
 }
 
-/** For the model, so not translated. */
-export function linesOf({ first, last }: Place): string {
+/** Describe the lines for the model; not translated. */
+export function formatLines({ first, last }: Place): string {
   return first === last ? `line ${String(first)}` : `lines ${String(first)} to ${String(last)}`;
 }
 
-/** For the reader. */
-export function toldOf({ first, last, text }: Place, trans: TranslationBundle): string {
+/** Describe the place for the user; translated. */
+export function describePlace({ first, last, text }: Place, trans: TranslationBundle): string {
   if (text === '') {
     return trans.__('line %1', first);
   }
@@ -46,8 +53,8 @@ export interface OpenFile {
   readonly editor: CodeEditor.IEditor;
 }
 
-/** A file in an editor of its own. */
-export function fileOf(widget: Widget | null | undefined): OpenFile | undefined {
+/** Return the file that a widget edits; undefined when it is no editor of a file. */
+export function findFile(widget: Widget | null | undefined): OpenFile | undefined {
   const { context, content } = (widget ?? {}) as Partial<IDocumentWidget<Widget & { editor?: CodeEditor.IEditor }>>;
   const editor = content?.editor;
   return context === undefined || editor === undefined || editor.isDisposed
@@ -55,22 +62,22 @@ export function fileOf(widget: Widget | null | undefined): OpenFile | undefined 
     : { path: context.localPath, editor };
 }
 
-export function aroundFile({ path, editor }: OpenFile, trans: TranslationBundle): Around {
-  const place = toldOf(placeOf(editor), trans);
-  return { label: `${base(path)} · ${place}`, detail: `${path}, ${place}` };
+export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): NotebookPlace {
+  const place = describePlace(readPlaceIn(editor), trans);
+  return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
 }
 
-/** As it stands in the editor, not as it was saved. */
-export function fileContext({ path, editor }: OpenFile): TextContext {
-  const place = placeOf(editor);
+/** Return the selection, or the lines around the cursor, as they are in the editor and not as they were saved. */
+export function toFileContext({ path, editor }: OpenFile): TextContext {
+  const place = readPlaceIn(editor);
   if (place.text !== '') {
-    return { type: 'text', label: `selected in ${path}, ${linesOf(place)}`, content: place.text };
+    return { type: 'text', label: `selected in ${path}, ${formatLines(place)}`, content: place.text };
   }
   const first = Math.max(1, place.first - AROUND);
   const lines = editor.model.sharedModel
     .getSource()
     .split('\n')
     .slice(first - 1, place.last + AROUND);
-  const shown = linesOf({ first, last: first + lines.length - 1, text: '' });
-  return { type: 'text', label: `${path}, ${shown}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
+  const range = formatLines({ first, last: first + lines.length - 1, text: '' });
+  return { type: 'text', label: `${path}, ${range}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
 }

@@ -1,48 +1,55 @@
-/** What a cell puts out while it runs, for whoever waits for it. */
+/**
+ * Follows the output of a cell while it runs, and reports its last part.
+ *
+ * Knows no server: `live_notebooks.ts` sends the reports.
+ */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 
-/** Ten times a second is as much as a reader of text that grows can see; twice that the server is told nothing new. */
+/** Five reports a second: a reader of growing text hardly sees more. */
 const EVERY_MS = 200;
 
-/** Characters of the end: a card shows a few lines of them. */
+/** How many of the last characters are reported. A card shows a few lines of them. */
 const TAIL = 4000;
 
-/** Tells that it begins, and then the end of its outputs as they change, until the returned function is called. */
-export function follow(cell: Cell, told: (text: string) => void): () => void {
-  told('');
+/**
+ * Report an empty text at once, and then the end of the outputs whenever they change, until the returned function is
+ * called, which reports once more.
+ */
+export function followOutput(cell: Cell, onText: (text: string) => void): () => void {
+  onText('');
   if (!(cell instanceof CodeCell)) {
     return () => undefined;
   }
   const { outputs } = cell.model;
   let waiting: number | undefined;
-  const changed = (): void => {
+  const handleChange = (): void => {
     waiting ??= window.setTimeout(() => {
       waiting = undefined;
-      told(tail(outputs));
+      onText(readTail(outputs));
     }, EVERY_MS);
   };
-  outputs.changed.connect(changed);
+  outputs.changed.connect(handleChange);
   return () => {
     window.clearTimeout(waiting);
-    outputs.changed.disconnect(changed);
+    outputs.changed.disconnect(handleChange);
     if (!outputs.isDisposed) {
-      told(tail(outputs));
+      onText(readTail(outputs));
     }
   };
 }
 
-/** From the last output backwards, no more of it than is told: a log may be of any size. */
-function tail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
+/** Read the end of the outputs, from the last one backwards and no more than is reported: a log may have any size. */
+function readTail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
   let text = '';
   for (let index = outputs.length - 1; index >= 0 && text.length < TAIL; index--) {
-    text = said(outputs.get(index)) + text;
+    text = readText(outputs.get(index)) + text;
   }
   return text.slice(-TAIL);
 }
 
-function said(output: IOutputModel): string {
+function readText(output: IOutputModel): string {
   if (output.streamText !== undefined) {
     return output.streamText.text.slice(-TAIL);
   }

@@ -1,34 +1,34 @@
 /**
- * What a notebook asks of the assistant: `jupyter_eca.instructions` in its metadata.
+ * The instructions that a notebook carries for the assistant: `jupyter_eca.instructions` in its metadata.
  *
- * Whoever sends a notebook must not have a say in what the assistant does, so those of one that is not trusted are
- * shown but not told. Trust is Jupyter's own: all its code is signed by this user, or was run by them. A notebook
- * without code has nothing that Jupyter would distrust, so nothing that could be trusted.
+ * The sender of a notebook must not control the assistant, so instructions of a notebook that is not trusted are shown but
+ * not sent to a model. Trust is Jupyter's own: the user has signed or run all of the code. A notebook without code cannot
+ * be trusted, because Jupyter has nothing to check in it. Knows no view: that is `view/Instructions.tsx`.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONObject } from '@lumino/coreutils';
 
-import type { Instructed, InstructionsSource } from '../view/Instructions';
-import { base } from '../render/format';
+import type { NotebookInstructions, InstructionsSource } from '../view/Instructions';
+import { baseName } from '../render/format';
 
 const KEY = 'jupyter_eca';
 
-function own(model: YNotebook): PartialJSONObject {
+function readOwnMetadata(model: YNotebook): PartialJSONObject {
   const found: unknown = model.getMetadata(KEY);
   return typeof found === 'object' && found !== null ? (found as PartialJSONObject) : {};
 }
 
-export function instructionsOf(model: YNotebook): string {
-  const { instructions } = own(model);
+export function readInstructions(model: YNotebook): string {
+  const { instructions } = readOwnMetadata(model);
   return typeof instructions === 'string' ? instructions : '';
 }
 
-/** As one step; without words nothing of it stays behind. */
-export function instruct(model: YNotebook, words: string): void {
+/** Write the instructions in one step. An empty text removes the entry from the metadata. */
+export function writeInstructions(model: YNotebook, words: string): void {
   const text = words.trim();
-  const others = Object.entries(own(model)).filter(([name]) => name !== 'instructions');
+  const others = Object.entries(readOwnMetadata(model)).filter(([name]) => name !== 'instructions');
   if (text === '' && others.length === 0) {
     model.deleteMetadata(KEY);
   } else {
@@ -41,14 +41,14 @@ export function isTrusted(cells: Iterable<{ readonly type: string; readonly trus
   return code.length > 0 && code.every(({ trusted }) => trusted);
 }
 
-/** Of a panel, as far as the assistant is told of them. */
-export function toldOf({ context: { model } }: NotebookPanel): string {
-  return isTrusted(model.cells) ? instructionsOf(model.sharedModel as YNotebook) : '';
+/** Return the instructions of a notebook; empty when it is not trusted. */
+export function readTrustedInstructions({ context: { model } }: NotebookPanel): string {
+  return isTrusted(model.cells) ? readInstructions(model.sharedModel as YNotebook) : '';
 }
 
-/** Of the notebook that is worked in. */
+/** The instructions of the active notebook. */
 export class ActiveInstructions implements InstructionsSource {
-  private seen: Instructed | undefined;
+  private seen: NotebookInstructions | undefined;
 
   constructor(private readonly tracker: INotebookTracker) {}
 
@@ -67,7 +67,7 @@ export class ActiveInstructions implements InstructionsSource {
     };
     follow();
     this.tracker.currentChanged.connect(follow);
-    // Trust changes without a word for the notebook as a whole; at the next step it is looked at again.
+    // No signal says that a notebook as a whole became trusted, so it is checked again when the active cell changes.
     this.tracker.activeCellChanged.connect(watcher);
     return () => {
       unfollow();
@@ -76,9 +76,9 @@ export class ActiveInstructions implements InstructionsSource {
     };
   };
 
-  /** The same object as long as nothing changed. */
-  readonly current = (): Instructed | undefined => {
-    const now = this.look();
+  /** Return the instructions; the same object as long as nothing has changed. */
+  readonly current = (): NotebookInstructions | undefined => {
+    const now = this.read();
     const same =
       now?.path === this.seen?.path && now?.words === this.seen?.words && now?.trusted === this.seen?.trusted;
     if (!same) {
@@ -91,17 +91,17 @@ export class ActiveInstructions implements InstructionsSource {
     const panel = this.tracker.find(({ context }) => context.path === path);
     const model = panel?.context.model.sharedModel;
     if (model !== undefined) {
-      instruct(model as YNotebook, words);
+      writeInstructions(model as YNotebook, words);
     }
   };
 
-  private look(): Instructed | undefined {
+  private read(): NotebookInstructions | undefined {
     const panel = this.tracker.currentWidget;
     if (panel === null || panel.isDisposed || panel.content.model === null) {
       return undefined;
     }
     const { path, model } = panel.context;
-    const words = instructionsOf(model.sharedModel as YNotebook);
-    return { path, name: base(path), words, trusted: isTrusted(model.cells) };
+    const words = readInstructions(model.sharedModel as YNotebook);
+    return { path, name: baseName(path), words, trusted: isTrusted(model.cells) };
   }
 }

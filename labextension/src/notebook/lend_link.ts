@@ -1,4 +1,8 @@
-/** A link on which the notebooks of the page are lent, and nothing else is done. Loaded when a cell asks. */
+/**
+ * Opens a link over which the server can use the notebooks of this page, for chats without a panel.
+ *
+ * Loaded when the first cell asks; `page_notebooks.ts` decides when that is.
+ */
 
 import { ServerConnection } from '@jupyterlab/services';
 
@@ -6,10 +10,10 @@ import { Client, NotebookHost } from '../wire/client';
 import { openLink } from '../wire/link';
 
 /** Throws: LinkError, RpcError. */
-export async function lend(
+export async function lendNotebooks(
   settings: ServerConnection.ISettings,
   notebooks: NotebookHost,
-  gone: () => void
+  onClose: () => void
 ): Promise<void> {
-  await Client.lending(await openLink(settings), notebooks, gone);
+  await Client.connectForNotebooks(await openLink(settings), notebooks, onClose);
 }

@@ -1,6 +1,9 @@
 /**
- * What linters have found in a notebook's editors: language servers (jupyterlab-lsp) and whoever else uses CodeMirror's
- * lint. It is read off the marks in the text, as each of them brings a copy of that package with a state of its own.
+ * Reads what linters have found in the editors of a notebook: language servers (jupyterlab-lsp) and all others that use
+ * CodeMirror's lint package.
+ *
+ * It is read from the marks in the text, because each extension brings its own copy of the package with its own state.
+ * Knows no server: `live_notebooks.ts` answers its requests.
  */
 
 import type { EditorState } from '@codemirror/state';
@@ -12,8 +15,8 @@ import { EditorDiagnostic, Severity } from '../wire/protocol';
 
 const SCHEME = 'jupyter:';
 
-/** As `@codemirror/lint` keeps it beside a mark: several, and before its version 6.8 one. */
-interface Mark {
+/** What `@codemirror/lint` keeps with a mark: several diagnostics or, before version 6.8, one. */
+interface LintMark {
   readonly diagnostic?: Finding;
   readonly diagnostics?: readonly Finding[];
 }
@@ -26,13 +29,13 @@ interface Finding {
   readonly source?: string;
 }
 
-export function uriOf(path: string, cell?: string): string {
+export function toUri(path: string, cell?: string): string {
   const fragment = cell === undefined ? '' : `#${encodeURIComponent(cell)}`;
   return `${SCHEME}${path.split('/').map(encodeURIComponent).join('/')}${fragment}`;
 }
 
-/** Undefined of a URI that is not Jupyter's. */
-export function pathOf(uri: string): string | undefined {
+/** Return the path of a notebook's URI; undefined for a URI with another scheme. */
+export function parsePath(uri: string): string | undefined {
   try {
     return uri.startsWith(SCHEME) ? decodeURIComponent(uri.slice(SCHEME.length).replace(/#.*$/, '')) : undefined;
   } catch {
@@ -40,21 +43,23 @@ export function pathOf(uri: string): string | undefined {
   }
 }
 
-/** A cell that was never in sight has no editor, and nothing found in it. */
-export function lintOf(path: string, notebook: Notebook): EditorDiagnostic[] {
+/** List the diagnostics of a notebook. A cell that was never visible has no editor, and so no diagnostics. */
+export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnostic[] {
   return notebook.widgets.flatMap(cell => {
     const view = (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
     if (view === undefined) {
       return [];
     }
-    // Its own class: another copy of the package has another facet.
+    // From the editor's own class: another copy of the package has another facet.
     const { decorations } = view.constructor as typeof EditorView;
-    return findings(view.state, decorations).map(found => told(uriOf(path, cell.model.id), view.state, found));
+    return listFindings(view.state, decorations).map(found =>
+      toDiagnostic(toUri(path, cell.model.id), view.state, found)
+    );
   });
 }
 
-/** Each once: where several meet, each of them has more than one mark. */
-export function findings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
+/** List each finding once. Where findings overlap, each has more than one mark. */
+export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
   const found = new Set<Finding>();
   for (const set of state.facet(decorations)) {
     if (typeof set === 'function') {
@@ -62,7 +67,7 @@ export function findings(state: EditorState, decorations: typeof EditorView.deco
     }
     const mark = set.iter();
     while (mark.value !== null) {
-      const { diagnostic, diagnostics } = mark.value.spec as Mark;
+      const { diagnostic, diagnostics } = mark.value.spec as LintMark;
       for (const one of [...(diagnostics ?? []), ...(diagnostic === undefined ? [] : [diagnostic])]) {
         found.add(one);
       }
@@ -72,14 +77,14 @@ export function findings(state: EditorState, decorations: typeof EditorView.deco
   return [...found];
 }
 
-export function told(uri: string, state: EditorState, found: Finding): EditorDiagnostic {
-  const { severity, message, source } = found;
-  const range = { start: place(state, found.from), end: place(state, found.to) };
+export function toDiagnostic(uri: string, state: EditorState, finding: Finding): EditorDiagnostic {
+  const { severity, message, source } = finding;
+  const range = { start: positionAt(state, finding.from), end: positionAt(state, finding.to) };
   return { uri, severity, source: source ?? 'editor', range, message };
 }
 
-/** What was found before the text became shorter lies at its end. */
-function place({ doc }: EditorState, offset: number): { readonly line: number; readonly character: number } {
+/** Return the position of an offset. An offset from before the text became shorter becomes its end. */
+function positionAt({ doc }: EditorState, offset: number): { readonly line: number; readonly character: number } {
   const at = Math.max(0, Math.min(offset, doc.length));
   const line = doc.lineAt(at);
   return { line: line.number - 1, character: at - line.from };

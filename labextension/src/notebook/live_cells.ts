@@ -1,8 +1,10 @@
 /**
- * Cells of a live notebook: how they are told, and changes made in its shared model. Knows no widget.
+ * Plans and makes changes in the shared model of a live notebook, and converts its cells for the server.
  *
- * A list of changes is first gone through on paper (`plan`), which refuses what cannot be made, and only then made
- * (`apply`): in one transaction, which is one step to undo.
+ * A list of changes is first planned on a draft (`planSteps`), which refuses what cannot be made. Only then are the steps
+ * made (`applySteps`), in one transaction, which is one step to undo. For example, an `edit` of a cell whose source has
+ * changed since the model read it is refused, and no other change of the list is made either. Knows no widget:
+ * `live_notebooks.ts` finds the notebook; how a step enters two undo histories is in `undo_history.ts`.
  */
 
 import type {
@@ -14,16 +16,16 @@ import type {
   YNotebook
 } from '@jupyter/ydoc';
 
-import { asOneStep } from './undo_history';
+import { applyAsOneStep } from './undo_history';
 import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/protocol';
 
-export type Change = NotebookEditParams['changes'][number];
+export type NotebookChange = NotebookEditParams['changes'][number];
 
-/** Why something is not done, in words for the model. */
+/** The reason why a request is refused, as a sentence for the model. */
 export class Refusal extends Error {}
 
-/** What a plan must know of a cell that is there. */
-export interface Standing {
+/** What a plan must know about an existing cell. */
+export interface CellOutline {
   readonly id: string;
   readonly cellType: string;
   readonly source: string;
@@ -32,7 +34,7 @@ export interface Standing {
   readonly deletable?: boolean;
 }
 
-/** With every place as it is when that step is made. */
+/** One step of a plan. Indexes are those at the moment when the step is made. */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
   | { readonly kind: 'source'; readonly id: string; readonly source: string }
@@ -40,104 +42,104 @@ export type Step =
   | { readonly kind: 'move'; readonly id: string; readonly from: number; readonly to: number }
   | { readonly kind: 'restore'; readonly cell: NotebookCell };
 
-/** Throws: Refusal, for the first change that cannot be made. */
-export function plan(cells: readonly Standing[], changes: readonly Change[]): readonly Step[] {
-  const paper = [...cells];
-  return changes.flatMap(change => planned(paper, change));
+/** Return the steps that make the changes. Throws: Refusal, for the first change that cannot be made. */
+export function planSteps(cells: readonly CellOutline[], changes: readonly NotebookChange[]): readonly Step[] {
+  const draft = [...cells];
+  return changes.flatMap(change => planChange(draft, change));
 }
 
-/** The steps of one change, after which `paper` is as the notebook will be. */
-function planned(paper: Standing[], change: Change): readonly Step[] {
+/** Return the steps of one change, and change `draft` as they will change the notebook. */
+function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {
     case 'insert': {
-      if (paper.some(({ id }) => id === change.cell.id)) {
+      if (draft.some(({ id }) => id === change.cell.id)) {
         throw new Refusal(`there is a cell ${change.cell.id} already`);
       }
-      return [inserted(paper, change.index, change.cell)];
+      return [planInsert(draft, change.index, change.cell)];
     }
     case 'edit': {
-      const index = find(paper, change.cellId, change.was);
-      const cell = at(paper, index);
+      const index = findIndex(draft, change.cellId, change.was);
+      const cell = cellAt(draft, index);
       if (cell.editable === false) {
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be edited`);
       }
-      paper[index] = { ...cell, source: change.source };
+      draft[index] = { ...cell, source: change.source };
       return [{ kind: 'source', id: cell.id, source: change.source }];
     }
     case 'delete': {
-      const index = find(paper, change.cellId, change.was);
-      const cell = rested(at(paper, index));
+      const index = findIndex(draft, change.cellId, change.was);
+      const cell = requireIdle(cellAt(draft, index));
       if (cell.deletable === false) {
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be deleted`);
       }
-      paper.splice(index, 1);
+      draft.splice(index, 1);
       return [{ kind: 'delete', id: cell.id, index }];
     }
     case 'move': {
-      const from = find(paper, change.cellId);
-      const cell = rested(at(paper, from));
-      const to = Math.min(Math.max(change.index, 0), paper.length - 1);
-      paper.splice(from, 1);
-      paper.splice(to, 0, cell);
+      const from = findIndex(draft, change.cellId);
+      const cell = requireIdle(cellAt(draft, from));
+      const to = Math.min(Math.max(change.index, 0), draft.length - 1);
+      draft.splice(from, 1);
+      draft.splice(to, 0, cell);
       return from === to ? [] : [{ kind: 'move', id: cell.id, from, to }];
     }
     case 'put':
-      return put(paper, change.index, change.cell, change.was);
+      return planPut(draft, change.index, change.cell, change.was);
   }
 }
 
-/** A cell that is of another type by now is another cell in the model: it is made anew in its place. */
-function put(paper: Standing[], anew: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
-  if (was === undefined && !paper.some(({ id }) => id === cell.id)) {
-    return [inserted(paper, anew, cell)];
+/** Plan to put back a cell. If its type has changed since then, it is another cell in the model, which is replaced. */
+function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
+  if (was === undefined && !draft.some(({ id }) => id === cell.id)) {
+    return [planInsert(draft, newIndex, cell)];
   }
-  const index = find(paper, cell.id, was);
-  const there = rested(at(paper, index));
-  if (there.cellType === cell.cellType) {
-    paper[index] = { ...there, source: cell.source };
+  const index = findIndex(draft, cell.id, was);
+  const current = requireIdle(cellAt(draft, index));
+  if (current.cellType === cell.cellType) {
+    draft[index] = { ...current, source: cell.source };
     return [{ kind: 'restore', cell }];
   }
-  paper.splice(index, 1);
-  return [{ kind: 'delete', id: cell.id, index }, inserted(paper, index, cell)];
+  draft.splice(index, 1);
+  return [{ kind: 'delete', id: cell.id, index }, planInsert(draft, index, cell)];
 }
 
-function inserted(paper: Standing[], index: number, cell: NewCell | NotebookCell): Step {
-  const place = Math.min(Math.max(index, 0), paper.length);
+function planInsert(draft: CellOutline[], index: number, cell: NewCell | NotebookCell): Step {
+  const place = Math.min(Math.max(index, 0), draft.length);
   const { id, cellType, source } = cell;
-  paper.splice(place, 0, { id, cellType, source });
+  draft.splice(place, 0, { id, cellType, source });
   return { kind: 'insert', index: place, cell };
 }
 
-function find(paper: readonly Standing[], id: string, was?: string): number {
-  const index = paper.findIndex(cell => cell.id === id);
+function findIndex(draft: readonly CellOutline[], id: string, was?: string): number {
+  const index = draft.findIndex(cell => cell.id === id);
   if (index < 0) {
     throw new Refusal(`cell ${id} is gone`);
   }
-  const { source } = at(paper, index);
+  const { source } = cellAt(draft, index);
   if (was !== undefined && was !== source) {
     throw new Refusal(`cell ${id} was changed meanwhile; it is now:\n${source}`);
   }
   return index;
 }
 
-/** The kernel's output goes to the cell that was run, and would be lost with it. */
-function rested(cell: Standing): Standing {
+/** Throw if a cell is running: the kernel's output goes to the cell that was run, and would be lost with it. */
+function requireIdle(cell: CellOutline): CellOutline {
   if (cell.running === true) {
     throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
   }
   return cell;
 }
 
-function at(paper: readonly Standing[], index: number): Standing {
-  const cell = paper[index];
+function cellAt(draft: readonly CellOutline[], index: number): CellOutline {
+  const cell = draft[index];
   if (cell === undefined) {
     throw new RangeError(`no cell ${String(index)}`);
   }
   return cell;
 }
 
-/** Makes the steps as one step to undo. */
-export function apply(model: YNotebook, steps: readonly Step[]): void {
+/** Make the steps as one step to undo. */
+export function applySteps(model: YNotebook, steps: readonly Step[]): void {
   const written = new Set(
     steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
   );
@@ -146,18 +148,18 @@ export function apply(model: YNotebook, steps: readonly Step[]): void {
     return written.has(cell.id) ? [undoManager] : [];
   });
   const alone = written.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
-  asOneStep(model.undoManager, histories, alone, () => {
-    make(model, steps);
+  applyAsOneStep(model.undoManager, histories, alone, () => {
+    makeSteps(model, steps);
   });
 }
 
-/** `model.cells` is brought up to date at the end of the transaction only. */
-function make(model: YNotebook, steps: readonly Step[]): void {
+/** Make the steps. The cells are kept in a map, because `model.cells` is only updated at the end of the transaction. */
+function makeSteps(model: YNotebook, steps: readonly Step[]): void {
   const cells = new Map<string, ISharedCell>(model.cells.map(cell => [cell.id, cell]));
   for (const step of steps) {
     switch (step.kind) {
       case 'insert':
-        cells.set(step.cell.id, model.insertCell(step.index, made(step.cell)));
+        cells.set(step.cell.id, model.insertCell(step.index, toSharedCell(step.cell)));
         break;
       case 'delete':
         model.deleteCell(step.index);
@@ -180,7 +182,9 @@ function make(model: YNotebook, steps: readonly Step[]): void {
   }
 }
 
-/** Only what differs, so that a cursor elsewhere in the cell stays, and what somebody else types there. */
+/**
+ * Replace only what differs, so that a cursor elsewhere in the cell stays, and so does what somebody else types there.
+ */
 function rewrite(cell: ISharedCell | undefined, source: string): void {
   const old = cell?.getSource() ?? '';
   const most = Math.min(old.length, source.length);
@@ -192,15 +196,17 @@ function rewrite(cell: ISharedCell | undefined, source: string): void {
   while (rest < most - start && old[old.length - 1 - rest] === source[source.length - 1 - rest]) {
     rest++;
   }
-  // Not through the middle of a character of two units: Yjs would write half of it.
-  start -= Number(halves(old, start) || halves(source, start));
-  rest -= Number(rest > 0 && (halves(old, old.length - rest) || halves(source, source.length - rest)));
+  // A cut must not split a character of two code units: Yjs would write half of it.
+  start -= Number(splitsCharacter(old, start) || splitsCharacter(source, start));
+  rest -= Number(
+    rest > 0 && (splitsCharacter(old, old.length - rest) || splitsCharacter(source, source.length - rest))
+  );
   if (old !== source) {
     cell?.updateSource(start, old.length - rest, source.slice(start, source.length - rest));
   }
 }
 
-function halves(text: string, offset: number): boolean {
+function splitsCharacter(text: string, offset: number): boolean {
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(offset - 1, 0), offset + 1));
 }
 
@@ -220,8 +226,10 @@ function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
   }
 }
 
-/** One that has no outputs has nothing to be distrusted, as one that the user inserts. */
-function made({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
+/**
+ * Convert a cell for the model. One without metadata is trusted like a cell that the user inserts: it has no outputs.
+ */
+function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
   const { metadata, executionCount, outputs = [], attachments }: Partial<NotebookCell> = rest;
   const cell = { id, cell_type: cellType, source };
   if (cellType !== 'code') {
@@ -236,8 +244,8 @@ function made({ id, cellType, source, ...rest }: NewCell | NotebookCell): Shared
   } as unknown as SharedCell.Cell;
 }
 
-/** `state` of a code cell. */
-export function told(cell: ISharedCell, state?: CellState): NotebookCell {
+/** Convert a cell for the server. `state` is that of a code cell. */
+export function toNotebookCell(cell: ISharedCell, state?: CellState): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();
   if (cell_type !== 'code') {

@@ -1,4 +1,8 @@
-/** Runs a cell of an open notebook as by hand, and knows how the cells stand with the kernel. */
+/**
+ * Runs a cell of an open notebook as a user would, and reads the states of cells from Lab.
+ *
+ * Knows no server: `live_notebooks.ts` answers its requests.
+ */
 
 import { ISessionContext } from '@jupyterlab/apputils';
 import { Cell, CodeCell } from '@jupyterlab/cells';
@@ -8,17 +12,20 @@ import type { ISignal, Signal } from '@lumino/signaling';
 import { Refusal } from './live_cells';
 import { CellState, RunStatus } from '../wire/protocol';
 
-/** Until a kernel that was started with its notebook can be used. */
+/** How long to wait for a kernel that starts with its notebook. */
 const START_MS = 60_000;
 
-/** Jupyter's statuses of a kernel that forgets what it was asked. */
+/** The statuses of a kernel that loses its queue of requests. */
 const LOST = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
 
-/** Lab says `running` of a cell from when it is queued: a kernel runs them in the order in which they were sent. */
-export function states(notebook: Notebook): ReadonlyMap<string, CellState> {
+/**
+ * Return the states of all code cells. Lab calls a cell `running` as soon as it is queued. A kernel runs cells in the order
+ * in which they were sent, so only the first of them really runs.
+ */
+export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
   const code = notebook.widgets.filter(cell => cell instanceof CodeCell);
   const sent = code.filter(({ model }) => model.executionState === 'running');
-  const [first] = [...sent].sort((one, other) => sentAt(one).localeCompare(sentAt(other)));
+  const [first] = [...sent].sort((one, other) => readSentTime(one).localeCompare(readSentTime(other)));
   return new Map(
     code.map(cell => {
       const { id, executionState, executionCount, isDirty } = cell.model;
@@ -30,14 +37,14 @@ export function states(notebook: Notebook): ReadonlyMap<string, CellState> {
   );
 }
 
-function sentAt(cell: CodeCell): string {
-  // Lab's type does not say that there is none before the first run.
+function readSentTime(cell: CodeCell): string {
+  // Lab's type does not say that there is no future before the first run.
   const future = cell.outputArea.future as typeof cell.outputArea.future | null | undefined;
   return future?.msg.header.date ?? '';
 }
 
-/** Throws: Refusal, when there is no kernel that could run code now. */
-export async function readyKernel(session: ISessionContext): Promise<void> {
+/** Wait until the kernel can run code. Throws: Refusal, when it cannot. */
+export async function waitForKernel(session: ISessionContext): Promise<void> {
   if (!session.isReady && !session.isTerminating) {
     await Promise.race([session.ready, new Promise(resolve => window.setTimeout(resolve, START_MS))]);
   }
@@ -53,22 +60,22 @@ export async function readyKernel(session: ISessionContext): Promise<void> {
 }
 
 /**
- * Runs one cell to its end. Not by `NotebookActions.runCells`: that takes whoever types in the notebook out of the cell.
+ * Run one cell to its end. `NotebookActions.runCells` is not used, because it takes the focus from a user who types.
  *
- * Throws: Refusal, when the kernel or the cell is gone before that, or somebody else runs it anew.
+ * Throws: Refusal, when the kernel or the cell is gone before that, or when the cell is run again by somebody else.
  */
-export async function runOne(
+export async function runToEnd(
   panel: NotebookPanel,
   cell: Cell,
   executor: INotebookCellExecutor,
-  taken: AbortSignal
+  signal: AbortSignal
 ): Promise<RunStatus> {
   const notebook = panel.content;
   if (notebook.model === null) {
     throw new Refusal('the notebook was closed');
   }
   const ended = new AbortController();
-  const lost = kernelLost(panel.sessionContext, ended.signal);
+  const lost = waitForKernelLoss(panel.sessionContext, ended.signal);
   const run = executor.runCell({
     cell,
     notebook: notebook.model,
@@ -81,36 +88,36 @@ export async function runOne(
       emit(NotebookActions.executed, { notebook, ...args });
     }
   });
-  whenAborted(taken, ended.signal, () => {
-    interruptInTurn(panel, cell, ended.signal);
+  onAbort(signal, ended.signal, () => {
+    interruptWhenRunning(panel, cell, ended.signal);
   });
-  let anew = false;
+  let runAgain = false;
   try {
     const done = await Promise.race([run, lost]);
-    anew = done === false && isFollowed(cell);
+    runAgain = done === false && isRunAgain(cell);
     if (done !== true) {
-      throw unfinished(cell, anew);
+      throw explainUnfinished(cell, runAgain);
     }
-    return taken.aborted ? 'interrupted' : 'ok';
+    return signal.aborted ? 'interrupted' : 'ok';
   } catch (error) {
-    return failure(cell, error, taken);
+    return readFailure(cell, error, signal);
   } finally {
     ended.abort();
-    // As Lab does for a cell that the kernel was sent and did not run.
-    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !anew) {
+    // Lab does the same for a cell that was sent to the kernel and did not run.
+    if (cell instanceof CodeCell && !cell.isDisposed && cell.model.executionCount === null && !runAgain) {
       cell.model.executionState = 'idle';
     }
   }
 }
 
-/** Throws: Refusal, and what is no answer of the kernel's. */
-function failure(cell: Cell, error: unknown, taken: AbortSignal): RunStatus {
+/** Return the status of a failed run. Throws: Refusal, and every error that is not an answer of the kernel. */
+function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus {
   if (!(error instanceof Error) || !error.message.startsWith('KernelReplyNotOK')) {
     throw error;
   }
-  // Aborted, as Jupyter says, has no error: Lab's type does not know of it.
+  // An aborted run has no error name, which Lab's type does not allow for.
   const { errorName } = error as { errorName?: KernelError['errorName'] };
-  if (taken.aborted || errorName === 'KeyboardInterrupt') {
+  if (signal.aborted || errorName === 'KeyboardInterrupt') {
     return 'interrupted';
   }
   if (errorName === undefined) {
@@ -119,14 +126,16 @@ function failure(cell: Cell, error: unknown, taken: AbortSignal): RunStatus {
   return 'error';
 }
 
-/** Lab drops a run for another one of the same cell; with the kernel it drops them all. */
-function isFollowed(cell: Cell): boolean {
+/**
+ * Whether the cell runs again: Lab drops a run for a newer one of the same cell. When the kernel is lost, none remains.
+ */
+function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
 }
 
-function unfinished(cell: Cell, anew: boolean): Refusal {
+function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
   const { id } = cell.model;
-  if (anew) {
+  if (runAgain) {
     return new Refusal(`cell ${id} was run anew by somebody else before it had ended: that run goes on`);
   }
   return new Refusal(
@@ -136,27 +145,27 @@ function unfinished(cell: Cell, anew: boolean): Refusal {
   );
 }
 
-/** Once that the kernel forgets what it was asked. */
-function kernelLost(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
+/** Resolve when the kernel loses its queue of requests. */
+function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
-    const changed = (): void => {
+    const handleKernelChange = (): void => {
       resolve('lost');
     };
-    const status = (_: unknown, now: string): void => {
+    const handleStatus = (_: unknown, now: string): void => {
       if (LOST.has(now)) {
         resolve('lost');
       }
     };
-    session.kernelChanged.connect(changed);
-    session.statusChanged.connect(status);
+    session.kernelChanged.connect(handleKernelChange);
+    session.statusChanged.connect(handleStatus);
     ended.addEventListener('abort', () => {
-      session.kernelChanged.disconnect(changed);
-      session.statusChanged.disconnect(status);
+      session.kernelChanged.disconnect(handleKernelChange);
+      session.statusChanged.disconnect(handleStatus);
     });
   });
 }
 
-function whenAborted(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
+function onAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
   if (signal.aborted) {
     call();
   } else {
@@ -164,29 +173,31 @@ function whenAborted(signal: AbortSignal, ended: AbortSignal, call: () => void):
   }
 }
 
-/** An interrupt hits what runs: as long as this cell is queued, that is something of the user's. */
-function interruptInTurn(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
+/**
+ * Interrupt the kernel as soon as this cell runs. While the cell is queued, an interrupt would hit a cell of the user.
+ */
+function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
   const { sessionContext: session, content: notebook } = panel;
   const kernel = session.session?.kernel;
   const done = new AbortController();
-  const look = (): void => {
-    if (!ended.aborted && kernel?.status === 'busy' && states(notebook).get(cell.model.id) === 'running') {
+  const interruptIfRunning = (): void => {
+    if (!ended.aborted && kernel?.status === 'busy' && readStates(notebook).get(cell.model.id) === 'running') {
       done.abort();
       void kernel.interrupt();
     }
   };
-  session.statusChanged.connect(look);
-  NotebookActions.executed.connect(look);
+  session.statusChanged.connect(interruptIfRunning);
+  NotebookActions.executed.connect(interruptIfRunning);
   for (const signal of [ended, done.signal]) {
     signal.addEventListener('abort', () => {
-      session.statusChanged.disconnect(look);
-      NotebookActions.executed.disconnect(look);
+      session.statusChanged.disconnect(interruptIfRunning);
+      NotebookActions.executed.disconnect(interruptIfRunning);
     });
   }
-  look();
+  interruptIfRunning();
 }
 
-/** What Lab tells of its own runs; its table of contents, for one, shows them. */
+/** Emit a signal that Lab emits for its own runs: its table of contents, for example, shows what is running. */
 function emit<T>(signal: ISignal<unknown, T>, args: T): void {
   (signal as Signal<unknown, T>).emit(args);
 }

@@ -1,12 +1,15 @@
 /**
- * Lab has two histories: the notebook's own, of what is done to the list of cells (Undo Cell Operation, the key Z), and
- * one in each cell, of what is typed there (Ctrl+Z). A step that changes sources is made one in both, so that it can be
- * undone from where the user is.
+ * Makes a change one step in both undo histories of Lab: that of the notebook (Undo Cell Operation, the key Z) and that of
+ * each cell (Ctrl+Z). So the user can undo it from where they are.
  *
- * Yjs knows nothing of a step in two histories: undone and done again in one, it can be undone in the other only by
- * half, and text is lost; undone in one below what the other has done since, texts of both times are mixed. So a step
- * that is undone in one is taken out of the other, and what comes after it in one history only makes it a step of that
- * history only. A cell that undoes its part of a larger step cannot do it again.
+ * Yjs does not know that a step is in two histories. If a step is undone and redone in one history, the other can undo only
+ * half of it, and text is lost. If a step is undone in one history below newer steps of the other, texts of different
+ * times are mixed. Therefore a step that is undone in one history is removed from the other, and a step that is followed
+ * by typing in its cell belongs to the history of that cell only. A cell that undoes its part of a larger step cannot redo
+ * that part. Example: the assistant edits cell 1; Ctrl+Z in cell 1 undoes the edit, and Z in the notebook then undoes what
+ * came before it.
+ *
+ * Knows no change: `live_cells.ts` makes it.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
@@ -14,21 +17,21 @@ import type { YNotebook } from '@jupyter/ydoc';
 type History = YNotebook['undoManager'];
 type Step = History['undoStack'][number];
 
-/** Those in a cell's history that are in the notebook's too. */
+/** Steps in the history of a cell that are in the notebook's history, too. */
 const shared = new WeakSet<Step>();
 
-/** While a step comes into several histories. */
+/** True while a step is being added to several histories. */
 let making = false;
 
-/** Makes `change` one step of `whole` and of each of `cells`. `alone`: there is no more in it than what is in the cell. */
-export function asOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
+/** Make `change` one step of `whole` and of each of `cells`. `alone`: the change is only in the source of one cell. */
+export function applyAsOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
   const parts = cells.filter(part => part !== whole);
   const all = [whole, ...parts];
-  // An origin that no history knows: the one of the notebook's own changes must go on being followed afterwards.
+  // A new origin, because it is removed below: the histories must not stop tracking their own one.
   const origin = {};
   for (const history of all) {
     history.addTrackedOrigin(origin);
-    // Yjs takes what comes within half a second for one step.
+    // Otherwise Yjs joins changes within half a second into one step.
     history.stopCapturing();
   }
   const before = all.map(history => history.undoStack.at(-1));
@@ -45,19 +48,19 @@ export function asOneStep(whole: History, cells: readonly History[], alone: bool
   const [step, ...partial] = all.map(({ undoStack }, n) =>
     undoStack.at(-1) === before[n] ? undefined : undoStack.at(-1)
   );
-  keepInStep(whole, step, parts, partial, alone);
+  linkSteps(whole, step, parts, partial, alone);
 }
 
-function keepInStep(
+function linkSteps(
   whole: History,
   step: Step | undefined,
   parts: readonly History[],
   partial: readonly (Step | undefined)[],
   alone: boolean
 ): void {
-  whenUndone(whole, step, () => {
+  onUndo(whole, step, () => {
     parts.forEach((part, n) => {
-      forget(part, partial[n]);
+      forgetStep(part, partial[n]);
     });
   });
   whole.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
@@ -76,27 +79,27 @@ function keepInStep(
         whole.undoStack = whole.undoStack.filter(one => one !== step);
       }
     });
-    whenUndone(part, mine, () => {
+    onUndo(part, mine, () => {
       if (!alone) {
         part.redoStack.pop();
       }
-      forget(whole, alone ? step : undefined);
+      forgetStep(whole, alone ? step : undefined);
     });
   });
 }
 
-/** What was undone there before was undone of a text that is another now. */
-function forget(history: History, step: Step | undefined): void {
+/** Remove a step, and everything that could be redone: it was undone from a text that has changed since. */
+function forgetStep(history: History, step: Step | undefined): void {
   history.undoStack = history.undoStack.filter(one => one !== step);
   history.clear(false, true);
 }
 
-function whenUndone(history: History, step: Step | undefined, call: () => void): void {
-  const popped = ({ stackItem }: { readonly stackItem: Step }): void => {
+function onUndo(history: History, step: Step | undefined, call: () => void): void {
+  const handlePop = ({ stackItem }: { readonly stackItem: Step }): void => {
     if (stackItem === step) {
-      history.off('stack-item-popped', popped);
+      history.off('stack-item-popped', handlePop);
       call();
     }
   };
-  history.on('stack-item-popped', popped);
+  history.on('stack-item-popped', handlePop);
 }

@@ -1,6 +1,7 @@
 /**
- * Cells whose source is not in sight, while something is to be decided about it: text that is rendered, input that is
- * folded away. What is shown for the decision's sake is rendered again after it.
+ * Shows the source of a cell while a change of it is to be decided: of rendered text, and of input that is collapsed.
+ *
+ * Text that was opened for a decision is rendered again after it. Knows no change: `review/controller.ts` says which cells.
  */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
@@ -9,22 +10,22 @@ export function isHidden(cell: Cell): boolean {
   return cell.inputHidden || (cell instanceof MarkdownCell && cell.rendered);
 }
 
-export class Unfolding {
+export class CellUnfolder {
   private readonly opened = new Set<MarkdownCell>();
   private readonly followed = new WeakSet<Cell>();
 
-  /** `changed` is called when a cell that was followed is rendered, or its source shown, by whomever. */
-  constructor(private readonly changed: () => void) {}
+  /** `onChange` is called when a followed cell is rendered or its source is shown, by the user or by this class. */
+  constructor(private readonly onChange: () => void) {}
 
   follow(cell: Cell): void {
     if (cell instanceof MarkdownCell && !this.followed.has(cell)) {
       this.followed.add(cell);
-      cell.renderedChanged.connect(this.changed);
+      cell.renderedChanged.connect(this.onChange);
     }
   }
 
-  /** What the user folded away stays so. */
-  source(cell: Cell): void {
+  /** Show the source of rendered text. Input that the user collapsed stays collapsed. */
+  showSource(cell: Cell): void {
     if (cell instanceof MarkdownCell && cell.rendered && !cell.inputHidden) {
       this.opened.add(cell);
       void cell.ready.then(
@@ -38,11 +39,13 @@ export class Unfolding {
 
   show(cell: Cell): void {
     cell.inputHidden = false;
-    this.source(cell);
+    this.showSource(cell);
   }
 
-  /** All but these are decided about. One that is being written in is left to its writer. */
-  close(open: ReadonlySet<Cell>): void {
+  /**
+   * Render the text of all opened cells but those that are still `open`. A cell that has the focus is left as it is.
+   */
+  renderDecided(open: ReadonlySet<Cell>): void {
     for (const cell of this.opened) {
       if (!open.has(cell)) {
         this.opened.delete(cell);

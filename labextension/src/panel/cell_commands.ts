@@ -1,11 +1,15 @@
-/** The commands on cells that open something of ours: a question in the panel, a box in the cell. */
+/**
+ * The commands on a cell that open something of the assistant: a question in the panel, an edit box in the cell.
+ *
+ * Knows no session: `place.ts` loads the panel when a command needs it.
+ */
 
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { editIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 
-import { assistantIcon } from '../view/icon';
+import { assistantIcon } from '../view/common/assistant_icon';
 import { PanelPlace } from './place';
 
 /** Menus, toolbars and shortcuts name these in schema/plugin.json. */
@@ -26,7 +30,7 @@ export function addCellCommands(
     icon: assistantIcon,
     describedBy,
     isEnabled,
-    // The chip above the prompt box names the cell.
+    // No message is needed: the chip above the prompt box already names the cell.
     execute: () => commands.execute(OPEN)
   });
   commands.addCommand(CellCommand.edit, {

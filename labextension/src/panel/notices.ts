@@ -1,14 +1,18 @@
-/** Offers as Lab's notifications: nothing is opened or begun before a click. */
+/**
+ * Shows an offer of the server as one of Lab's notifications. Nothing is opened or started before a click.
+ *
+ * What the server can offer is in `chat/offers.ts`.
+ */
 
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Offer } from '../chat/offers';
 
-export function show(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
+export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
   if (offer.kind === 'link') {
     const { text, url } = offer;
-    // From a click: else the browser takes it for a pop-up. The other page gets no hold of this one.
+    // Opened by a click, so that the browser does not block it as a pop-up. The new page cannot access this one.
     const open = (): void => void window.open(url, '_blank', 'noopener,noreferrer');
     Notification.info(text, { autoClose: false, actions: [{ label: trans.__('Open'), callback: open }] });
     return;

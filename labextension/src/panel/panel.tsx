@@ -1,4 +1,8 @@
-/** The panel in Lab: its session, and the means of Lab's that its views use. Loaded when it is first shown. */
+/**
+ * The panel in Lab: its session, and what of Lab its views use. Loaded when the panel is first shown.
+ *
+ * Knows no menu and no command: those are in `plugin.ts`. The widget's counterpart is `widget/index.tsx`.
+ */
 
 import { ServerConnection } from '@jupyterlab/services';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -9,35 +13,35 @@ import * as React from 'react';
 
 import '../../style/panel.css';
 
-import { Always } from '../chat/approval_rule';
-import { Editing } from '../inline/edit_cells';
-import { flagsOf } from '../chat/flags';
+import { ApprovalRules } from '../chat/approval_rules';
+import { CellRewriter } from '../inline/edit_cells';
+import { createFlags } from '../chat/flags';
 import { pathOf } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { openLink } from '../wire/link';
-import type { LabParts, LiveNotebooks } from '../notebook/host';
-import { codePlace, finder, NotebookSurroundings } from '../notebook/active_notebook';
-import { show } from './notices';
-import { wholeOutput } from '../chat/tool_output';
+import type { LabParts, LiveNotebooks } from '../notebook/live_notebooks';
+import { findCodePlace, createCellFinder, NotebookSurroundings } from '../notebook/active_notebook';
+import { showOffer } from './notices';
+import { fetchWholeOutput } from '../chat/tool_output';
 import { HunkPainter } from '../review/hunk_painter';
-import type { Preferred } from '../view/preferences';
-import { Remembered } from '../chat/tab_storage';
-import { markdownInto } from '../render/markdown';
-import { Reviewing } from '../review/controller';
+import type { PreferenceStore } from '../view/common/preferences';
+import { TabStorage } from '../chat/tab_storage';
+import { createMarkdownRenderer } from '../render/markdown';
+import { ReviewController } from '../review/controller';
 import type { Link } from '../wire/rpc';
 import { Session } from '../chat/session';
 import { App } from '../view/App';
-import { Env, EnvProvider } from '../view/env';
+import { Env, EnvProvider } from '../view/common/env';
 
 export interface PanelParts {
   readonly settings: ServerConnection.ISettings;
-  /** The first one; what may be wrong with it is not told anywhere else. */
+  /** The first link, which is opened before the panel is loaded. An error of it is shown by the session only. */
   readonly link: Promise<Link>;
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
   readonly lab: LabParts;
   readonly notebooks: LiveNotebooks;
-  readonly preferred: Preferred;
+  readonly preferences: PreferenceStore;
   readonly openSettings: () => void;
 }
 
@@ -45,13 +49,13 @@ export class AssistantPanel extends ReactWidget {
   readonly session: Session;
   private readonly surroundings: NotebookSurroundings;
   private readonly instructions: ActiveInstructions;
-  private readonly reviewing: Reviewing;
-  /** Cells rewritten to order. */
-  readonly editing: Editing;
+  private readonly review: ReviewController;
+  /** Rewrites cells as the user instructs. */
+  readonly rewriter: CellRewriter;
   readonly env: Env;
   private readonly connecting: Promise<void>;
 
-  constructor({ settings, link, rendermime, translator, lab, notebooks, preferred, openSettings }: PanelParts) {
+  constructor({ settings, link, rendermime, translator, lab, notebooks, preferences, openSettings }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
@@ -60,12 +64,12 @@ export class AssistantPanel extends ReactWidget {
     const code = {
       copy: (text: string) => navigator.clipboard.writeText(text),
       get place() {
-        return codePlace(tracker);
+        return findCodePlace(tracker);
       }
     };
     const showCell = (path: string, cellId?: string): void => {
       notebooks.open({ path, ...(cellId !== undefined && { cellId }) }).catch((error: unknown) => {
-        this.session.complain(error);
+        this.session.showError(error);
       });
     };
     this.env = {
@@ -73,18 +77,18 @@ export class AssistantPanel extends ReactWidget {
       code,
       openPath,
       showCell,
-      findCell: finder(tracker),
-      markdown: markdownInto(rendermime, code, translator),
-      wholeOutput: id => wholeOutput(this.session, id),
-      preferred,
+      findCell: createCellFinder(tracker),
+      markdown: createMarkdownRenderer(rendermime, code, translator),
+      fetchWholeOutput: id => fetchWholeOutput(this.session, id),
+      preferences,
       openSettings,
-      always: new Always(() => this.session),
-      flags: flagsOf(() => this.session)
+      approvalRules: new ApprovalRules(() => this.session),
+      flags: createFlags(() => this.session)
     };
-    this.surroundings = new NotebookSurroundings(tracker, trans, lab.front);
+    this.surroundings = new NotebookSurroundings(tracker, trans, lab.frontWidget);
     this.instructions = new ActiveInstructions(tracker);
-    const remembered = new Remembered(settings.baseUrl);
-    const known = remembered.chat();
+    const remembered = new TabStorage(settings.baseUrl);
+    const known = remembered.getChat();
     let first: Promise<Link> | undefined = link;
     this.session = new Session({
       notebooks,
@@ -95,7 +99,7 @@ export class AssistantPanel extends ReactWidget {
       },
       ...(known !== undefined && { known }),
       newId: () => UUID.uuid4(),
-      later: (call, ms) => {
+      callLater: (call, ms) => {
         const timer = window.setTimeout(call, ms);
         return () => {
           window.clearTimeout(timer);
@@ -103,53 +107,53 @@ export class AssistantPanel extends ReactWidget {
       }
     });
     this.session.onOffer = offer => {
-      show(offer, trans, server => {
+      showOffer(offer, trans, server => {
         this.session.notify('mcp/connectServer', { name: server });
       });
     };
     this.session.subscribe(() => {
       const { id } = this.session.chat;
-      if (String(id) !== remembered.chat()) {
-        remembered.show(String(id));
+      if (String(id) !== remembered.getChat()) {
+        remembered.setChat(String(id));
       }
     });
     const painter = new HunkPainter();
-    this.reviewing = new Reviewing(this.session, tracker, notebooks, painter, remembered, trans);
-    this.editing = new Editing(this.session, notebooks, painter, trans, () => this.connecting);
-    this.node.addEventListener('click', this.follow);
-    this.node.addEventListener('keydown', this.follow);
+    this.review = new ReviewController(this.session, tracker, notebooks, painter, remembered, trans);
+    this.rewriter = new CellRewriter(this.session, notebooks, painter, trans, () => this.connecting);
+    this.node.addEventListener('click', this.openClickedPath);
+    this.node.addEventListener('keydown', this.openClickedPath);
     this.connecting = this.session.connect();
   }
 
   override dispose(): void {
-    this.reviewing.dispose();
+    this.review.dispose();
     this.session.close();
     super.dispose();
   }
 
-  /** With what is worked on in the notebook: in the chat that is shown, or in another one while that answers. */
+  /** Ask with the place in the notebook as context: in the chat that is shown or, while that one runs, in a new one. */
   async ask(message: string): Promise<void> {
     const contexts = this.surroundings.read();
     await this.connecting;
     if (this.session.chat.status !== 'idle') {
-      this.session.newChat();
+      this.session.startChat();
     }
     if (!(await this.session.prompt(message, contexts))) {
       this.session.onDraft(message);
     }
   }
 
-  /** Where the keyboard goes when the panel is opened: at once or, on its first opening, when it is drawn. */
+  /** Focus the prompt box: now or, when the panel is opened for the first time, as soon as it is drawn. */
   focus(): void {
-    const found = (): boolean => {
-      // The first text may be that of the notebook's instructions, folded away.
+    const focusBox = (): boolean => {
+      // Not simply the first text area: that may belong to the instructions of the notebook.
       const box = this.node.querySelector<HTMLElement>('textarea[role=combobox]');
       box?.focus();
       return box !== null;
     };
-    if (!found()) {
+    if (!focusBox()) {
       const drawn = new MutationObserver(() => {
-        if (found()) {
+        if (focusBox()) {
           drawn.disconnect();
         }
       });
@@ -165,7 +169,7 @@ export class AssistantPanel extends ReactWidget {
     );
   }
 
-  private readonly follow = (event: Event): void => {
+  private readonly openClickedPath = (event: Event): void => {
     const path = pathOf(event.target);
     if (path !== undefined && (!(event instanceof KeyboardEvent) || event.key === 'Enter')) {
       event.preventDefault();

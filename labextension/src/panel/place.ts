@@ -1,4 +1,8 @@
-/** Where the panel stands in Lab: there from the start, and empty until it is first shown. */
+/**
+ * The place of the panel in Lab: there from the start, and empty until the panel is first shown.
+ *
+ * Other plugins get the panel through it, and decide whether they wait for the panel or load it.
+ */
 
 import { Token } from '@lumino/coreutils';
 import { Message } from '@lumino/messaging';
@@ -7,18 +11,18 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { AssistantPanel } from './panel';
 
-/** The panel's place, for other plugins: whether the panel is loaded is theirs to wait for or to cause. */
+/** The token by which other plugins get the place of the panel. */
 export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Where the panel of the assistant stands.');
 
 export class PanelPlace extends Widget {
   private panel: Promise<AssistantPanel> | undefined;
-  private arrived: (panel: AssistantPanel) => void = () => undefined;
-  /** Once it is loaded, for whatever reason. */
+  private resolveLoaded: (panel: AssistantPanel) => void = () => undefined;
+  /** Resolves when the panel is loaded, by whatever caused that. */
   readonly loaded = new Promise<AssistantPanel>(resolve => {
-    this.arrived = resolve;
+    this.resolveLoaded = resolve;
   });
 
-  /** `elastic`: as narrow as the place that it is given. */
+  /** `elastic`: the panel may become as narrow as its place. */
   constructor(
     private readonly load: () => Promise<AssistantPanel>,
     elastic: boolean
@@ -26,43 +30,43 @@ export class PanelPlace extends Widget {
     super();
     this.id = 'jupyter-eca:panel';
     this.layout = new PanelLayout();
-    // Narrower than this, code and buttons do not fit. Here because the style sheet is loaded later.
+    // Code and buttons do not fit into less. Set here, because the style sheet is loaded later.
     this.node.style.minWidth = elastic ? '' : '320px';
   }
 
   ask(message: string): void {
-    void this.fill().then(panel => panel.ask(message));
+    void this.loadPanel().then(panel => panel.ask(message));
   }
 
-  /** In the notebook: this place need not be in sight. */
+  /** Open the edit box in the active cell of a notebook. The panel need not be visible. */
   edit(notebook: NotebookPanel): void {
-    void this.fill().then(({ editing }) => editing.open(notebook));
+    void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));
   }
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    void this.fill();
+    void this.loadPanel();
   }
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     if (this.isVisible) {
-      void this.fill();
+      void this.loadPanel();
     }
   }
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    void this.fill().then(panel => {
+    void this.loadPanel().then(panel => {
       panel.focus();
     });
   }
 
-  /** Loads the panel, unless it is. */
-  fill(): Promise<AssistantPanel> {
+  /** Load the panel, unless it is loaded, and return it. */
+  loadPanel(): Promise<AssistantPanel> {
     this.panel ??= this.load().then(panel => {
       (this.layout as PanelLayout).addWidget(panel);
-      this.arrived(panel);
+      this.resolveLoaded(panel);
       return panel;
     });
     return this.panel;

@@ -1,4 +1,8 @@
-/** The panel's plugin: its place, and the commands that open it. The panel itself is loaded when it is first shown. */
+/**
+ * The plugin of the panel: its place in Lab, and the commands that open it.
+ *
+ * The panel itself (`panel.tsx`) is loaded when it is first shown.
+ */
 
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
@@ -11,21 +15,21 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { addCellCommands, CellCommand } from './cell_commands';
-import { assistantIcon } from '../view/icon';
-import { Page } from '../notebook/page_notebooks';
+import { assistantIcon } from '../view/common/assistant_icon';
+import { PageNotebooks } from '../notebook/page_notebooks';
 import { IPanelPlace, PanelPlace } from './place';
-import { Preferred } from '../view/preferences';
+import { PreferenceStore } from '../view/common/preferences';
 
-/** Menus and shortcuts name it in schema/plugin.json. */
+/** Menus and shortcuts in schema/plugin.json use this id. */
 const OPEN = 'eca:open-panel';
-/** Its sidebars have a width of their own: what is wider is cut off. */
+/** The name of the app whose sidebars have a fixed width: a wider panel would be cut off. */
 const NOTEBOOK = 'Jupyter Notebook';
-/** Behind Lab's own panels of the right side. */
+/** Places the panel after Lab's own panels on the right side. */
 const RANK = 900;
 
 type Area = 'left' | 'right' | 'main';
 
-export const opening: JupyterFrontEndPlugin<PanelPlace> = {
+export const panelPlugin: JupyterFrontEndPlugin<PanelPlace> = {
   id: 'jupyter-eca:panel',
   description: 'The panel to talk with the assistant in.',
   autoStart: true,
@@ -53,33 +57,33 @@ function activate(
     app.shell.activateById(id);
   };
   const settings = app.serviceManager.serverSettings;
-  const preferred = new Preferred();
-  const front = (): Widget | null => app.shell.currentWidget;
-  const lab = { tracker, openPath, reveal, front, ...(executor && { executor }) };
-  const page = new Page(settings, lab);
+  const preferences = new PreferenceStore();
+  const frontWidget = (): Widget | null => app.shell.currentWidget;
+  const lab = { tracker, openPath, reveal, frontWidget, ...(executor && { executor }) };
+  const page = new PageNotebooks(settings, lab);
   const place = new PanelPlace(async () => {
-    // The server, too, loads much for its first link: meanwhile, not afterwards.
+    // The server loads much for its first link: it does so while the panel is loaded here.
     const link = import('../wire/link').then(({ openLink }) => openLink(settings));
     link.catch(() => undefined);
-    const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.notebooks()]);
+    const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.load()]);
     const openSettings = (): void => void app.commands.execute('eca:open-settings');
-    const parts = { settings, link, rendermime, translator: language, lab, notebooks, preferred, openSettings };
+    const parts = { settings, link, rendermime, translator: language, lab, notebooks, preferences, openSettings };
     return new AssistantPanel(parts);
   }, app.name === NOTEBOOK);
   place.title.icon = assistantIcon;
   place.title.caption = trans.__('Assistant');
   place.node.setAttribute('role', 'region');
   place.node.setAttribute('aria-label', trans.__('Assistant'));
-  const put = (area: Area): void => {
+  const addTo = (area: Area): void => {
     place.title.label = area === 'main' ? trans.__('Assistant') : '';
     place.title.closable = area === 'main';
     app.shell.add(place, area, { rank: RANK });
   };
-  put('right');
+  addTo('right');
   restorer?.add(place, 'jupyter-eca:panel');
-  void preferred.follow(registry, app.restored, side => {
+  void preferences.follow(registry, app.restored, side => {
     if (place.isAttached && ![...app.shell.widgets('main'), ...app.shell.widgets(side)].includes(place)) {
-      put(side);
+      addTo(side);
     }
   });
 
@@ -99,9 +103,9 @@ function activate(
     },
     execute: ({ area, message }) => {
       if (area === 'left' || area === 'right' || area === 'main') {
-        put(area);
+        addTo(area);
       } else if (!place.isAttached) {
-        put('right');
+        addTo('right');
       }
       app.shell.activateById(place.id);
       if (typeof message === 'string') {

@@ -1,17 +1,21 @@
-/** What can be done with the code of an answer: buttons beside each block, wherever the answer is shown. */
+/**
+ * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
+ *
+ * Knows no notebook: what the buttons do comes as `CodeTools` (`code_types.ts`).
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { CodeTools } from '../view/env';
+import type { CodeTools } from './code_types';
 
-/** All blocks of code in an element that was just rendered. */
-export function equipAll(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
+/** Add buttons to all blocks of code in an element that was just rendered. */
+export function addCodeTools(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   for (const block of host.querySelectorAll<HTMLElement>('pre > code')) {
-    equip(block, code, trans);
+    addTools(block, code, trans);
   }
 }
 
-function equip(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
+function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   const frame = block.parentElement;
   if (frame === null) {
     return;
@@ -20,10 +24,10 @@ function equip(block: HTMLElement, code: CodeTools, trans: TranslationBundle): v
   const tools = document.createElement('div');
   tools.className = 'eca-Code-tools';
   tools.append(
-    button('copy', trans.__('Copy'), () => void code.copy(text())),
-    button('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
-    button('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(text())),
-    button('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
+    createButton('copy', trans.__('Copy'), () => void code.copy(text())),
+    createButton('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
+    createButton('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(text())),
+    createButton('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
   );
   const around = document.createElement('div');
   around.className = 'eca-Code';
@@ -32,7 +36,7 @@ function equip(block: HTMLElement, code: CodeTools, trans: TranslationBundle): v
   around.append(frame, tools);
 }
 
-function button(icon: string, label: string, act: () => void): HTMLButtonElement {
+function createButton(icon: string, label: string, act: () => void): HTMLButtonElement {
   const made = document.createElement('button');
   made.type = 'button';
   made.className = `eca-Code-tool eca-mod-${icon}`;

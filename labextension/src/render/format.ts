@@ -1,15 +1,19 @@
-/** Text and figures for a reader. Pure. */
+/**
+ * Formats text and figures for a reader. Pure.
+ *
+ * Knows no element and no translation: Markdown is rendered in `markdown.ts`.
+ */
 
 const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Without terminal escapes, control characters and marks that turn the direction of what follows. */
-export function plain(text: string): string {
+/** Return the text without terminal escapes, control characters and marks that change the direction of writing. */
+export function toPlainText(text: string): string {
   return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
 }
 
-/** 950, 1.2k, 34k, 1.2M. */
-export function count(n: number): string {
+/** Format a count: 950, 1.2k, 34k, 1.2M. */
+export function formatCount(n: number): string {
   if (n < 1000) {
     return String(n);
   }
@@ -17,8 +21,8 @@ export function count(n: number): string {
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, '') : String(Math.round(size))}${unit}`;
 }
 
-/** Two significant figures at least: most answers cost less than a cent. */
-export function dollars(text: string): string {
+/** Format a cost in dollars with at least two significant figures: most answers cost less than a cent. */
+export function formatCost(text: string): string {
   const cost = Number(text);
   if (!Number.isFinite(cost)) {
     return '';
@@ -26,8 +30,8 @@ export function dollars(text: string): string {
   return `$${cost === 0 || cost >= 0.1 ? cost.toFixed(2) : cost.toFixed(Math.min(6, 1 - Math.floor(Math.log10(cost))))}`;
 }
 
-/** 40 ms, 2.1 s, 1 min 20 s. */
-export function duration(ms: number): string {
+/** Format a duration: 40 ms, 2.1 s, 1 min 20 s. */
+export function formatDuration(ms: number): string {
   if (ms < 1000) {
     return `${String(Math.round(ms))} ms`;
   }
@@ -37,23 +41,26 @@ export function duration(ms: number): string {
   return `${String(Math.floor(ms / 60_000))} min ${String(Math.round((ms % 60_000) / 1000))} s`;
 }
 
-/** The last part of a path: what a reader knows a file by. */
-export function base(path: string): string {
+/** Return the last part of a path, by which a reader knows the file. */
+export function baseName(path: string): string {
   return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
 }
 
-/** Ids that a reader can still tell apart. */
+/** How many characters of an id are shown: enough to tell ids apart. */
 const SHORT = 8;
 
-/** What a call does, with the numbers of its cells where their ids stand: those say nothing to a reader. */
-export function withNumbers(
+/** Return the summary of a call with the ids of cells replaced by their numbers: a reader does not know the ids. */
+export function replaceCellIds(
   summary: string,
-  given: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
   find: (id: string) => { readonly number: number } | undefined
 ): string {
-  // Of a notebook: nbformat allows no other letters.
-  const ids = [given.cell, given.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
-  const named = (id: string): string =>
+  // nbformat allows no other characters in the id of a cell.
+  const ids = [args.cell, args.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
+  const describeId = (id: string): string =>
     find(id)?.number.toString() ?? (id.length > SHORT + 1 ? `${id.slice(0, SHORT)}…` : id);
-  return ids.reduce((text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => named(id)), summary);
+  return ids.reduce(
+    (text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => describeId(id)),
+    summary
+  );
 }

@@ -1,28 +1,41 @@
-/** Markdown into an element, by Lab's own parser, highlighter, sanitiser and typesetter. */
+/**
+ * Renders Markdown into an element with Lab's own parser, highlighter, sanitiser and typesetter.
+ *
+ * Knows no chat. The widget, which runs without Lab, has its own renderer in `widget/markdown.ts`.
+ */
 
 import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';
 
-import { equipAll } from './code_tools';
-import { inert } from './sanitize';
-import { plain } from './format';
-import { CodeTools } from '../view/env';
+import { addCodeTools } from './code_tools';
+import { sanitizeHtml } from './sanitize';
+import { toPlainText } from './format';
+import { CodeTools } from './code_types';
 
-type Render = (host: HTMLElement, text: string) => Promise<void>;
+type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 
-/** One rendering of an element at a time, the newest text last: a parser may take longer over less. */
-export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, translator: ITranslator): Render {
+/**
+ * Return a function that renders Markdown into an element. An element is rendered once at a time and the newest text
+ * last, because the parser may need longer for a shorter text.
+ */
+export function createMarkdownRenderer(
+  rendermime: IRenderMimeRegistry,
+  code: CodeTools,
+  translator: ITranslator
+): RenderMarkdown {
   const trans = translator.load('jupyter_eca');
   const wanted = new WeakMap<HTMLElement, string>();
   const busy = new WeakSet<HTMLElement>();
   const sanitizer = {
     sanitize: (dirty: string) =>
-      inert(rendermime.sanitizer.sanitize(dirty), alt => trans.__('Image, not loaded: %1', alt || trans.__('untitled')))
+      sanitizeHtml(rendermime.sanitizer.sanitize(dirty), alt =>
+        trans.__('Image, not loaded: %1', alt || trans.__('untitled'))
+      )
   };
-  const once: Render = async (host, source) => {
+  const renderOnce: RenderMarkdown = async (host, source) => {
     await renderMarkdown({
       host,
-      source: plain(source),
+      source: toPlainText(source),
       trusted: false,
       resolver: null,
       linkHandler: null,
@@ -32,7 +45,7 @@ export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, t
       translator,
       sanitizer
     });
-    equipAll(host, code, trans);
+    addCodeTools(host, code, trans);
   };
   return async (host, text) => {
     wanted.set(host, text);
@@ -43,7 +56,7 @@ export function markdownInto(rendermime: IRenderMimeRegistry, code: CodeTools, t
     try {
       for (let now = wanted.get(host); now !== undefined; now = wanted.get(host)) {
         wanted.delete(host);
-        await once(host, now);
+        await renderOnce(host, now);
       }
     } catch (error) {
       console.warn('ECA: Markdown could not be rendered', error);

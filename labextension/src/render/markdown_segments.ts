@@ -1,16 +1,20 @@
-/** Cuts Markdown that is being written at places where what comes later cannot change how it looks. Pure. */
+/**
+ * Splits Markdown that is still being written where later text cannot change how earlier text looks. Pure.
+ *
+ * Knows no parser: `view/common/Markdown.tsx` renders each segment alone.
+ */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-/** What may go on across an empty line: lists, indented text, quotes, tables' rows, definitions, HTML. */
+/** What may continue after an empty line: lists, indented text, quotes, rows of tables, definitions, HTML. */
 const GOES_ON = /^(\s|[-*+>|<[]|\d+[.)])/;
 
 /**
- * The pieces, in order and complete: all but the last stay as they are when more text comes.
+ * Split the text into segments, which together are the text. All but the last stay the same when more text comes.
  *
- * Each is rendered alone, so an answer of any length costs what its last paragraph costs.
+ * Each segment is rendered alone, so that growing text of any length costs only what its last paragraph costs.
  */
-export function segments(text: string): readonly string[] {
-  const found: string[] = [];
+export function splitSegments(text: string): readonly string[] {
+  const segments: string[] = [];
   let start = 0;
   let fence = '';
   let maths = false;
@@ -19,7 +23,7 @@ export function segments(text: string): readonly string[] {
     const end = text.indexOf('\n', at) + 1 || text.length;
     const line = text.slice(at, end);
     if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !GOES_ON.test(line)) {
-      found.push(text.slice(start, at));
+      segments.push(text.slice(start, at));
       start = at;
     }
     const mark = FENCE.exec(line)?.[1];
@@ -33,5 +37,5 @@ export function segments(text: string): readonly string[] {
     blank = line.trim() === '' && fence === '';
     at = end;
   }
-  return start < text.length ? [...found, text.slice(start)] : found;
+  return start < text.length ? [...segments, text.slice(start)] : segments;
 }

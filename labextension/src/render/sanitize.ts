@@ -1,6 +1,8 @@
 /**
- * HTML that a model wrote, made safe to look at: it loads nothing, looks like nothing of Lab's, and leads nowhere
- * unseen. Comes after Lab's own sanitiser, which keeps scripts out but lets remote images, media and styles in.
+ * Makes HTML that a model wrote safe: it loads nothing, cannot look like a part of Lab, and shows where links lead.
+ *
+ * Runs after Lab's own sanitiser, which removes scripts but keeps remote images, media and styles. Knows no Markdown:
+ * `markdown.ts` and `widget/markdown.ts` call it.
  */
 
 const TAGS = new Set(
@@ -13,16 +15,16 @@ const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir'
 for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
   ATTRIBUTES.add(name);
 }
-/** Those of highlighted code. Others could borrow the looks of a dialog of Lab's. */
+/** The classes of highlighted code. With other classes, text could look like a dialog of Lab. */
 const CLASSES = /^(language-[\w+#-]+|cm-[\w-]+|ͼ\w+)$/;
 const DRAWN = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
 const LEADS_OUT = /^(https?:|mailto:)/i;
 
-/** Marks a link to a file of the workspace, which is opened in Lab; see `pathOf`. */
+/** The attribute of a link to a file of the workspace, which Lab opens; see `pathOf`. */
 const PATH = 'data-eca-path';
 
-/** `remote` names an image that is not loaded. */
-export function inert(html: string, remote: (alt: string) => string): string {
+/** Return safe HTML. `describeImage` gives the text of the link that replaces a remote image. */
+export function sanitizeHtml(html: string, describeImage: (alt: string) => string): string {
   const page = new DOMParser().parseFromString(html, 'text/html');
   for (const element of [...page.body.querySelectorAll('*')]) {
     if (!TAGS.has(element.tagName)) {
@@ -36,9 +38,9 @@ export function inert(html: string, remote: (alt: string) => string): string {
     }
     element.classList.remove(...[...element.classList].filter(name => !CLASSES.test(name)));
     if (element.tagName === 'A') {
-      tame(element);
+      restrictLink(element);
     } else if (element.tagName === 'IMG' && !DRAWN.test(element.getAttribute('src') ?? '')) {
-      element.replaceWith(instead(page, element, remote));
+      element.replaceWith(createImageLink(page, element, describeImage));
     } else if (element.tagName === 'INPUT' && element.getAttribute('type') !== 'checkbox') {
       element.remove();
     }
@@ -46,41 +48,41 @@ export function inert(html: string, remote: (alt: string) => string): string {
   return page.body.innerHTML;
 }
 
-/** The file that a click in what `inert` made is to open. */
+/** Return the file that a click in sanitised HTML should open. */
 export function pathOf(target: EventTarget | null): string | undefined {
   const link = target instanceof Element ? target.closest(`[${PATH}]`) : null;
   return link?.getAttribute(PATH) ?? undefined;
 }
 
-/** A link out says where it leads; one into the page would take Lab away, so it opens a file. */
-function tame(link: Element): void {
+/** A link to the web shows where it leads. A link into the page would navigate away from Lab, so it opens a file. */
+function restrictLink(link: Element): void {
   const address = link.getAttribute('href') ?? '';
   if (LEADS_OUT.test(address)) {
     link.setAttribute('title', address);
     link.setAttribute('target', '_blank');
-    // Lab sets `rel` itself afterwards, to less than this.
+    // Lab sets `rel` itself afterwards, with fewer restrictions than this.
     link.setAttribute('referrerpolicy', 'no-referrer');
     return;
   }
   link.removeAttribute('href');
   if (address !== '' && !address.startsWith('#') && !/^([a-z][\w+.-]*:|\/\/)/i.test(address)) {
-    link.setAttribute(PATH, decoded(address));
-    link.setAttribute('title', decoded(address));
+    link.setAttribute(PATH, decodePath(address));
+    link.setAttribute('title', decodePath(address));
     link.setAttribute('role', 'link');
     link.setAttribute('tabindex', '0');
   }
 }
 
-function instead(page: Document, image: Element, remote: (alt: string) => string): Element {
+function createImageLink(page: Document, image: Element, describeImage: (alt: string) => string): Element {
   const address = image.getAttribute('src') ?? '';
   const link = page.createElement('a');
-  link.textContent = remote(image.getAttribute('alt') ?? '');
+  link.textContent = describeImage(image.getAttribute('alt') ?? '');
   link.setAttribute('href', address);
-  tame(link);
+  restrictLink(link);
   return link;
 }
 
-function decoded(address: string): string {
+function decodePath(address: string): string {
   try {
     return decodeURIComponent(address);
   } catch {

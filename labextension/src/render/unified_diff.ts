@@ -1,12 +1,17 @@
-/** A diff in the unified format, line by line. Pure. */
+/**
+ * Parses a diff in the unified format into lines with their numbers. Pure.
+ *
+ * Knows no element: `view/common/Diff.tsx` draws the lines.
+ */
 
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
 
-/** `old` and `new` are the numbers of the line in the two files. */
 export interface DiffLine {
   readonly kind: DiffKind;
   readonly text: string;
+  /** The number of the line in the file before the change. */
   readonly old?: number;
+  /** The number of the line in the file after the change. */
   readonly new?: number;
 }
 

@@ -1,4 +1,8 @@
-/** Bars in a cell: what is proposed or was done there, in words, with buttons. Knows no server. */
+/**
+ * Bars in a cell that say what is proposed or was changed there, with buttons.
+ *
+ * Knows no server: `controller.ts` fills them.
+ */
 
 import { Cell } from '@jupyterlab/cells';
 import { PanelLayout, Widget } from '@lumino/widgets';
@@ -16,7 +20,7 @@ export interface BarButton {
 export interface BarContent {
   readonly tone: Tone;
   readonly words: string;
-  /** The text of a cell that is not there. */
+  /** The source of a cell that does not exist: one to be inserted, or one that was deleted. */
   readonly source?: string;
   readonly buttons: readonly BarButton[];
 }
@@ -30,11 +34,11 @@ export class CellBar extends Widget {
     this.addClass('eca-CellBar');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
-    // Lab takes keys and clicks in a cell for its own.
+    // Otherwise Lab treats keys and clicks in a cell as its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
   }
 
-  /** Drawn anew only when it differs: whoever has the keyboard in it keeps it. */
+  /** Fill the bar. It is drawn again only when its content has changed, so that the focus stays in it. */
   fill({ tone, words, source, buttons }: BarContent): void {
     this.buttons = buttons;
     const now = JSON.stringify([tone, words, source, buttons.map(({ label }) => label)]);
@@ -42,7 +46,7 @@ export class CellBar extends Widget {
       return;
     }
     this.shown = now;
-    const had = this.node.contains(document.activeElement);
+    const hadFocus = this.node.contains(document.activeElement);
     this.node.dataset.tone = tone;
     const head = document.createElement('div');
     head.className = 'eca-CellBar-head';
@@ -50,17 +54,17 @@ export class CellBar extends Widget {
     text.className = 'eca-CellBar-words';
     text.dir = 'auto';
     text.textContent = words;
-    head.append(text, ...buttons.map((one, n) => this.button(one, n)));
+    head.append(text, ...buttons.map((one, n) => this.createButton(one, n)));
     const pre = document.createElement('pre');
     pre.textContent = source ?? '';
     pre.tabIndex = 0;
     this.node.replaceChildren(head, ...(source === undefined ? [] : [pre]));
-    if (had) {
+    if (hadFocus) {
       this.node.querySelector('button')?.focus();
     }
   }
 
-  private button({ label, main = false }: BarButton, n: number): HTMLElement {
+  private createButton({ label, main = false }: BarButton, n: number): HTMLElement {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = `eca-Hunk-button${main ? ' eca-mod-main' : ''}`;
@@ -72,13 +76,16 @@ export class CellBar extends Widget {
   }
 }
 
-/** `above` and `below` the cell are others that are not there; `within` it stands what is about itself. */
-export type Stand = 'above' | 'within' | 'below';
+/**
+ * A bar `above` or `below` a cell is about another cell, which does not exist. A bar `within` a cell is about that
+ * cell.
+ */
+export type BarPlace = 'above' | 'within' | 'below';
 
-export function put(cell: Cell, bar: Widget, stand: Stand): void {
+export function insertBar(cell: Cell, bar: Widget, stand: BarPlace): void {
   const layout = cell.layout as PanelLayout;
   const input = layout.widgets.findIndex(widget => widget.hasClass('jp-Cell-inputWrapper'));
-  const places: Readonly<Record<Stand, number>> = {
+  const places: Readonly<Record<BarPlace, number>> = {
     above: 1,
     within: Math.max(input, 1),
     below: layout.widgets.length - 1

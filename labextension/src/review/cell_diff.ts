@@ -1,31 +1,43 @@
 /**
- * A cell against another text of it, hunk by hunk: decided by the user, moved along with what is typed.
+ * Compares the source of a cell with another text, in hunks. The user decides about each; typing moves them along.
  *
- * Of each decision the text before and after it is remembered with its hunks: when the user undoes it, or does it
- * again, they are there again.
+ * The text before and after each decision is remembered with its hunks, so that they come back when the user undoes or
+ * redoes the decision. Knows no editor and no server: hunks are drawn by `hunk_view.ts`, the arithmetic is in `hunks.ts`.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
 
-import { allApplied, applied, coming, deltaOf, dropped, Hunk, Hunked, hunksOf, mapped } from './hunks';
+import {
+  applyAllHunks,
+  applyHunk,
+  findHunksSoFar,
+  computeDelta,
+  dropHunk,
+  Hunk,
+  TextWithHunks,
+  findHunks,
+  mapHunks
+} from './hunks';
 
-/** Whether what stands in the cell is the assistant's, against what it was, or the user's, against what it would be. */
+/**
+ * `made`: the cell has the assistant's text and is compared with the old one. `proposed`: the cell has the user's text.
+ */
 export type Side = 'made' | 'proposed';
 
-type Followed = Pick<ISharedCell, 'changed' | 'getSource'>;
+type SourceCell = Pick<ISharedCell, 'changed' | 'getSource'>;
 
 export class CellDiff {
-  /** Called whenever there are other hunks. */
+  /** Called whenever the hunks have changed. */
   readonly watchers = new Set<() => void>();
-  private now: Hunked;
+  private now: TextWithHunks;
   private readonly gone = new Set<number>();
   private readonly left = new Set<number>();
   private readonly known = new Map<string, readonly Hunk[]>();
   private writing = false;
 
-  /** `write` makes a text the cell's, as one step to undo. */
+  /** `write` writes a text into the cell, as one step to undo. */
   constructor(
-    private readonly cell: Followed,
+    private readonly cell: SourceCell,
     readonly side: Side,
     private readonly write: (source: string) => void
   ) {
@@ -46,47 +58,47 @@ export class CellDiff {
     return this.now.hunks;
   }
 
-  /** Whether any of it was decided. */
-  get begun(): boolean {
+  /** Whether any hunk was decided. */
+  get isBegun(): boolean {
     return this.gone.size > 0;
   }
 
-  /** The hunks that were left as they are. */
+  /** The ids of the hunks that were dropped, which leaves the text as it is. */
   get dropped(): readonly number[] {
     return [...this.left];
   }
 
-  /** `base` is what the cell was when `other` was made; `whole`: there is no more of it to come. */
+  /** Compare with `other`, which was made from the source `base`. `whole`: no more text of `other` will follow. */
   compare(base: string, other: string, whole = true): void {
-    const hunks = whole ? hunksOf(base, other) : coming(base, other);
+    const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);
     const source = this.cell.getSource();
-    this.now = mapped({ text: base, hunks }, deltaOf(base, source));
-    this.tell();
+    this.now = mapHunks({ text: base, hunks }, computeDelta(base, source));
+    this.notifyWatchers();
   }
 
   apply(id: number): void {
     this.gone.add(id);
-    this.decide(applied(this.now, id));
+    this.decide(applyHunk(this.now, id));
   }
 
-  /** All but those that the user has written in. */
+  /** Apply all hunks but those that the user has edited. */
   applyAll(): void {
     for (const { id, touched } of this.now.hunks) {
       if (!touched) {
         this.gone.add(id);
       }
     }
-    this.decide(allApplied(this.now));
+    this.decide(applyAllHunks(this.now));
   }
 
   drop(id: number): void {
     this.gone.add(id);
     this.left.add(id);
-    // Undoing something else must not ask about it again.
+    // When the user undoes another decision, this hunk must not come back.
     for (const [text, hunks] of this.known) {
-      this.known.set(text, dropped({ text, hunks }, id).hunks);
+      this.known.set(text, dropHunk({ text, hunks }, id).hunks);
     }
-    this.decide(dropped(this.now, id));
+    this.decide(dropHunk(this.now, id));
   }
 
   dropAll(): void {
@@ -95,13 +107,13 @@ export class CellDiff {
     }
   }
 
-  private tell(): void {
+  private notifyWatchers(): void {
     for (const watcher of [...this.watchers]) {
       watcher();
     }
   }
 
-  private decide(after: Hunked): void {
+  private decide(after: TextWithHunks): void {
     const before = this.now;
     this.now = after;
     if (after.text !== before.text) {
@@ -114,7 +126,7 @@ export class CellDiff {
         this.writing = false;
       }
     }
-    this.tell();
+    this.notifyWatchers();
   }
 
   private readonly follow = (_: unknown, { sourceChange }: { readonly sourceChange?: unknown }): void => {
@@ -123,10 +135,10 @@ export class CellDiff {
     }
     const text = this.cell.getSource();
     const again = this.known.get(text);
-    const moved = mapped(this.now, sourceChange as Parameters<typeof mapped>[1]);
-    // What was told of the change and what is there differ when several changes are told at once.
-    const sound = moved.text === text ? moved : mapped(this.now, deltaOf(this.now.text, text));
+    const moved = mapHunks(this.now, sourceChange as Parameters<typeof mapHunks>[1]);
+    // When several changes are reported at once, the reported delta does not lead to the present text.
+    const sound = moved.text === text ? moved : mapHunks(this.now, computeDelta(this.now.text, text));
     this.now = again === undefined ? sound : { text, hunks: again };
-    this.tell();
+    this.notifyWatchers();
   };
 }

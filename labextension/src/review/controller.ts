@@ -1,8 +1,8 @@
 /**
- * What the assistant wants to change in cells, and what it changed, shown in the cells themselves and decided there.
+ * Shows what the assistant wants to change and what it changed in the cells themselves, to be decided there.
  *
- * The session knows what there is (`reviewnotes`); a note of an edit has a `CellDiff`, which lives as long as the server
- * lists the change, so that what was decided of it stands while the cell goes on being written.
+ * The session knows what there is (`notes.ts` reads it off). Each edit has a `CellDiff`, which lives as long as the
+ * server lists the change, so that decided hunks stay decided while the cell is edited further.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -10,37 +10,37 @@ import { Cell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
-import { BarButton, BarContent, CellBar, put } from './cell_bar';
+import { BarButton, BarContent, CellBar, insertBar } from './cell_bar';
 import { CellDiff } from './cell_diff';
-import { accept, look, reject } from '../chat/changes';
+import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { HunkPainter } from './hunk_painter';
 import { Look } from './hunk_view';
-import { LiveNotebooks } from '../notebook/host';
-import { Remembered } from '../chat/tab_storage';
-import { Note, notesOf } from './notes';
+import { LiveNotebooks } from '../notebook/live_notebooks';
+import { TabStorage } from '../chat/tab_storage';
+import { Note, listNotes } from './notes';
 import { Session } from '../chat/session';
-import { isHidden, Unfolding } from '../notebook/unfold_cell';
+import { isHidden, CellUnfolder } from '../notebook/unfold_cell';
 
 type Edit = Extract<Note, { readonly what: 'edit' }>;
 
-interface Kept {
+interface ReviewedEdit {
   readonly diff: CellDiff;
   readonly cell: ISharedCell;
   readonly look: Look;
   settled: boolean;
-  /** Its hunks were brought into sight: who hides them afterwards is not overruled. */
+  /** Its hunks were shown once. If the user hides them afterwards, they stay hidden. */
   seen: boolean;
 }
 
-export class Reviewing {
-  private readonly kept = new Map<string, Kept>();
+export class ReviewController {
+  private readonly edits = new Map<string, ReviewedEdit>();
   private readonly bars = new Map<Cell, Map<string, CellBar>>();
   private painted = new Set<Cell>();
-  /** The cells of changes that the server listed last, by the keys of their notes. */
+  /** The cells of the changes in the server's last list, by the keys of their notes. */
   private listed: ReadonlyMap<string, string> = new Map();
   private readonly followed = new WeakSet<NotebookPanel>();
-  private readonly unfolding = new Unfolding(() => {
-    this.later();
+  private readonly unfolding = new CellUnfolder(() => {
+    this.refreshLater();
   });
   private due = false;
   private readonly unsubscribe: () => void;
@@ -50,21 +50,21 @@ export class Reviewing {
     private readonly tracker: INotebookTracker,
     private readonly notebooks: LiveNotebooks,
     private readonly painter: HunkPainter,
-    private readonly remembered: Remembered,
+    private readonly storage: TabStorage,
     private readonly trans: TranslationBundle
   ) {
-    this.unsubscribe = session.subscribe(this.later);
-    tracker.widgetAdded.connect(this.later);
-    this.later();
+    this.unsubscribe = session.subscribe(this.refreshLater);
+    tracker.widgetAdded.connect(this.refreshLater);
+    this.refreshLater();
   }
 
   dispose(): void {
     this.unsubscribe();
-    this.tracker.widgetAdded.disconnect(this.later);
+    this.tracker.widgetAdded.disconnect(this.refreshLater);
   }
 
-  /** Once for all that happens at a time. */
-  private readonly later = (): void => {
+  /** Refresh once for all changes of this turn of the event loop. */
+  private readonly refreshLater = (): void => {
     if (!this.due) {
       this.due = true;
       queueMicrotask(() => {
@@ -85,7 +85,7 @@ export class Reviewing {
       const cells = panel.isDisposed ? undefined : panel.content.model?.sharedModel.cells;
       if (cells !== undefined) {
         this.follow(panel);
-        for (const note of notesOf(panel.context.localPath, cells, chats)) {
+        for (const note of listNotes(panel.context.localPath, cells, chats)) {
           seen.add(note.key);
           if (note.owner.kind === 'changes' && note.what !== 'delete') {
             listed.set(note.key, note.anchor);
@@ -94,9 +94,9 @@ export class Reviewing {
         }
       }
     });
-    for (const [key, kept] of this.kept) {
+    for (const [key, kept] of this.edits) {
       if (!seen.has(key)) {
-        this.kept.delete(key);
+        this.edits.delete(key);
         kept.diff.dispose();
       }
     }
@@ -105,7 +105,7 @@ export class Reviewing {
         this.painter.clear(cell, 'review');
       }
     });
-    this.unfolding.close(this.painted);
+    this.unfolding.renderDecided(this.painted);
     this.clear(shown);
     this.unmark(listed);
   }
@@ -113,7 +113,7 @@ export class Reviewing {
   private follow(panel: NotebookPanel): void {
     if (!this.followed.has(panel)) {
       this.followed.add(panel);
-      panel.content.model?.cells.changed.connect(this.later);
+      panel.content.model?.cells.changed.connect(this.refreshLater);
     }
   }
 
@@ -122,9 +122,9 @@ export class Reviewing {
     if (cell === undefined) {
       return;
     }
-    const kept = note.what === 'edit' ? this.keep(panel, note, cell) : undefined;
+    const kept = note.what === 'edit' ? this.findEdit(panel, note, cell) : undefined;
     if (kept !== undefined) {
-      // What is proposed comes first; what was made waits until that is decided.
+      // Proposed changes are shown first. Those that were made wait until the proposed ones are decided.
       if (kept.diff.hunks.length === 0 || this.painted.has(cell)) {
         return;
       }
@@ -135,77 +135,77 @@ export class Reviewing {
       this.painter.paint(cell, 'review', kept.diff.hunks, kept.look);
     }
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
-    bar.fill(this.content(note, cell, kept));
+    bar.fill(this.buildContent(note, cell, kept));
     shown.set(cell, (shown.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
     void cell.ready.then(
       () => {
         if (!bar.isDisposed && bar.parent === null && !cell.isDisposed) {
-          put(cell, bar, note.below ? 'below' : sourceOf(note) === undefined ? 'within' : 'above');
+          insertBar(cell, bar, note.below ? 'below' : sourceOf(note) === undefined ? 'within' : 'above');
         }
       },
       () => undefined
     );
   }
 
-  /** What waits for approval is seen before it is approved; what was done is read as it is, until somebody wants more. */
-  private unfold({ owner }: Edit, cell: Cell, kept: Kept): void {
+  /** Unfold a change that waits for approval, so that it is seen. One that was made is only unfolded on request. */
+  private unfold({ owner }: Edit, cell: Cell, kept: ReviewedEdit): void {
     this.unfolding.follow(cell);
     if (owner.kind === 'call' && !kept.seen) {
-      this.unfolding.source(cell);
+      this.unfolding.showSource(cell);
     }
     kept.seen = true;
   }
 
-  private keep(panel: NotebookPanel, note: Edit, { model }: Cell): Kept {
+  private findEdit(panel: NotebookPanel, note: Edit, { model }: Cell): ReviewedEdit {
     const cell = model.sharedModel;
-    const before = this.kept.get(note.key);
+    const before = this.edits.get(note.key);
     if (before?.cell === cell) {
       return before;
     }
-    // A cell that was moved is another one in the model.
+    // A cell that was moved is another object in the model.
     before?.diff.dispose();
     const side = note.owner.kind === 'call' ? 'proposed' : 'made';
     const diff = new CellDiff(cell, side, source => {
-      this.notebooks.write(cell, source);
+      this.notebooks.writeSource(cell, source);
     });
-    const kept: Kept = { diff, cell, look: this.look(panel, note, diff), settled: false, seen: false };
-    this.kept.set(note.key, kept);
+    const kept: ReviewedEdit = { diff, cell, look: this.createLook(panel, note, diff), settled: false, seen: false };
+    this.edits.set(note.key, kept);
     diff.compare(note.base, note.other);
-    this.remembered.kept(note.key).forEach(id => {
+    this.storage.getKeptHunks(note.key).forEach(id => {
       diff.drop(id);
     });
     diff.watchers.add(() => {
-      this.remembered.keep(note.key, diff.hunks.length === 0 ? [] : diff.dropped);
+      this.storage.setKeptHunks(note.key, diff.hunks.length === 0 ? [] : diff.dropped);
       this.settle(note, kept);
-      this.later();
+      this.refreshLater();
     });
     return kept;
   }
 
-  private look(panel: NotebookPanel, { owner }: Edit, diff: CellDiff): Look {
+  private createLook(panel: NotebookPanel, { owner }: Edit, diff: CellDiff): Look {
     const { trans } = this;
-    const then = (act: (id: number) => void) => (id: number) => {
+    const focusThen = (act: (id: number) => void) => (id: number) => {
       panel.content.activate();
       act(id);
     };
-    const touched = trans.__('This was written in since');
+    const touched = trans.__('You have edited this part since');
     if (owner.kind === 'call') {
       return { side: 'proposed', choices: [], caption: trans.__('Proposed'), touched };
     }
     return {
       side: 'made',
-      caption: trans.__('Changed: this was here before'),
+      caption: trans.__('Text before the change'),
       touched,
       choices: [
         {
           label: trans.__('Keep'),
-          act: then(id => {
+          act: focusThen(id => {
             diff.drop(id);
           })
         },
         {
           label: trans.__('Undo'),
-          act: then(id => {
+          act: focusThen(id => {
             diff.apply(id);
           })
         }
@@ -213,22 +213,24 @@ export class Reviewing {
     };
   }
 
-  /** When the last hunk is decided the server is told. */
-  private settle({ owner, other }: Edit, kept: Kept): void {
-    if (owner.kind !== 'changes' || kept.diff.hunks.length > 0 || !kept.diff.begun || kept.settled) {
+  /** Tell the server when the last hunk of a change is decided. */
+  private settle({ owner, other }: Edit, kept: ReviewedEdit): void {
+    if (owner.kind !== 'changes' || kept.diff.hunks.length > 0 || !kept.diff.isBegun || kept.settled) {
       kept.settled &&= kept.diff.hunks.length === 0;
       return;
     }
     kept.settled = true;
     const { chatId, changes } = owner;
     if (kept.diff.text === other) {
-      void look(this.session, chatId);
+      void loadChanges(this.session, chatId);
     } else {
-      void accept(this.session, changes, chatId);
+      void keepChanges(this.session, changes, chatId);
     }
   }
 
-  /** What was decided about, here or in the panel, is not new any more; taking a move back would mark the cell again. */
+  /**
+   * Remove the marks of cells whose changes were decided, here or in the panel. Undoing a move marks the cell again.
+   */
   private unmark(listed: ReadonlyMap<string, string>): void {
     const open = new Set(listed.values());
     const decided = new Set([...this.listed].flatMap(([key, id]) => (listed.has(key) || open.has(id) ? [] : [id])));
@@ -248,9 +250,9 @@ export class Reviewing {
     for (const [cell, bars] of this.bars) {
       for (const [key, bar] of bars) {
         if (shown.get(cell)?.get(key) !== bar) {
-          const had = bar.node.contains(document.activeElement);
+          const hadFocus = bar.node.contains(document.activeElement);
           bar.dispose();
-          if (had) {
+          if (hadFocus) {
             this.tracker.currentWidget?.content.activate();
           }
         }
@@ -260,23 +262,23 @@ export class Reviewing {
     shown.forEach((bars, cell) => this.bars.set(cell, bars));
   }
 
-  private content(note: Note, cell: Cell, kept: Kept | undefined): BarContent {
+  private buildContent(note: Note, cell: Cell, kept: ReviewedEdit | undefined): BarContent {
     const source = sourceOf(note);
-    const words = note.owner.kind === 'call' ? this.wanted(note, cell) : this.done(note, kept);
+    const words = note.owner.kind === 'call' ? this.describeProposal(note, cell) : this.describeChange(note, kept);
     const tone = note.what === 'insert' ? 'added' : note.what === 'delete' ? 'removed' : 'changed';
     const hidden = kept !== undefined && isHidden(cell);
-    const buttons = [...(hidden ? [this.showing(cell)] : []), ...this.buttons(note, kept)];
+    const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, kept)];
     return { tone, words, buttons, ...(source !== undefined && { source }) };
   }
 
-  private wanted(note: Note, cell: Cell): string {
+  private describeProposal(note: Note, cell: Cell): string {
     const { trans } = this;
     switch (note.what) {
       case 'edit':
         return cell.model.sharedModel.getSource() === note.base
           ? trans.__('The assistant wants to change this cell')
           : trans.__(
-              'The assistant wants to change this cell, but it was changed since: the assistant would be told so'
+              'The assistant wants to change this cell, but the cell has changed since then. If you approve, nothing is changed and the assistant is told why.'
             );
       case 'insert':
         return trans.__('The assistant wants to insert a cell here');
@@ -287,7 +289,7 @@ export class Reviewing {
     }
   }
 
-  private done(note: Note, kept: Kept | undefined): string {
+  private describeChange(note: Note, kept: ReviewedEdit | undefined): string {
     const { trans } = this;
     switch (note.what) {
       case 'edit': {
@@ -303,7 +305,7 @@ export class Reviewing {
     }
   }
 
-  private buttons({ owner }: Note, kept: Kept | undefined): BarButton[] {
+  private listButtons({ owner }: Note, kept: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
     if (owner.kind === 'call') {
       const { id, chatId } = owner;
@@ -330,7 +332,7 @@ export class Reviewing {
         label: several ? trans.__('Keep all') : trans.__('Keep'),
         act: () => {
           if (kept === undefined) {
-            void accept(session, changes, chatId);
+            void keepChanges(session, changes, chatId);
           } else {
             kept.diff.dropAll();
           }
@@ -339,10 +341,10 @@ export class Reviewing {
       {
         label: several ? trans.__('Undo all') : trans.__('Undo'),
         act: () => {
-          const whole = kept === undefined || (!kept.diff.begun && kept.diff.text === changes.at(-1)?.text?.after);
-          // The server takes it back with its outputs, and tells the model; but not while it answers, nor in part.
-          if (whole && changes.every(({ refused }) => refused === undefined) && this.rests(chatId)) {
-            void reject(session, changes, chatId);
+          const whole = kept === undefined || (!kept.diff.isBegun && kept.diff.text === changes.at(-1)?.text?.after);
+          // The server undoes a whole change with its outputs and informs the model, but not while a turn is running.
+          if (whole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
+            void undoChanges(session, changes, chatId);
           } else {
             kept?.diff.applyAll();
           }
@@ -351,22 +353,22 @@ export class Reviewing {
     ];
   }
 
-  private rests(chatId: Parameters<typeof look>[1]): boolean {
+  private isIdle(chatId: Parameters<typeof loadChanges>[1]): boolean {
     return this.session.state.chats[String(chatId)]?.status === 'idle';
   }
 
-  private showing(cell: Cell): BarButton {
+  private createShowButton(cell: Cell): BarButton {
     return {
       label: this.trans.__('Show'),
       act: () => {
         this.unfolding.show(cell);
-        this.later();
+        this.refreshLater();
       }
     };
   }
 }
 
-/** Of a cell that is not there. */
+/** Return the source of a cell that does not exist; undefined for a note about an existing one. */
 function sourceOf(note: Note): string | undefined {
   return note.what === 'insert' || note.what === 'delete' ? note.source : undefined;
 }

@@ -1,10 +1,14 @@
-/** Keeps hunks drawn in the editors of cells: those of an edit under way before those of a review. */
+/**
+ * Keeps the hunks of cells drawn in their editors. Those of an inline edit come before those of a review.
+ *
+ * Knows no decision: a single hunk is drawn by `hunk_view.ts`.
+ */
 
 import { Cell } from '@jupyterlab/cells';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
 
 import { Hunk } from './hunks';
-import { draw, Look } from './hunk_view';
+import { drawHunks, Look } from './hunk_view';
 
 export type Layer = 'edit' | 'review';
 
@@ -19,14 +23,14 @@ export class HunkPainter {
   private readonly wanted = new WeakMap<Cell, Layers>();
   private readonly drawn = new WeakMap<Cell, readonly Hunk[]>();
 
-  /** A cell whose editor is not there yet is drawn when it is. */
+  /** Draw hunks in a cell, as soon as it has an editor. */
   paint(cell: Cell, layer: Layer, hunks: readonly Hunk[], look: Look): void {
     const before = this.wanted.get(cell) ?? {};
     if (before[layer]?.hunks === hunks && before[layer].look === look) {
       return;
     }
     this.wanted.set(cell, { ...before, [layer]: { hunks, look } });
-    // Never at once: an editor that tells of a change is in the middle of it.
+    // Never at once: an editor that reports a change is still updating.
     void cell.ready.then(
       () => {
         this.flush(cell);
@@ -35,7 +39,7 @@ export class HunkPainter {
     );
   }
 
-  /** In a cell that was painted before. */
+  /** Remove the hunks of a layer from a cell. */
   clear(cell: Cell, layer: Layer): void {
     const look = this.wanted.get(cell)?.[layer]?.look;
     if (look !== undefined) {
@@ -52,6 +56,6 @@ export class HunkPainter {
       return;
     }
     this.drawn.set(cell, now.hunks);
-    draw(view, now.hunks, now.look);
+    drawHunks(view, now.hunks, now.look);
   }
 }

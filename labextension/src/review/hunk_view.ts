@@ -1,4 +1,8 @@
-/** Hunks in an editor: the lines they are of are coloured, and the other text stands beside them with its buttons. */
+/**
+ * Draws hunks in an editor: their lines are coloured, and the other text stands beside them with its buttons.
+ *
+ * Knows no cell: `hunk_painter.ts` decides which hunks are drawn where.
+ */
 
 import { presentableDiff } from '@codemirror/merge';
 import { EditorState, Range, StateEffect, StateField, Text } from '@codemirror/state';
@@ -7,7 +11,7 @@ import { Decoration, DecorationSet, EditorView, WidgetType } from '@codemirror/v
 import { Side } from './cell_diff';
 import { Hunk } from './hunks';
 
-/** What is done about one hunk; `title` says more than the label, and of which hunk. */
+/** A button of a hunk. */
 export interface Choice {
   readonly label: string;
   readonly act: (id: number) => void;
@@ -16,50 +20,51 @@ export interface Choice {
 export interface Look {
   readonly side: Side;
   readonly choices: readonly Choice[];
-  /** Of what stands beside the lines, and of a hunk that was written in. */
+  /** The name of the other text, for a screen reader. */
   readonly caption: string;
+  /** The note at a hunk that the user has edited. */
   readonly touched: string;
 }
 
-const show = StateEffect.define<DecorationSet>();
+const setDecorations = StateEffect.define<DecorationSet>();
 
-const shown = StateField.define<DecorationSet>({
+const decorationField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(set, transaction) {
-    const anew = transaction.effects.find(effect => effect.is(show));
+    const anew = transaction.effects.find(effect => effect.is(setDecorations));
     return anew === undefined ? set.map(transaction.changes) : anew.value;
   },
   provide: field => EditorView.decorations.from(field)
 });
 
-/** In place of what was shown. Not while the editor is being updated. */
-export function draw(view: EditorView, hunks: readonly Hunk[], look: Look): void {
+/** Draw hunks in place of those before. Must not be called while the editor is updating. */
+export function drawHunks(view: EditorView, hunks: readonly Hunk[], look: Look): void {
   const fits = hunks.filter(({ to }) => to <= view.state.doc.length);
-  if (view.state.field(shown, false) === undefined) {
+  if (view.state.field(decorationField, false) === undefined) {
     if (fits.length === 0) {
       return;
     }
-    view.dispatch({ effects: StateEffect.appendConfig.of(shown) });
+    view.dispatch({ effects: StateEffect.appendConfig.of(decorationField) });
   }
   view.dispatch({
-    effects: show.of(
+    effects: setDecorations.of(
       Decoration.set(
-        fits.flatMap(hunk => drawn(view.state, hunk, look)),
+        fits.flatMap(hunk => decorateHunk(view.state, hunk, look)),
         true
       )
     )
   });
 }
 
-/** Longer ones are no longer compared letter by letter. */
+/** Texts of more characters are not compared letter by letter. */
 const COMPARED = 5000;
 
-function drawn({ doc }: EditorState, hunk: Hunk, look: Look): Range<Decoration>[] {
+function decorateHunk({ doc }: EditorState, hunk: Hunk, look: Look): Range<Decoration>[] {
   const ours = look.side === 'made' ? 'added' : 'removed';
   const { from, to } = hunk;
   const held = doc.sliceString(from, to);
   const found: Range<Decoration>[] = [];
-  const changes = comparable(held, hunk.other) ? presentableDiff(held, hunk.other) : [];
+  const changes = isComparable(held, hunk.other) ? presentableDiff(held, hunk.other) : [];
   if (held !== '') {
     const start = held.startsWith('\n') ? from + 1 : from;
     const last = doc.lineAt(held.endsWith('\n') && to > start ? to - 1 : to);
@@ -76,32 +81,32 @@ function drawn({ doc }: EditorState, hunk: Hunk, look: Look): Range<Decoration>[
     }
   }
   const parts = changes.map(({ fromB, toB }) => [fromB, toB] as const);
-  const widget = new Beside(hunk, look, parts);
+  const widget = new OtherTextWidget(hunk, look, parts);
   found.push(
-    Decoration.widget({ widget, block: true, side: below(hunk, held, look) ? 1 : -1 }).range(
-      place(doc, hunk, held, look)
+    Decoration.widget({ widget, block: true, side: isBelow(hunk, held, look) ? 1 : -1 }).range(
+      findOffset(doc, hunk, held, look)
     )
   );
   return found;
 }
 
-function comparable(one: string, other: string): boolean {
+function isComparable(one: string, other: string): boolean {
   return one !== '' && other !== '' && one.length + other.length < COMPARED;
 }
 
-/** What was there stands above what is there, what would be there below it. */
-function below({ other }: Hunk, held: string, { side }: Look): boolean {
+/** Whether the other text stands below the lines: an old text stands above the new one. */
+function isBelow({ other }: Hunk, held: string, { side }: Look): boolean {
   return held === '' ? other.startsWith('\n') : side === 'proposed';
 }
 
-function place(doc: Text, hunk: Hunk, held: string, look: Look): number {
-  if (!below(hunk, held, look)) {
+function findOffset(doc: Text, hunk: Hunk, held: string, look: Look): number {
+  if (!isBelow(hunk, held, look)) {
     return doc.lineAt(held.startsWith('\n') ? hunk.from + 1 : hunk.from).from;
   }
   return doc.lineAt(held.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
 }
 
-class Beside extends WidgetType {
+class OtherTextWidget extends WidgetType {
   constructor(
     private readonly hunk: Hunk,
     private readonly look: Look,
@@ -110,7 +115,7 @@ class Beside extends WidgetType {
     super();
   }
 
-  override eq(that: Beside): boolean {
+  override eq(that: OtherTextWidget): boolean {
     const { id, other, touched } = this.hunk;
     return (
       that.look === this.look &&
@@ -146,7 +151,7 @@ class Beside extends WidgetType {
       note.textContent = touched;
       buttons.prepend(note);
     }
-    node.append(...(this.hunk.other === '' ? [] : [this.text()]), buttons);
+    node.append(...(this.hunk.other === '' ? [] : [this.createText()]), buttons);
     return node;
   }
 
@@ -154,7 +159,7 @@ class Beside extends WidgetType {
     return true;
   }
 
-  private text(): HTMLElement {
+  private createText(): HTMLElement {
     const { other } = this.hunk;
     const pre = document.createElement('pre');
     const [start, end] = [Number(other.startsWith('\n')), other.length - Number(/[^]\n$/.test(other))];

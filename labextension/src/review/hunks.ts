@@ -1,43 +1,45 @@
 /**
- * What differs between a text and another one, in hunks of whole lines that are decided one by one while the text goes
- * on being written. Pure.
+ * The differences between a text and another one, in hunks of whole lines, which are decided one by one while the text is
+ * still edited. Pure.
  *
- * A hunk that is applied puts the other text in its place, one that is dropped leaves things as they are. What somebody
- * writes moves the hunks along. A hunk that was written in is `touched`: applying it would take away what was written,
- * so nothing but a decision about this very hunk does that.
+ * Applying a hunk puts the other text in its place; dropping it leaves the text as it is. Edits move the hunks along. A
+ * hunk that was edited itself is `touched`: applying it would remove what the user wrote, so it is applied only when the
+ * user decides about this hunk, never together with others. Knows no cell: `cell_diff.ts` keeps the hunks of one.
  */
 
 import { diff } from '@codemirror/merge';
 
-/** `[from, to)` of the text, against `other`. */
+/** The characters `[from, to)` of a text, and what stands in their place in the other text. */
 export interface Hunk {
   readonly id: number;
   readonly from: number;
   readonly to: number;
+  /** The other text. */
   readonly other: string;
+  /** Whether the user has edited these lines since. */
   readonly touched: boolean;
 }
 
-export interface Hunked {
+export interface TextWithHunks {
   readonly text: string;
   readonly hunks: readonly Hunk[];
 }
 
-/** As Yjs tells of a change. */
+/** A change as Yjs reports it. */
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
-/** A line is one character for the diff; from here on characters come in pairs. */
+/** For the diff, each different line becomes one character. From this code on, characters consist of two units. */
 const MOST_LINES = 0xd800;
 
-export function hunksOf(text: string, other: string): readonly Hunk[] {
+export function findHunks(text: string, other: string): readonly Hunk[] {
   const [ours, theirs] = [text.split('\n'), other.split('\n')];
-  const [starts, others] = [startsOf(ours), startsOf(theirs)];
+  const [starts, others] = [findLineStarts(ours), findLineStarts(theirs)];
   const at = (places: readonly number[], line: number): number => places[line] ?? 0;
-  return lineChanges(ours, theirs).map(({ fromA, toA, fromB, toB }, id) => {
+  return diffLines(ours, theirs).map(({ fromA, toA, fromB, toB }, id) => {
     let [from, to] = [at(starts, fromA), at(starts, toA)];
     let [first, end] = [at(others, fromB), at(others, toB)];
     if (to > text.length) {
-      // The last line has no line break after it: one that comes or goes there takes the one before it along.
+      // The last line has no line break after it. When it is added or removed, the line break before it is, too.
       const shift = Number(from === to || first === end);
       [from, to, first, end] = [from - shift, to - 1, first - shift, end - 1];
     }
@@ -45,8 +47,8 @@ export function hunksOf(text: string, other: string): readonly Hunk[] {
   });
 }
 
-/** Where each line begins, and where one after the last would. */
-function startsOf(lines: readonly string[]): readonly number[] {
+/** Return where each line begins, and where one after the last would begin. */
+function findLineStarts(lines: readonly string[]): readonly number[] {
   const starts = [0];
   for (const line of lines) {
     starts.push((starts.at(-1) ?? 0) + line.length + 1);
@@ -54,9 +56,9 @@ function startsOf(lines: readonly string[]): readonly number[] {
   return starts;
 }
 
-function lineChanges(ours: readonly string[], theirs: readonly string[]): ReturnType<typeof diff> {
+function diffLines(ours: readonly string[], theirs: readonly string[]): ReturnType<typeof diff> {
   const codes = new Map<string, number>();
-  const coded = (lines: readonly string[]): string =>
+  const encode = (lines: readonly string[]): string =>
     lines
       .map(line => {
         const code = codes.get(line) ?? codes.size;
@@ -64,12 +66,12 @@ function lineChanges(ours: readonly string[], theirs: readonly string[]): Return
         return String.fromCharCode(Math.min(code, MOST_LINES - 1));
       })
       .join('');
-  const [a, b] = [coded(ours), coded(theirs)];
+  const [a, b] = [encode(ours), encode(theirs)];
   return codes.size < MOST_LINES ? diff(a, b) : diff('a', 'b');
 }
 
-/** What made `after` of `before`. */
-export function deltaOf(before: string, after: string): Delta {
+/** Return the change that turns `before` into `after`. */
+export function computeDelta(before: string, after: string): Delta {
   let at = 0;
   return diff(before, after).flatMap(({ fromA, toA, fromB, toB }) => {
     const retain = fromA - at;
@@ -78,8 +80,8 @@ export function deltaOf(before: string, after: string): Delta {
   });
 }
 
-/** As they are after `delta`, which was made in their text. One that the writer has carried out is none any more. */
-export function mapped(hunked: Hunked, delta: Delta): Hunked {
+/** Return text and hunks after a change. A hunk is removed when the user has typed the other text there themselves. */
+export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = hunked;
   let at = 0;
   for (const { retain = 0, insert, delete: gone = 0 } of delta) {
@@ -89,7 +91,7 @@ export function mapped(hunked: Hunked, delta: Delta): Hunked {
     text = before.slice(0, place) + put + before.slice(end);
     const after = text;
     hunks = hunks
-      .map(hunk => (put === '' ? deleted(hunk, place, end) : inserted(hunk, before, place, put.length)))
+      .map(hunk => (put === '' ? mapDeletion(hunk, place, end) : mapInsertion(hunk, before, place, put.length)))
       .map(hunk => (isWhole(hunk, after) ? hunk : { ...hunk, touched: true }));
     at += put.length;
   }
@@ -97,7 +99,7 @@ export function mapped(hunked: Hunked, delta: Delta): Hunked {
   return { text: now, hunks: hunks.filter(({ from, to, other }) => now.slice(from, to) !== other) };
 }
 
-function inserted(hunk: Hunk, text: string, at: number, length: number): Hunk {
+function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hunk {
   const { from, to, other } = hunk;
   const held = text.slice(from, to);
   const behind = { ...hunk, from: from + length, to: to + length };
@@ -105,7 +107,7 @@ function inserted(hunk: Hunk, text: string, at: number, length: number): Hunk {
     return at < from ? behind : hunk;
   }
   if (held === '') {
-    // Where lines are to come: before the line that begins here, or after the one that ends here.
+    // Lines would be inserted here: before the line that begins here, or after the one that ends here.
     return other.startsWith('\n') ? behind : hunk;
   }
   if (at === from && held.startsWith('\n')) {
@@ -114,20 +116,25 @@ function inserted(hunk: Hunk, text: string, at: number, length: number): Hunk {
   return at === to && held.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
 }
 
-function deleted(hunk: Hunk, start: number, end: number): Hunk {
+function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
   const { from, to, touched } = hunk;
-  const back = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
-  return { ...hunk, from: back(from), to: back(to), touched: touched || (start < to && end > from && start < end) };
+  const moveBack = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
+  return {
+    ...hunk,
+    from: moveBack(from),
+    to: moveBack(to),
+    touched: touched || (start < to && end > from && start < end)
+  };
 }
 
-/** Whether it still begins where a line does or, at the end of the text, where one ends. */
+/** Whether the hunk still begins where a line begins or, at the end of the text, where one ends. */
 function isWhole({ from, to, other }: Hunk, text: string): boolean {
   const end = text.slice(from, to).startsWith('\n') || (from === to && other.startsWith('\n'));
   return end ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
 }
 
-/** With this hunk's other text in its place. */
-export function applied({ text, hunks }: Hunked, id: number): Hunked {
+/** Return the text with the other text of the hunk in its place. */
+export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   const index = hunks.findIndex(hunk => hunk.id === id);
   const hunk = hunks[index];
   if (hunk === undefined) {
@@ -142,19 +149,22 @@ export function applied({ text, hunks }: Hunked, id: number): Hunked {
   };
 }
 
-/** All but those that were written in. */
-export function allApplied(hunked: Hunked): Hunked {
-  return hunked.hunks.reduceRight<Hunked>((now, { id, touched }) => (touched ? now : applied(now, id)), hunked);
+/** Apply all hunks but those that the user has edited. */
+export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
+  return hunked.hunks.reduceRight<TextWithHunks>(
+    (now, { id, touched }) => (touched ? now : applyHunk(now, id)),
+    hunked
+  );
 }
 
-export function dropped({ text, hunks }: Hunked, id: number): Hunked {
+export function dropHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   return { text, hunks: hunks.filter(hunk => hunk.id !== id) };
 }
 
-/** Of an answer that is still coming, line by line: that nothing more of it has come yet takes nothing away. */
-export function coming(text: string, answer: string): readonly Hunk[] {
+/** Return the hunks of an answer that is still incomplete. Lines that have not come yet do not count as removed. */
+export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
   const end = answer.lastIndexOf('\n');
-  return (end < 0 ? [] : hunksOf(text, answer.slice(0, end))).flatMap(hunk => {
+  return (end < 0 ? [] : findHunks(text, answer.slice(0, end))).flatMap(hunk => {
     const { from, to, other } = hunk;
     if (to < text.length || from === to) {
       return [hunk];

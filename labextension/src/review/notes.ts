@@ -1,48 +1,59 @@
-/** What there is to be decided about in a notebook, cell by cell: calls that wait for approval, and changes made. Pure. */
+/**
+ * Lists what is to be decided in a notebook, cell by cell: calls that wait for approval, and changes made. Pure.
+ *
+ * Knows no editor: `controller.ts` shows the notes.
+ */
 
 import { Blocks } from '../chat/blocks';
-import type { Change } from '../chat/changes';
+import type { Change } from '../chat/types';
 import { ChatId, FileChangeDetails } from '../wire/protocol';
 import { Chat } from '../chat/state';
 
 type CellChanged = Extract<Change, { readonly type: 'cell' }>;
 
-/** Who is told of the decision. */
+/** What is decided: a waiting call, or changes that were made. */
 export type Owner =
   | { readonly kind: 'call'; readonly chatId: ChatId; readonly id: string }
   | { readonly kind: 'changes'; readonly chatId: ChatId; readonly changes: readonly Change[] };
 
-/** `base` is what the cell was when it was compared with `other`; places count from 1. */
-export type What =
+/** What would happen, or happened, to a cell. */
+export type NoteContent =
+  /** The source was `base` when it was compared with `other`. */
   | { readonly what: 'edit'; readonly base: string; readonly other: string }
   | { readonly what: 'insert' | 'delete'; readonly source?: string }
+  /** The places count from 1. */
   | { readonly what: 'move'; readonly from: number; readonly to: number };
 
-/** Shown in the cell `anchor`; `source` and `below` are of cells that are not there. */
-export type Note = What & {
+export type Note = NoteContent & {
   readonly key: string;
   readonly owner: Owner;
+  /** The id of the cell in which the note is shown. */
   readonly anchor: string;
+  /** Whether the note is about a cell that would stand, or stood, below the anchor. */
   readonly below: boolean;
 };
 
-interface There {
+interface CellSource {
   readonly id: string;
   readonly source: string;
 }
 
-export function notesOf(path: string, cells: readonly There[], chats: readonly Chat[]): readonly Note[] {
-  return cells.length === 0 ? [] : chats.flatMap(chat => [...proposals(path, cells, chat), ...made(path, cells, chat)]);
+export function listNotes(path: string, cells: readonly CellSource[], chats: readonly Chat[]): readonly Note[] {
+  return cells.length === 0
+    ? []
+    : chats.flatMap(chat => [...listProposals(path, cells, chat), ...listMade(path, cells, chat)]);
 }
 
-/** Of several calls about one cell the first: those after it begin with what it leaves. */
-function proposals(path: string, cells: readonly There[], chat: Chat): readonly Note[] {
+/**
+ * List the proposals of waiting calls. Of several calls about one cell only the first: the others build on its result.
+ */
+function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
   const taken = new Set<string>();
-  return waiting(chat).flatMap(({ chatId, id, details }) =>
+  return listWaiting(chat).flatMap(({ chatId, id, details }) =>
     details.path !== path
       ? []
       : (details.cells ?? []).flatMap((change, n) => {
-          const note = proposed(cells, change);
+          const note = placeProposal(cells, change);
           if (note === undefined || taken.has(note.anchor)) {
             return [];
           }
@@ -54,22 +65,22 @@ function proposals(path: string, cells: readonly There[], chat: Chat): readonly 
   );
 }
 
-interface Waiting {
+interface WaitingCall {
   readonly chatId: ChatId;
   readonly id: string;
   readonly details: FileChangeDetails;
 }
 
-function waiting({ id, status, blocks, agents }: Chat): readonly Waiting[] {
+function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall[] {
   return status === 'idle'
     ? []
     : [
-        ...waitingIn(id, blocks),
-        ...Object.entries(agents ?? {}).flatMap(([agent, part]) => waitingIn(agent, part.blocks))
+        ...listWaitingIn(id, blocks),
+        ...Object.entries(agents ?? {}).flatMap(([agent, part]) => listWaitingIn(agent, part.blocks))
       ];
 }
 
-function waitingIn(chatId: ChatId, blocks: Blocks): readonly Waiting[] {
+function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
   return blocks.flatMap(block =>
     block.kind === 'tool' && block.status === 'waiting' && block.details?.type === 'fileChange'
       ? [{ chatId, id: block.id, details: block.details }]
@@ -77,12 +88,12 @@ function waitingIn(chatId: ChatId, blocks: Blocks): readonly Waiting[] {
   );
 }
 
-type Placed = What & Pick<Note, 'anchor' | 'below'>;
+type PlacedNote = NoteContent & Pick<Note, 'anchor' | 'below'>;
 
-function proposed(
-  cells: readonly There[],
+function placeProposal(
+  cells: readonly CellSource[],
   change: NonNullable<FileChangeDetails['cells']>[number]
-): Placed | undefined {
+): PlacedNote | undefined {
   const index = 'cellId' in change ? cells.findIndex(({ id }) => id === change.cellId) : -1;
   const there = { anchor: cells[index]?.id ?? '', below: false };
   switch (change.kind) {
@@ -93,19 +104,19 @@ function proposed(
     case 'move':
       return index < 0 ? undefined : { ...there, what: 'move', from: index + 1, to: change.index + 1 };
     case 'insert':
-      return { ...at(cells, change.index), what: 'insert', source: change.cell.source };
+      return { ...placeMissingCell(cells, change.index), what: 'insert', source: change.cell.source };
     case 'put':
       return undefined;
   }
 }
 
-/** Where a cell that is not there would stand, or stood. */
-function at(cells: readonly There[], index: number): Pick<Note, 'anchor' | 'below'> {
+/** Return where a cell that does not exist would stand, or stood. */
+function placeMissingCell(cells: readonly CellSource[], index: number): Pick<Note, 'anchor' | 'below'> {
   const next = cells[index];
   return { anchor: (next ?? cells.at(-1))?.id ?? '', below: next === undefined };
 }
 
-function made(path: string, cells: readonly There[], { id: chatId, changes = [] }: Chat): readonly Note[] {
+function listMade(path: string, cells: readonly CellSource[], { id: chatId, changes = [] }: Chat): readonly Note[] {
   const byCell = new Map<string, CellChanged[]>();
   for (const change of changes) {
     if (change.type === 'cell' && change.path === path) {
@@ -113,20 +124,24 @@ function made(path: string, cells: readonly There[], { id: chatId, changes = [] 
     }
   }
   return [...byCell].flatMap(([cellId, all]) => {
-    const chain = joined(all);
-    const note = standing(cells, cellId, chain);
+    const chain = takeChain(all);
+    const note = placeMade(cells, cellId, chain);
     const key = `changes ${String(chatId)} ${chain.map(({ id }) => id).join(' ')}`;
     return note === undefined ? [] : [{ ...note, key, owner: { kind: 'changes' as const, chatId, changes: chain } }];
   });
 }
 
-/** The last ones, as far back as each begins with what the one before it left. */
-function joined(all: readonly CellChanged[]): readonly CellChanged[] {
+/** Return the last changes of a cell, as far back as each begins with the text that the one before it left. */
+function takeChain(all: readonly CellChanged[]): readonly CellChanged[] {
   const apart = all.findLastIndex((one, n) => n > 0 && one.text?.before !== all[n - 1]?.text?.after);
   return all.slice(Math.max(apart, 0));
 }
 
-function standing(cells: readonly There[], cellId: string, chain: readonly CellChanged[]): Placed | undefined {
+function placeMade(
+  cells: readonly CellSource[],
+  cellId: string,
+  chain: readonly CellChanged[]
+): PlacedNote | undefined {
   const [first, last] = [chain[0], chain.at(-1)];
   const index = cells.findIndex(({ id }) => id === cellId);
   if (first?.text === undefined || last?.text === undefined) {
@@ -137,7 +152,7 @@ function standing(cells: readonly There[], cellId: string, chain: readonly CellC
   if (index < 0) {
     return before === undefined || after !== undefined
       ? undefined
-      : { ...at(cells, (first.placeBefore ?? cells.length + 1) - 1), what: 'delete', source: before };
+      : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), what: 'delete', source: before };
   }
   const there = { anchor: cellId, below: false };
   if (before === undefined || after === undefined) {

@@ -1,18 +1,20 @@
 /**
- * Signing in to a provider, step by step as the server asks. What is typed is read from the form at the moment it is
- * sent and is nowhere else: not in the state of a view, not in an attribute, and the field is empty afterwards.
+ * Signing in to a provider, step by step as the server asks.
+ *
+ * What the user types is read from the form at the moment it is sent and is kept nowhere else: not in the state of a
+ * view and not in an attribute; the field is empty afterwards. The list of providers is `Providers.tsx`.
  */
 
 import * as React from 'react';
 
 import { LoginField, LoginStep, ProviderStatus } from '../wire/protocol';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 
 interface Props {
   readonly provider: ProviderStatus;
   readonly login: (method?: string) => Promise<LoginStep>;
   readonly enter: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
-  /** What the server had to complain about, the newest last. */
+  /** The error messages of the server, the newest last. */
   readonly errors: readonly string[];
   readonly onEnd: () => void;
 }
@@ -37,7 +39,7 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
   React.useEffect(() => {
     void begin.current();
   }, []);
-  // The browser comes back to the server, which tells everybody.
+  // The sign-in continues in the browser. When it succeeds, the server notifies all clients.
   const away = step?.action === 'authorize' || step?.action === 'device-code';
   const signedIn = provider.auth.status === 'authenticated' && provider.auth.source === 'login';
   const before = React.useRef(signedIn);
@@ -46,7 +48,8 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
       onEnd();
     }
   }, [away, signedIn, onEnd]);
-  // Of what went wrong there, the server tells those who signed in; the page of the settings may be scrolled away from it.
+  // When it fails, the server sends an error message. It is repeated here, because the list of messages may be out of
+  // sight in the settings.
   const heard = React.useRef(errors.length);
   const trouble = refused !== '' ? refused : away ? (errors.slice(heard.current).at(-1) ?? '') : '';
   return (
@@ -108,7 +111,7 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
       {url !== undefined && /^https?:/.test(url) && (
         <p>
           <a className="eca-Link" href={url} target="_blank" rel="noopener noreferrer">
-            {trans.__('Open the page of the sign-in')}
+            {trans.__('Open the sign-in page')}
           </a>
         </p>
       )}
@@ -117,8 +120,8 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
   );
 }
 
-/** What stands in a field of a form. */
-export function typed(form: FormData, name: string): string {
+/** Return the text in a field of a form. */
+export function readField(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';
 }
@@ -134,9 +137,9 @@ function Fields({
       autoComplete="off"
       onSubmit={event => {
         event.preventDefault();
-        const said = new FormData(event.currentTarget);
+        const data = new FormData(event.currentTarget);
         event.currentTarget.reset();
-        onEnter(Object.fromEntries(fields.map(({ key }) => [key, typed(said, key)])));
+        onEnter(Object.fromEntries(fields.map(({ key }) => [key, readField(data, key)])));
       }}
     >
       {fields.map(({ key, label, type }, index) => (

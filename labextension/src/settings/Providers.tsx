@@ -1,10 +1,14 @@
-/** The providers of models: who is signed in, from where the key is, signing in and out. */
+/**
+ * The providers of models: their sign-in, and where their keys come from.
+ *
+ * The steps of signing in are in `Login.tsx`.
+ */
 
 import * as React from 'react';
 
 import { LoginStep, ProviderStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 import { Login } from './Login';
 
 export function Providers({ session }: { readonly session: Session }): React.ReactElement {
@@ -14,7 +18,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   React.useEffect(() => {
     void session.ask('providers/list', {}).then(listed => {
       listed?.providers.forEach(params => {
-        session.act({ type: 'told', method: 'providers/updated', params });
+        session.dispatch({ type: 'told', method: 'providers/updated', params });
       });
     });
   }, [session]);
@@ -22,9 +26,11 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   return (
     <>
       <p className="eca-Note">
-        {trans.__('A key goes to the server alone, which keeps it in its keyring, else in memory until it ends.')}
+        {trans.__(
+          'A key is sent only to the server. The server keeps it in its keyring or, without a keyring, in memory until it stops.'
+        )}
       </p>
-      {shown.length === 0 && <p className="eca-Note">{trans.__('Looking…')}</p>}
+      {shown.length === 0 && <p className="eca-Note">{trans.__('Loading…')}</p>}
       <ul className="eca-Cards">
         {shown.map(provider => (
           <Provider
@@ -72,7 +78,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
     <li className="eca-Card" aria-label={name}>
       <div className="eca-Card-head">
         <strong>{name}</strong>
-        <span className={`eca-Badge eca-mod-${auth.status}`}>{useSays(provider)}</span>
+        <span className={`eca-Badge eca-mod-${auth.status}`}>{useStatusText(provider)}</span>
         {models.length > 0 && <span className="eca-Note">{trans._n('%1 model', '%1 models', models.length)}</span>}
       </div>
       {models.length > 0 && (
@@ -101,7 +107,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
   );
 }
 
-function useSays({ auth: { status, source, envVar } }: ProviderStatus): string {
+function useStatusText({ auth: { status, source, envVar } }: ProviderStatus): string {
   const { trans } = useEnv();
   switch (status) {
     case 'authenticated':

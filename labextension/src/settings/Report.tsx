@@ -1,9 +1,13 @@
-/** What the server says of its set-up: what is there, what is missing, what to do about it. */
+/**
+ * The report of the server on its set-up: what is there, what is missing, what to do about it.
+ *
+ * The server writes it as Markdown.
+ */
 
 import * as React from 'react';
 
-import { useEnv } from '../view/env';
-import { Markdown } from '../view/Markdown';
+import { useEnv } from '../view/common/env';
+import { Markdown } from '../view/common/Markdown';
 
 export function Report({ report }: { readonly report: () => Promise<string> }): React.ReactElement {
   const { trans } = useEnv();
@@ -12,5 +16,5 @@ export function Report({ report }: { readonly report: () => Promise<string> }): 
   React.useEffect(() => {
     void ask.current().then(setText);
   }, []);
-  return text === undefined ? <p className="eca-Note">{trans.__('Looking…')}</p> : <Markdown text={text} />;
+  return text === undefined ? <p className="eca-Note">{trans.__('Loading…')}</p> : <Markdown text={text} />;
 }

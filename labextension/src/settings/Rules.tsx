@@ -1,23 +1,27 @@
-/** The rules about what runs unasked: each with where it is from; one's own can be removed. */
+/**
+ * The approval rules, each with the file it comes from. The user's own can be removed.
+ *
+ * The server applies and writes them. A rule for one call is proposed in `view/tools/RuleProposal.tsx`.
+ */
 
 import * as React from 'react';
 
 import { ApprovalRule, ApprovalsListResult } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
-  const { trans, always } = useEnv();
+  const { trans, approvalRules } = useEnv();
   const [listed, setListed] = React.useState<ApprovalsListResult>();
   const look = React.useCallback(async () => {
     setListed(await session.ask('approvals/list', {}));
   }, [session]);
   React.useEffect(() => {
     void look();
-    return always?.subscribe(() => void look());
-  }, [look, always]);
+    return approvalRules?.subscribe(() => void look());
+  }, [look, approvalRules]);
   return listed === undefined ? (
-    <p className="eca-Note">{trans.__('Looking…')}</p>
+    <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <RuleList
       listed={listed}
@@ -41,17 +45,18 @@ export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): Rea
   const heads = {
     deny: trans.__('Forbidden'),
     ask: trans.__('Asked about'),
-    allow: trans.__('Run unasked')
+    allow: trans.__('Run without asking')
   };
   const defaults = {
-    deny: trans.__('What no rule is about is forbidden.'),
-    ask: trans.__('What no rule is about is asked about.'),
-    allow: trans.__('What no rule is about runs unasked.')
+    deny: trans.__('A call that no rule matches is forbidden.'),
+    ask: trans.__('The assistant asks before it runs a call that no rule matches.'),
+    allow: trans.__('A call that no rule matches runs without asking.')
   };
   return (
     <>
       <p className="eca-Note">
-        {trans.__('The first that is about a call decides, from the top down.')} {defaults[byDefault]}
+        {trans.__('The rules are read from top to bottom. The first rule that matches a call decides.')}{' '}
+        {defaults[byDefault]}
       </p>
       {DECISIONS.map(decision => {
         const some = rules

@@ -1,10 +1,15 @@
-/** One tool server: its state, its error, its tools, its log. */
+/**
+ * One tool server: its state, its error, its tools, its log, and buttons for what can be done to it.
+ *
+ * Knows no session: the list and the requests are in `Servers.tsx`.
+ */
 
 import * as React from 'react';
 
 import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
-import { plain } from '../render/format';
-import { useEnv } from '../view/env';
+import { toPlainText } from '../render/format';
+import { useEnv } from '../view/common/env';
+import { Toggle } from '../view/common/Toggle';
 
 export interface ServerActions {
   readonly onStart: (name: string) => void;
@@ -38,7 +43,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
       </div>
       {error !== undefined && (
         <p className="eca-Trouble" dir="auto">
-          {plain(error)}
+          {toPlainText(error)}
         </p>
       )}
       <div className="eca-Card-actions">
@@ -62,7 +67,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
             >
               {trans.__('Log')}
             </Toggle>
-            <Doings server={server} {...actions} />
+            <ServerButtons server={server} {...actions} />
           </>
         )}
       </div>
@@ -85,22 +90,8 @@ function useStatus(): Readonly<Record<ServerStatus, string>> {
   };
 }
 
-interface ToggleProps {
-  readonly open: boolean;
-  readonly onClick: () => void;
-  readonly children: React.ReactNode;
-}
-
-export function Toggle({ open, onClick, children }: ToggleProps): React.ReactElement {
-  return (
-    <button type="button" className="eca-Button" aria-expanded={open} onClick={onClick}>
-      {children}
-    </button>
-  );
-}
-
-/** What can be done to a server as it is. */
-function Doings({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
+/** The buttons for what can be done to a server in its present state. */
+function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [removing, setRemoving] = React.useState(false);
   const runs = status === 'running' || status === 'starting';
@@ -139,7 +130,7 @@ function Doings({ server: { name, status, hasAuth }, ...actions }: Props): React
           setRemoving(!removing);
         }}
       >
-        {removing ? trans.__('Remove it for good') : trans.__('Remove')}
+        {removing ? trans.__('Remove permanently') : trans.__('Remove')}
       </button>
       {removing && (
         <button
@@ -181,8 +172,8 @@ function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
             />
             <code>{name}</code>
           </label>
-          <span className="eca-Switches-what" dir="auto" title={plain(description)}>
-            {plain(description).split('\n', 1)[0]}
+          <span className="eca-Switches-what" dir="auto" title={toPlainText(description)}>
+            {toPlainText(description).split('\n', 1)[0]}
           </span>
         </li>
       ))}
@@ -195,7 +186,7 @@ interface LogProps extends Pick<ServerActions, 'log'> {
   readonly status: ServerStatus;
 }
 
-/** Read again whenever the server is another way than before. */
+/** The log of a server, read again whenever its status changes. */
 function Log({ name, status, log }: LogProps): React.ReactElement {
   const { trans } = useEnv();
   const [lines, setLines] = React.useState<readonly ServerLogLine[]>();
@@ -204,7 +195,7 @@ function Log({ name, status, log }: LogProps): React.ReactElement {
   return (
     <div className="eca-Log">
       <pre tabIndex={0} aria-label={trans.__('Log of %1', name)}>
-        {lines === undefined || lines.length === 0 ? trans.__('Nothing yet.') : lines.map(said).join('\n')}
+        {lines === undefined || lines.length === 0 ? trans.__('Nothing yet.') : lines.map(formatLog).join('\n')}
       </pre>
       <button type="button" className="eca-Button" onClick={look}>
         {trans.__('Read again')}
@@ -213,7 +204,7 @@ function Log({ name, status, log }: LogProps): React.ReactElement {
   );
 }
 
-function said({ at, level, source, text }: ServerLogLine): string {
+function formatLog({ at, level, source, text }: ServerLogLine): string {
   const time = new Date(at).toLocaleTimeString();
-  return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${plain(text)}`;
+  return `${time} ${level}${source === undefined ? '' : ` ${source}`}: ${toPlainText(text)}`;
 }

@@ -1,14 +1,18 @@
-/** A new MCP server: a program on the server's machine, or an address. */
+/**
+ * The form for a new MCP server: a program on the machine of the Jupyter server, or an address.
+ *
+ * Knows no session: `Servers.tsx` sends what was typed. The command line is parsed in `command_line.ts`.
+ */
 
 import * as React from 'react';
 
-import { pairs, words } from './command_line';
+import { parsePairs, splitWords } from './command_line';
 import { McpAddServerParams } from '../wire/protocol';
-import { useEnv } from '../view/env';
-import { typed } from './Login';
+import { useEnv } from '../view/common/env';
+import { readField } from './Login';
 
 interface Props {
-  /** What is wrong with it; empty when it was added. */
+  /** Returns what is wrong with the server; empty when it was added. */
   readonly onAdd: (params: McpAddServerParams) => Promise<string>;
   readonly onCancel: () => void;
 }
@@ -21,7 +25,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const said = new FormData(event.currentTarget);
-    const params = server(name => typed(said, name));
+    const params = readServer(name => readField(said, name));
     if (params === undefined) {
       setTrouble(trans.__('A line must be NAME=value.'));
       return;
@@ -66,7 +70,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
             />
           </label>
           <label>
-            {trans.__('Environment, NAME=value, one a line')}
+            {trans.__('Environment (NAME=value, one per line)')}
             <textarea className="eca-Input" name="env" rows={2} autoComplete="off" />
           </label>
         </>
@@ -77,7 +81,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
             <input className="eca-Input" name="url" type="url" required placeholder={trans.__('https://')} />
           </label>
           <label>
-            {trans.__('Headers, Name: value, one a line')}
+            {trans.__('Headers (Name: value, one per line)')}
             <textarea className="eca-Input" name="headers" rows={2} autoComplete="off" />
           </label>
         </>
@@ -106,15 +110,15 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   );
 }
 
-/** From what stands in the fields; undefined where that cannot be understood. */
-export function server(field: (name: string) => string): McpAddServerParams | undefined {
+/** Read the server from the fields; undefined when they cannot be parsed. */
+export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: field('name').trim(), scope } as const;
   if (field('kind') === 'url') {
-    const headers = pairs(field('headers'));
+    const headers = parsePairs(field('headers'));
     return headers && { ...common, url: field('url').trim(), ...(Object.keys(headers).length > 0 && { headers }) };
   }
-  const env = pairs(field('env'));
-  const [command = '', ...args] = words(field('command'));
+  const env = parsePairs(field('env'));
+  const [command = '', ...args] = splitWords(field('command'));
   return env && { ...common, command, args, ...(Object.keys(env).length > 0 && { env }) };
 }

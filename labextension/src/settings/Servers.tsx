@@ -1,10 +1,14 @@
-/** The tool servers: how each is, and what can be done to it. */
+/**
+ * The tool servers: asks the server for them and passes on what the user does to one.
+ *
+ * One of them is drawn by `Server.tsx`, the form for a new one by `ServerForm.tsx`.
+ */
 
 import * as React from 'react';
 
 import { ServerLogLine } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { useEnv } from '../view/env';
+import { useEnv } from '../view/common/env';
 import { Server, ServerActions } from './Server';
 import { ServerForm } from './ServerForm';
 
@@ -19,7 +23,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
   return (
     <>
       <p className="eca-Note">
-        {trans.__('What is changed here is written to the configuration of the assistant, and holds in editors too.')}
+        {trans.__('Changes here are written to the configuration of the assistant. Editors that use ECA read it, too.')}
       </p>
       {adding ? (
         <ServerForm
@@ -78,7 +82,7 @@ function actionsOf(session: Session): ServerActions {
     onRemove: async name => {
       const done = await session.ask('mcp/removeServer', { name });
       if (done?.error !== undefined) {
-        session.say('error', done.error.message);
+        session.showMessage('error', done.error.message);
       }
     },
     onSwitch: async (server, tool, on) => {

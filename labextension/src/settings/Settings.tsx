@@ -1,14 +1,18 @@
-/** What one manages of the assistant, section by section. What is done is done by the server, and told by it. */
+/**
+ * The settings of the assistant, section by section.
+ *
+ * Keeps only which section is shown: the server keeps the settings, and changes come back from it.
+ */
 
 import * as React from 'react';
 
 import { Session } from '../chat/session';
-import { Boundary } from '../view/Boundary';
-import { Costs } from '../view/Costs';
-import { useEnv } from '../view/env';
-import { Icon, IconName } from '../view/Icon';
-import { Jobs } from '../view/Jobs';
-import { Messages } from '../view/Messages';
+import { Boundary } from '../view/common/Boundary';
+import { Costs } from './Costs';
+import { useEnv } from '../view/common/env';
+import { Icon, IconName } from '../view/common/Icon';
+import { Jobs } from './Jobs';
+import { Messages } from '../view/common/Messages';
 import { Providers } from './Providers';
 import { Report } from './Report';
 import { Rules } from './Rules';
@@ -44,7 +48,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
     providers: trans.__('Providers and keys'),
     rules: trans.__('Approval rules'),
     jobs: trans.__('Background jobs'),
-    costs: trans.__('Costs'),
+    costs: trans.__('Cost'),
     report: trans.__('Report')
   };
   const id = React.useId();
@@ -88,7 +92,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
         <Messages session={session} messages={messages.filter(({ type }) => type !== 'info')} />
         {connection === 'open' ? (
           <Boundary instead={trans.__('This could not be shown.')} key={section}>
-            <Inside session={session} section={section} />
+            <SectionBody session={session} section={section} />
           </Boundary>
         ) : (
           <p className="eca-Note">{trans.__('The assistant is not connected.')}</p>
@@ -98,7 +102,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
   );
 }
 
-function Inside({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
+function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
   switch (section) {
     case 'servers':
       return <Servers session={session} />;

@@ -1,7 +1,11 @@
-/** What somebody types where a program is asked for. Pure. */
+/**
+ * Parses what a user types into the form for a server: a command line, and lines of names and values. Pure.
+ *
+ * Knows no form: that is `ServerForm.tsx`.
+ */
 
-/** The words of a line, as a shell has them where nothing is special but quotes, blanks and backslashes. */
-export function words(line: string): readonly string[] {
+/** Split a line into words as a shell does, where only quotes, blanks and backslashes have a meaning. */
+export function splitWords(line: string): readonly string[] {
   const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g);
   return [...found].map(([word]) =>
     word.replace(
@@ -11,8 +15,8 @@ export function words(line: string): readonly string[] {
   );
 }
 
-/** `NAME=value` or `Name: value`, one a line; undefined for a line that is neither. */
-export function pairs(text: string): Readonly<Record<string, string>> | undefined {
+/** Parse lines of `NAME=value` or `Name: value`; undefined when a line is neither. */
+export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter(line => line.trim() !== '');
   const found = lines.map(line => /^\s*([\w-]+)\s*[=:]\s*(.*?)\s*$/.exec(line));
   const all = found.map(match => [match?.[1] ?? '', match?.[2] ?? ''] as const);

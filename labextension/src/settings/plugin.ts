@@ -1,17 +1,21 @@
-/** The settings of the assistant in Lab's main area: the commands and menus that open them. Loaded when opened. */
+/**
+ * The plugin of the settings: the commands and menus that open them in Lab's main area.
+ *
+ * The settings themselves (`widget.tsx`) are loaded when they are opened.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette, MainAreaWidget } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { assistantIcon } from '../view/icon';
+import { assistantIcon } from '../view/common/assistant_icon';
 import { IPanelPlace, PanelPlace } from '../panel/place';
 import type { SettingsWidget } from './widget';
 
-/** Menus and shortcuts name it in schema/plugin.json. */
+/** Menus and shortcuts in schema/plugin.json use this id. */
 const OPEN = 'eca:open-settings';
 
-export const managing: JupyterFrontEndPlugin<void> = {
+export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:managing',
   description: 'Opens the settings of the assistant: servers, providers, rules, jobs, costs.',
   autoStart: true,
@@ -32,11 +36,11 @@ function activate(
     providers: trans.__('Providers and Keys of the Assistant'),
     rules: trans.__('Approval Rules of the Assistant'),
     jobs: trans.__('Background Jobs of the Assistant'),
-    costs: trans.__('Costs of the Assistant')
+    costs: trans.__('Cost of the Assistant')
   };
   let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
-  const opened = async (): Promise<MainAreaWidget<SettingsWidget>> => {
-    const panel = await place.fill();
+  const openWidget = async (): Promise<MainAreaWidget<SettingsWidget>> => {
+    const panel = await place.loadPanel();
     const { SettingsWidget } = await import('./widget');
     const widget = new MainAreaWidget({ content: new SettingsWidget(panel) });
     widget.id = 'jupyter-eca:settings';
@@ -52,7 +56,7 @@ function activate(
   app.commands.addCommand(OPEN, {
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
-    caption: trans.__('Servers, providers, rules, jobs and costs of the assistant'),
+    caption: trans.__('Servers, providers, rules, jobs and cost of the assistant'),
     icon: assistantIcon,
     describedBy: {
       args: {
@@ -63,10 +67,10 @@ function activate(
       }
     },
     execute: async ({ section }) => {
-      open ??= opened();
+      open ??= openWidget();
       const widget = await open;
       if (typeof section === 'string') {
-        widget.content.turnTo(section);
+        widget.content.showSection(section);
       }
       app.shell.activateById(widget.id);
     }

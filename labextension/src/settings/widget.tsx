@@ -1,4 +1,8 @@
-/** The settings of the assistant as a widget of Lab's main area, on the panel's own connection. */
+/**
+ * The settings as a widget of Lab's main area. They use the panel's own connection.
+ *
+ * Knows no command: those are in `plugin.ts`. The sections are in `Settings.tsx`.
+ */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
@@ -6,7 +10,7 @@ import * as React from 'react';
 import '../../style/settings.css';
 
 import type { AssistantPanel } from '../panel/panel';
-import { EnvProvider } from '../view/env';
+import { EnvProvider } from '../view/common/env';
 import { isSection, Section, Settings } from './Settings';
 
 export class SettingsWidget extends ReactWidget {
@@ -17,7 +21,7 @@ export class SettingsWidget extends ReactWidget {
     this.addClass('eca-SettingsHost');
   }
 
-  turnTo(section: string): void {
+  showSection(section: string): void {
     if (isSection(section)) {
       this.section = section;
       this.update();
@@ -31,7 +35,7 @@ export class SettingsWidget extends ReactWidget {
           session={this.panel.session}
           section={this.section}
           onSection={section => {
-            this.turnTo(section);
+            this.showSection(section);
           }}
         />
       </EnvProvider>

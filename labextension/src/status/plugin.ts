@@ -1,4 +1,8 @@
-/** The assistant in Lab's status bar: its model, whether it runs, what the chat cost. Loads nothing of the panel. */
+/**
+ * The plugin that shows the assistant in Lab's status bar: its model, whether it runs, what the chat cost.
+ *
+ * Loads nothing of the panel: it waits until the panel is loaded. The text is made in `chat/status_text.ts`.
+ */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IStatusBar } from '@jupyterlab/statusbar';
@@ -7,7 +11,7 @@ import { Widget } from '@lumino/widgets';
 
 import { IPanelPlace, PanelPlace } from '../panel/place';
 
-export const status: JupyterFrontEndPlugin<void> = {
+export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:status',
   description: 'Shows how the assistant is in the status bar.',
   autoStart: true,
@@ -16,7 +20,7 @@ export const status: JupyterFrontEndPlugin<void> = {
   activate
 };
 
-/** Beside the kernel's state. */
+/** Places the item beside the state of the kernel. */
 const RANK = 5;
 
 function activate(
@@ -33,7 +37,7 @@ function activate(
   button.type = 'button';
   button.title = trans.__('Open the assistant');
   button.className = 'jp-StatusBar-TextItem eca-StatusItem';
-  // Here because the style sheet is loaded later.
+  // Set here, because the style sheet is loaded later.
   button.style.cssText =
     'background: none; block-size: 100%; border: none; color: inherit; cursor: pointer; font: inherit; padding: 0 6px';
   button.addEventListener('click', () => void app.commands.execute('eca:open-panel'));
@@ -43,10 +47,10 @@ function activate(
   button.textContent = trans.__('Assistant');
   bar.registerStatusItem('jupyter-eca:status', { item, align: 'left', rank: RANK });
   void place.loaded.then(async ({ session }) => {
-    const { statusText } = await import('../chat/status_text');
+    const { describeStatus } = await import('../chat/status_text');
     const show = (): void => {
-      const text = statusText(session.state, session.chat, trans);
-      // Ten times a second while it answers: the page is not laid out anew for the same words.
+      const text = describeStatus(session.state, session.chat, trans);
+      // Called ten times a second while the assistant answers: setting the same text again would cost a layout.
       if (button.textContent !== text) {
         button.textContent = text;
       }

@@ -1,42 +1,47 @@
-/** The panel: a chat, its prompt box and the list of chats. What is done is done by the session. */
+/**
+ * The panel: the header, a chat with its prompt box, and the list of chats.
+ *
+ * Holds the state of the view only. The session does what the user asks for (`chat/session.ts`); the parts are in
+ * `transcript/`, `tools/` and `composer/`.
+ */
 
 import * as React from 'react';
 
-import { again, Extent, fork, goBack } from '../chat/rollback';
-import { plan as planOf, UserBlock } from '../chat/blocks';
-import { accept, look, reject } from '../chat/changes';
-import { remove, rename } from '../chat/chat_list';
+import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
+import { findPlan, UserBlock } from '../chat/blocks';
+import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
+import { deleteChat, renameChat } from '../chat/chat_list';
 import { fetchEarlier } from '../chat/history_page';
-import { about, exact } from '../chat/estimates';
-import { Offer, offers } from '../chat/suggestions';
+import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
+import { Suggestion, listSuggestions } from '../chat/suggestions';
 import { ChatContext, ChatId } from '../wire/protocol';
-import { queue, unqueue } from '../chat/queue';
+import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
 import { Chat, Selection, State } from '../chat/state';
 import { Trigger } from '../chat/completion_trigger';
-import { announcement } from './announcement';
-import { Boundary } from './Boundary';
+import { describeForScreenReader } from './announcement';
+import { Boundary } from './common/Boundary';
 import { ChatList } from './ChatList';
-import { Around } from './Chips';
-import { Composer, Draft } from './Composer';
-import { useEnv } from './env';
-import { Asks } from './Estimate';
+import { NotebookPlace } from './composer/Chips';
+import { Composer, Draft } from './composer/Composer';
+import { useEnv } from './common/env';
+import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
-import { IconButton } from './Icon';
+import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
-import { Messages } from './Messages';
-import { Pickers } from './Pickers';
-import { CarryOut, Plan } from './Plan';
-import { Question } from './Question';
+import { Messages } from './common/Messages';
+import { Pickers } from './composer/Pickers';
+import { CarryOut, Plan } from './tools/Plan';
+import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
-import { Transcript } from './Transcript';
-import { Waiting } from './Waiting';
+import { Transcript } from './transcript/Transcript';
+import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
-/** Where the reader is in the notebook. `read` gives it as it is at that moment. */
+/** The place of the user in the notebook. `read` returns it as contexts, as it is at that moment. */
 export interface Surroundings {
   readonly subscribe: (watcher: () => void) => () => void;
-  readonly current: () => Around | undefined;
+  readonly current: () => NotebookPlace | undefined;
   readonly read: () => readonly ChatContext[];
 }
 
@@ -65,7 +70,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
         title={listing ? trans.__('Chats') : chat.title || trans.__('New chat')}
         listing={listing}
         onList={() => {
-          void session.list();
+          void session.loadChats();
           setExporting(false);
           setListing(!listing);
         }}
@@ -78,7 +83,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
         }
         onNew={() => {
           setListing(false);
-          session.newChat();
+          session.startChat();
         }}
       />
       {exporting && (
@@ -101,16 +106,22 @@ export function App({ session, surroundings, instructions }: Props): React.React
               setListing(false);
               void session.openChat(id);
             }}
-            onRename={(id, title) => void rename(session, id, title)}
-            onDelete={id => void remove(session, id)}
+            onRename={(id, title) => void renameChat(session, id, title)}
+            onDelete={id => void deleteChat(session, id)}
           />
         ) : (
-          <Talk session={session} state={state} chat={chat} surroundings={surroundings} instructions={instructions} />
+          <ChatView
+            session={session}
+            state={state}
+            chat={chat}
+            surroundings={surroundings}
+            instructions={instructions}
+          />
         )}
       </Boundary>
       <StatusLine connection={state.connection} usage={chat.usage} onReconnect={() => void session.connect()} />
       <p className="eca-Hidden" role="status" aria-live="polite">
-        {announcement(state, chat, trans)}
+        {describeForScreenReader(state, chat, trans)}
       </p>
     </div>
   );
@@ -120,7 +131,7 @@ interface HeaderProps {
   readonly title: string;
   readonly listing: boolean;
   readonly onList: () => void;
-  /** Undefined where there is nothing to export, or not yet. */
+  /** Undefined while there is nothing to export. */
   readonly onExport: (() => void) | undefined;
   readonly onNew: () => void;
 }
@@ -144,24 +155,24 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
   );
 }
 
-interface TalkProps extends Props {
+interface ChatViewProps extends Props {
   readonly state: State;
   readonly chat: Chat;
 }
 
-function Talk({ session, state, chat, surroundings, instructions }: TalkProps): React.ReactElement {
+function ChatView({ session, state, chat, surroundings, instructions }: ChatViewProps): React.ReactElement {
   const { trans } = useEnv();
   const around = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   const [editing, setEditing] = React.useState<UserBlock>();
   const [draft, setDraft] = useDrafts(session);
   const busy = chat.status !== 'idle';
-  const plan = React.useMemo(() => planOf(chat.blocks), [chat.blocks]);
+  const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
   const query = React.useCallback(
-    (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Offer[]> =>
-      offers(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
+    (trigger: Trigger, contexts: readonly ChatContext[]): Promise<readonly Suggestion[]> =>
+      listSuggestions(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
     [session, chat.id]
   );
-  const asks = useAsks(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
+  const estimates = useEstimates(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
   const onApprove = React.useCallback(
     (id: string, whole: boolean, chatId?: ChatId) => {
       session.approve(id, whole, chatId);
@@ -189,34 +200,34 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
   );
   const onRetry = React.useCallback(
     (block: UserBlock) => {
-      void again(session, block.contentId, block.text);
+      void askAgain(session, block.contentId, block.text);
     },
     [session]
   );
-  const onFork = React.useCallback((block: UserBlock) => void fork(session, block), [session]);
+  const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onBack = React.useCallback(
-    (block: UserBlock, extent: Extent) => void goBack(session, block, extent),
+    (block: UserBlock, extent: Extent) => void rollBack(session, block, extent),
     [session]
   );
   const review = React.useMemo(
     () => ({
-      onAccept: (changes: Parameters<typeof accept>[1]) => accept(session, changes),
-      onReject: (changes: Parameters<typeof reject>[1]) => reject(session, changes)
+      onKeep: (changes: Parameters<typeof keepChanges>[1]) => keepChanges(session, changes),
+      onUndo: (changes: Parameters<typeof undoChanges>[1]) => undoChanges(session, changes)
     }),
     [session]
   );
-  useLooking(session, chat, state.connection === 'open');
-  const send = async (text: string, contexts: readonly ChatContext[], along: boolean, later: boolean) => {
-    const all = along ? [...surroundings.read(), ...contexts] : contexts;
+  useLoadedChanges(session, chat, state.connection === 'open');
+  const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
+    const all = withPlace ? [...surroundings.read(), ...contexts] : contexts;
     if (busy) {
-      if (later) {
-        queue(session, { text, contexts: all });
+      if (queued) {
+        enqueue(session, { text, contexts: all });
       } else {
         session.steer(text);
       }
       return true;
     }
-    const taken = editing === undefined ? session.prompt(text, all) : again(session, editing.contentId, text, all);
+    const taken = editing === undefined ? session.prompt(text, all) : askAgain(session, editing.contentId, text, all);
     setEditing(undefined);
     return taken;
   };
@@ -253,7 +264,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
           {chat.plan === true && !busy && (
             <CarryOut
               onGo={() => {
-                // The server switches the chat to an agent that acts.
+                // The server switches the chat to an agent that may change things.
                 void session.prompt('/go', []);
               }}
             />
@@ -268,21 +279,21 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
             />
           ))}
           {chat.steers.length > 0 && (
-            <Waiting
+            <PendingMessage
               text={chat.steers.join('\n\n')}
               why={trans.__('Waits for the next step')}
               onTakeBack={() => {
-                session.unsteer();
+                session.takeBackSteers();
               }}
             />
           )}
           {chat.queue?.map(({ text }, index) => (
-            <Waiting
+            <PendingMessage
               key={index}
               text={text}
               why={trans.__('Waits for the end of the answer')}
               onTakeBack={() => {
-                unqueue(session, index);
+                dequeue(session, index);
               }}
             />
           ))}
@@ -295,9 +306,9 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
         connected={state.connection === 'open'}
         editing={editing !== undefined}
         draft={draft}
-        around={around}
+        place={around}
         query={query}
-        asks={asks}
+        estimates={estimates}
         onSend={send}
         onStop={() => {
           session.stop();
@@ -312,7 +323,7 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
           }
         }}
         onTrouble={text => {
-          session.say('warning', text);
+          session.showMessage('warning', text);
         }}
       >
         <Pickers
@@ -328,44 +339,44 @@ function Talk({ session, state, chat, surroundings, instructions }: TalkProps): 
   );
 }
 
-/** Looks again what stands of the changes whenever the chat has come to rest, and when something was said in it since. */
-function useLooking(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
+/** Load the changes of the chat whenever a turn has ended and something was added to the chat since. */
+function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
   const at = connected && status === 'idle' && replay === undefined ? seq : 0;
   React.useEffect(() => {
     if (at > 0) {
-      void look(session, id);
+      void loadChanges(session, id);
     }
   }, [session, id, at]);
 }
 
-/** Another object whenever the same words would be sent elsewhere, and so cost something else. */
-function useAsks(
+/** Return another object whenever the same text would go to another model or chat, and so cost something else. */
+function useEstimates(
   session: Session,
   surroundings: Surroundings,
   { model, agent, variant }: Selection,
   chatId: ChatId
-): Asks {
+): EstimateSource {
   return React.useMemo(() => {
     const all = (contexts: readonly ChatContext[], along: boolean) =>
       along ? [...surroundings.read(), ...contexts] : contexts;
     return {
-      about: (text, contexts, along) => about(session, text, all(contexts, along)),
-      exact: (text, contexts, along) => exact(session, text, all(contexts, along))
+      estimate: (text, contexts, along) => estimatePrompt(session, text, all(contexts, along)),
+      estimateWithRequest: (text, contexts, along) => estimateWithRequest(session, text, all(contexts, along))
     };
   }, [session, surroundings, model, agent, variant, chatId]);
 }
 
-/** What is put into the prompt box from elsewhere. */
+/** Return the text that was last put into the prompt box from outside, and a function to put one there. */
 function useDrafts(session: Session): readonly [Draft, (text: string) => void] {
   const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '' });
-  const put = React.useCallback((text: string) => {
+  const setText = React.useCallback((text: string) => {
     setDraft(before => ({ key: before.key + 1, text }));
   }, []);
   React.useEffect(() => {
-    session.onDraft = put;
+    session.onDraft = setText;
     return () => {
       session.onDraft = () => undefined;
     };
-  }, [session, put]);
-  return [draft, put];
+  }, [session, setText]);
+  return [draft, setText];
 }

@@ -1,10 +1,14 @@
-/** The chats of the workspace: found, opened, renamed, deleted. */
+/**
+ * The list of chats of the workspace: find, open, rename and delete them.
+ *
+ * Knows no session: `App.tsx` passes what each button does.
+ */
 
 import * as React from 'react';
 
 import { ChatId, ChatSummary } from '../wire/protocol';
-import { useEnv } from './env';
-import { Icon, IconButton } from './Icon';
+import { useEnv } from './common/env';
+import { Icon, IconButton } from './common/Icon';
 
 interface Props {
   readonly chats: readonly ChatSummary[];
@@ -34,7 +38,7 @@ export function ChatList({ chats, current, onOpen, onRename, onDelete }: Props):
       />
       {found.length === 0 && (
         <p className="eca-Note">
-          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat is called that.')}
+          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat has this name.')}
         </p>
       )}
       <ul>
@@ -93,7 +97,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
         </span>
         <span className="eca-Chats-when">
           {chat.status === 'idle' ? (
-            <When at={chat.updatedAt} />
+            <ChatTime at={chat.updatedAt} />
           ) : (
             <span className="eca-Shimmer">{trans.__('running')}</span>
           )}
@@ -143,7 +147,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
   );
 }
 
-/** An empty answer is none. */
+/** Asks for the new name of a chat. An empty name changes nothing. */
 function Rename({
   title,
   onDone
@@ -194,8 +198,8 @@ function Rename({
 
 const DAY_MS = 86_400_000;
 
-/** The time today, the date before. */
-function When({ at }: { readonly at: number }): React.ReactElement {
+/** The time for a chat of today, the date for an older one. */
+function ChatTime({ at }: { readonly at: number }): React.ReactElement {
   const date = new Date(at);
   const today = Date.now() - at < DAY_MS;
   const text = today

@@ -1,12 +1,16 @@
-/** The chat as a file: which kind of one. The server writes it, and tells in the chat where it is. */
+/**
+ * Asks for the format in which a chat is exported.
+ *
+ * The server writes the file and says in the chat where it is; see `App.tsx`.
+ */
 
 import * as React from 'react';
 
-import { Choices } from './Choices';
-import { useEnv } from './env';
+import { Choices } from './common/Choices';
+import { useEnv } from './common/env';
 
 interface Props {
-  /** Undefined is "not at all". */
+  /** Undefined when the user cancels. */
   readonly onChoose: (suffix: '.md' | '.ipynb' | undefined) => void;
 }
 

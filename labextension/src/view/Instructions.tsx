@@ -1,11 +1,15 @@
-/** What the notebook that is worked in asks of the assistant: shown, and changed here. */
+/**
+ * The instructions that the active notebook carries for the assistant: shown, and edited here.
+ *
+ * Knows no notebook: `notebook/instructions.ts` reads and writes its metadata.
+ */
 
 import * as React from 'react';
 
-import { useEnv } from './env';
+import { useEnv } from './common/env';
 
-/** Of one notebook. Those of one that is not `trusted` are not told to a model. */
-export interface Instructed {
+/** The instructions of one notebook. Those of a notebook that is not `trusted` are not sent to a model. */
+export interface NotebookInstructions {
   readonly path: string;
   readonly name: string;
   readonly words: string;
@@ -14,20 +18,20 @@ export interface Instructed {
 
 export interface InstructionsSource {
   readonly subscribe: (watcher: () => void) => () => void;
-  readonly current: () => Instructed | undefined;
+  readonly current: () => NotebookInstructions | undefined;
   readonly save: (path: string, words: string) => void;
 }
 
 export function Instructions({ source }: { readonly source: InstructionsSource }): React.ReactElement | null {
   const found = React.useSyncExternalStore(source.subscribe, source.current);
-  // Another notebook, or other words from elsewhere: what was typed for those before is not theirs.
+  // For another notebook, or when the text was changed elsewhere, what was typed before is discarded.
   return found === undefined ? null : (
     <OfNotebook key={`${found.path}\n${found.words}`} found={found} onSave={source.save} />
   );
 }
 
 interface Props {
-  readonly found: Instructed;
+  readonly found: NotebookInstructions;
   readonly onSave: InstructionsSource['save'];
 }
 
@@ -42,7 +46,9 @@ export function OfNotebook({ found, onSave }: Props): React.ReactElement {
         {words === '' ? trans.__('Add instructions for %1', name) : trans.__('Instructions for %1', name)}
         {off && ` (${trans.__('not used')})`}
       </summary>
-      {off && <p>{trans.__('They are used once the notebook is trusted: run its cells, or trust it.')}</p>}
+      {off && (
+        <p>{trans.__('The assistant does not read them until the notebook is trusted. Run its cells or trust it.')}</p>
+      )}
       <textarea
         aria-label={trans.__('Instructions for %1', name)}
         dir="auto"

@@ -1,11 +1,15 @@
-/** Whether the server is there, and what the chat has used. */
+/**
+ * The line below the prompt box: the connection, the context used, and the cost of the chat.
+ *
+ * Knows no session: `App.tsx` passes the figures.
+ */
 
 import * as React from 'react';
 
 import { UsageContent } from '../wire/protocol';
 import { Connection } from '../chat/state';
-import { count, dollars } from '../render/format';
-import { useEnv } from './env';
+import { formatCount, formatCost } from '../render/format';
+import { useEnv } from './common/env';
 
 interface Props {
   readonly connection: Connection;
@@ -26,7 +30,7 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
       <span className={`eca-Connection eca-mod-${connection}`} title={says[connection]}>
         <span className="eca-Hidden">{says[connection]}</span>
       </span>
-      {connection === 'open' ? <Used usage={usage} /> : <span>{says[connection]}</span>}
+      {connection === 'open' ? <UsageText usage={usage} /> : <span>{says[connection]}</span>}
       {(connection === 'lost' || connection === 'absent') && (
         <button type="button" className="eca-Link" onClick={onReconnect}>
           {trans.__('Try now')}
@@ -36,7 +40,7 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
   );
 }
 
-function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactElement | null {
+function UsageText({ usage }: { readonly usage: UsageContent | null }): React.ReactElement | null {
   const { trans } = useEnv();
   if (usage === null) {
     return null;
@@ -51,9 +55,9 @@ function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactEl
           usage.messageOutputTokens
         )}
       >
-        {trans.__('↑ %1 ↓ %2', count(usage.messageInputTokens), count(usage.messageOutputTokens))}
+        {trans.__('↑ %1 ↓ %2', formatCount(usage.messageInputTokens), formatCount(usage.messageOutputTokens))}
       </span>
-      {cost !== undefined && <span title={trans.__('Cost of this chat')}>{dollars(cost)}</span>}
+      {cost !== undefined && <span title={trans.__('Cost of this chat')}>{formatCost(cost)}</span>}
       <Meter usage={usage} />
     </>
   );
@@ -62,12 +66,12 @@ function Used({ usage }: { readonly usage: UsageContent | null }): React.ReactEl
 function Meter({ usage }: { readonly usage: UsageContent }): React.ReactElement {
   const { trans } = useEnv();
   const most = usage.limit?.context ?? 0;
-  const says = trans.__('Context %1', count(usage.sessionTokens));
+  const says = trans.__('Context %1', formatCount(usage.sessionTokens));
   if (most === 0) {
     return <span className="eca-Meter">{says}</span>;
   }
   const share = Math.min(1, usage.sessionTokens / most);
-  const label = trans.__('%1 of %2 tokens of context used', count(usage.sessionTokens), count(most));
+  const label = trans.__('%1 of %2 tokens of context used', formatCount(usage.sessionTokens), formatCount(most));
   return (
     <span
       className="eca-Meter"

@@ -1,16 +1,20 @@
-/** An empty chat: what may be asked or, where no model is set up, what was found and the next step. */
+/**
+ * An empty chat: a few first questions or, when no model is set up, the next steps.
+ *
+ * Knows no session: `App.tsx` passes the models and the report of the server.
+ */
 
 import * as React from 'react';
 
-import { useEnv } from './env';
-import { Markdown } from './Markdown';
+import { useEnv } from './common/env';
+import { Markdown } from './common/Markdown';
 
 interface Props {
   readonly configured: boolean;
   readonly models: readonly string[];
   readonly welcome: string;
   readonly onTry: (text: string) => void;
-  /** The server's report in Markdown. Undefined after a message that says why there is none. */
+  /** Fetches the server's report in Markdown. Undefined after an error message was shown. */
   readonly report: () => Promise<string | undefined>;
 }
 
@@ -86,7 +90,7 @@ function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
             void report().then(setText);
           }}
         >
-          {trans.__('Show what was found')}
+          {trans.__('Show the report')}
         </button>
       ) : (
         <Markdown text={text} />

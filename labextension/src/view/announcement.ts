@@ -1,11 +1,15 @@
-/** What a screen reader says of a chat, one line at a time: not each word that is written. Pure. */
+/**
+ * What a screen reader says about a chat: one line for each change of its status, not each word. Pure.
+ *
+ * Knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
+ */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../chat/blocks';
 import { Chat, State } from '../chat/state';
 
-export function announcement({ connection }: State, chat: Chat, trans: TranslationBundle): string {
+export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
   if (connection === 'lost') {
     return trans.__('The connection to the server is lost. Trying again.');
   }

@@ -1,10 +1,14 @@
-/** The panel with, above it, what is to be known when the kernel that it belongs to is gone. */
+/**
+ * The panel as a widget, with a note above it when its kernel does not answer.
+ *
+ * Knows no comm: the connection is set up in `index.tsx`.
+ */
 
 import * as React from 'react';
 
 import { Session } from '../chat/session';
 import { App, Surroundings } from '../view/App';
-import { Env, EnvProvider } from '../view/env';
+import { Env, EnvProvider } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 
 interface Props {
@@ -20,23 +24,25 @@ export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
   const gone = state.connection === 'lost' || state.connection === 'absent';
   return (
     <EnvProvider value={env}>
-      {gone && <Gone env={env} chat={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
+      {gone && <KernelGone env={env} chat={session.chat.seq > 0 ? String(session.chat.id) : ''} />}
       <App {...props} />
     </EnvProvider>
   );
 }
 
-/** Where nothing was said there is nothing to go on with: then it may only be that the kernel is at work. */
-export function Gone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
+/** The note about a kernel that does not answer. `chat` is empty when there is no chat to continue. */
+export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
   const { trans, code } = env;
-  // A kernel that was restarted has not loaded us; for one that has, the first line does nothing.
+  // A kernel that was restarted has not loaded the extension. In any other kernel the first line does nothing.
   const lines = `%load_ext jupyter_eca\n%eca panel ${chat}`.trimEnd();
   return (
     <div className="eca-Gone" role="note">
       <span>
         {chat === ''
-          ? trans.__('The kernel does not answer: it is at work, or was restarted. To begin anew, run:')
-          : trans.__('The kernel does not answer. If it was restarted this is a record; to go on with it, run:')}
+          ? trans.__('The kernel does not answer. It is busy or was restarted. To start again, run:')
+          : trans.__(
+              'The kernel does not answer. If it was restarted, this is a record of the chat. To continue the chat, run:'
+            )}
       </span>
       <code>{lines}</code>
       <button

@@ -1,50 +1,57 @@
-/** The card of a cell as a widget: one session for each model and page, drawn wherever the model is shown. */
+/**
+ * The card of a cell as a widget: what waits for a decision of the user. One session for each model and page.
+ *
+ * Knows nothing of the rest of the chat; the view is `view/PendingDecisions.tsx`. The panel as a widget is `index.tsx`.
+ */
 
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { Session } from '../chat/session';
-import { Deciding } from '../view/Deciding';
-import { Env, EnvProvider } from '../view/env';
+import { PendingDecisions } from '../view/PendingDecisions';
+import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';
-import { markdownInto } from './markdown';
-import { Shown, Widget } from './model';
-import { later, newId } from './page';
-import { words } from './words';
+import { createMarkdownRenderer } from './markdown';
+import { WidgetView, Widget } from './model';
+import { callLater, newId } from './page';
+import { untranslated } from './untranslated';
 
-/** The kernel speaks first of the chat, then of what waits in it. */
-export function cardSession(model: Shown['model']): Session {
+/** Create the session of a card. The kernel first names the chat, then sends what waits in it. */
+export function createCardSession(model: WidgetView['model']): Session {
   const session = new Session({
     newId,
-    later,
+    callLater,
     open: async () => {
-      const { link, chat } = await openChannel(model, newId(), later, () => undefined);
-      session.act({ type: 'shown', chatId: chat });
+      const { link, chat } = await openChannel(model, newId(), callLater, () => undefined);
+      session.dispatch({ type: 'shown', chatId: chat });
       return link;
     }
   });
   return session;
 }
 
-/** Without a way to write rules: a kernel, through which it would go, must not. */
-function environment(): Env {
+/**
+ * Create the `Env` of a card. It cannot write approval rules: they would go through the kernel, which must not write
+ * them.
+ */
+function createEnv(): Env {
   const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
   const nowhere = (): void => undefined;
   return {
-    trans: words,
+    trans: untranslated,
     code,
-    markdown: markdownInto(code, words),
+    markdown: createMarkdownRenderer(code, untranslated),
     openPath: nowhere,
     showCell: nowhere
   };
 }
 
-export function card(): Widget {
+export function createCard(): Widget {
   let shown: { readonly session: Session; readonly env: Env } | undefined;
   return {
     initialize: ({ model }) => {
-      const session = cardSession(model);
-      shown = { session, env: environment() };
+      const session = createCardSession(model);
+      shown = { session, env: createEnv() };
       void session.connect();
       return () => {
         session.close();
@@ -52,7 +59,7 @@ export function card(): Widget {
     },
     render: ({ el }) => {
       el.classList.add('eca-Widget');
-      // Keys that are typed in here are no commands of the notebook around it.
+      // Keys in here must not be commands of the notebook around it.
       el.dataset.lmSuppressShortcuts = 'true';
       el.addEventListener('keydown', event => {
         event.stopPropagation();
@@ -61,10 +68,10 @@ export function card(): Widget {
       root.render(
         shown !== undefined && (
           <EnvProvider value={shown.env}>
-            <Deciding
+            <PendingDecisions
               session={shown.session}
               onDecide={() => {
-                backToCell(el);
+                focusCell(el);
               }}
             />
           </EnvProvider>
@@ -77,8 +84,8 @@ export function card(): Widget {
   };
 }
 
-/** Whoever decides by the keyboard goes on where the card was. */
-function backToCell(el: HTMLElement): void {
+/** Give the focus to the cell when a decision was made by the keyboard, so that the user can continue there. */
+function focusCell(el: HTMLElement): void {
   if (el.contains(document.activeElement)) {
     el.closest<HTMLElement>('.jp-Cell')?.focus();
   }

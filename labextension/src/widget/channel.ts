@@ -1,16 +1,17 @@
 /**
- * A link to the engine through the widget's comm: what the kernel sends to one model reaches every page that shows it,
- * so each page has a channel of its own, by a name that it chooses, and hears no other.
+ * A link to the engine through the comm of a widget. What the kernel sends to a model reaches every page that shows the
+ * model, so each page chooses a name for its own channel and ignores all others.
  *
- * The page says `open`; the kernel answers `opened`, with the chat of the notebook's cells, or `closed`. From then on
- * both send `messages`, until one of them closes. `ping` asks whether the page is still there.
+ * The page sends `open`; the kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both send
+ * `messages`, until one of them closes. `ping` asks whether the page still exists. Knows no ECA message: `wire/rpc.ts`
+ * reads them. The kernel's end is `jupyter_eca/apps/kernel/panel/multi_page_widget.py`.
  */
 
 import { Link, LinkError } from '../wire/rpc';
 import { WidgetModel } from './model';
 
-/** What the kernel sends, of which each message has a part. */
-interface Told {
+/** A message of the kernel. Each has some of these fields. */
+interface KernelMessage {
   readonly channel?: string;
   readonly opened?: true;
   readonly chat?: string;
@@ -21,24 +22,24 @@ interface Told {
   readonly ping?: true;
 }
 
-export interface Opened {
+export interface OpenChannel {
   readonly link: Link;
-  /** Where the cells of the notebook ask, or the chat that the panel was asked to go on with. */
+  /** The chat of the notebook's cells, or the one that the panel was opened with. */
   readonly chat: string;
   readonly resumed: boolean;
 }
 
-/** `silent` is called when the kernel has not answered for a while: it may be at work, or gone. */
+/** Open a channel. `onSilence` is called when the kernel has not answered for a while: it may be busy, or gone. */
 export function openChannel(
   model: WidgetModel,
   channel: string,
-  later: (call: () => void, ms: number) => () => void,
-  silent: () => void
-): Promise<Opened> {
+  callLater: (call: () => void, ms: number) => () => void,
+  onSilence: () => void
+): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
     const link = new ChannelLink(model, channel);
-    const waiting = later(silent, PATIENCE_MS);
-    link.settled = (told, error) => {
+    const waiting = callLater(onSilence, PATIENCE_MS);
+    link.onSettled = (told, error) => {
       waiting();
       if (told === undefined) {
         reject(error ?? new LinkError('the kernel is gone'));
@@ -46,15 +47,15 @@ export function openChannel(
         resolve({ link, chat: told.chat ?? '', resumed: told.resumed === true });
       }
     };
-    link.tell({ open: true });
+    link.sendToKernel({ open: true });
   });
 }
 
-/** A kernel answers within milliseconds when it is at rest; its first answer imports for a second or two. */
+/** An idle kernel answers within milliseconds; for its first answer it imports modules, which takes a second or two. */
 const PATIENCE_MS = 4000;
 
 class ChannelLink implements Link {
-  settled: (told: Told | undefined, error?: Error) => void = () => undefined;
+  onSettled: (told: KernelMessage | undefined, error?: Error) => void = () => undefined;
   private received?: (text: string) => void;
   private closed?: () => void;
   private ended = false;
@@ -63,19 +64,19 @@ class ChannelLink implements Link {
     private readonly model: WidgetModel,
     private readonly channel: string
   ) {
-    model.on('msg:custom', this.hear);
-    model.on('comm_live_update', this.lost);
-    model.on('destroy', this.lost);
+    model.on('msg:custom', this.receive);
+    model.on('comm_live_update', this.handleLoss);
+    model.on('destroy', this.handleLoss);
   }
 
   send(text: string): void {
-    this.tell({ messages: [JSON.parse(text)] });
+    this.sendToKernel({ messages: [JSON.parse(text)] });
   }
 
-  /** A model whose kernel is gone refuses to send: then the link is closed. */
-  tell(words: object): void {
+  /** Send a message. A model without a kernel throws; then the link is closed. */
+  sendToKernel(message: object): void {
     try {
-      this.model.send({ channel: this.channel, ...words });
+      this.model.send({ channel: this.channel, ...message });
     } catch {
       this.end();
     }
@@ -88,30 +89,30 @@ class ChannelLink implements Link {
 
   close(): void {
     if (!this.ended) {
-      this.tell({ close: true });
+      this.sendToKernel({ close: true });
       this.end();
     }
   }
 
-  private readonly hear = (told: Told): void => {
-    if (told.channel !== this.channel) {
+  private readonly receive = (message: KernelMessage): void => {
+    if (message.channel !== this.channel) {
       return;
     }
-    if (told.opened === true) {
-      this.settled(told);
+    if (message.opened === true) {
+      this.onSettled(message);
     }
-    for (const message of told.messages ?? []) {
-      this.received?.(JSON.stringify(message));
+    for (const text of message.messages ?? []) {
+      this.received?.(JSON.stringify(text));
     }
-    if (told.ping === true) {
-      this.tell({});
+    if (message.ping === true) {
+      this.sendToKernel({});
     }
-    if (told.closed === true) {
-      this.end(told.why === undefined ? undefined : new Error(told.why));
+    if (message.closed === true) {
+      this.end(message.why === undefined ? undefined : new Error(message.why));
     }
   };
 
-  private readonly lost = (): void => {
+  private readonly handleLoss = (): void => {
     this.end();
   };
 
@@ -120,10 +121,10 @@ class ChannelLink implements Link {
       return;
     }
     this.ended = true;
-    this.model.off('msg:custom', this.hear);
-    this.model.off('comm_live_update', this.lost);
-    this.model.off('destroy', this.lost);
-    this.settled(undefined, error);
+    this.model.off('msg:custom', this.receive);
+    this.model.off('comm_live_update', this.handleLoss);
+    this.model.off('destroy', this.handleLoss);
+    this.onSettled(undefined, error);
     this.closed?.();
   }
 }

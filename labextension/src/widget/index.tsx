@@ -1,4 +1,8 @@
-/** The panel as a widget: one session for each model and page, drawn wherever the model is shown. */
+/**
+ * The panel as a widget: one session for each model and page, drawn wherever the model is shown.
+ *
+ * Knows no Lab: it also runs in VS Code, Colab and Voilà. Its link through the kernel is `channel.ts`.
+ */
 
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
@@ -6,21 +10,21 @@ import { createRoot } from 'react-dom/client';
 import '../../style/panel.css';
 import './widget.css';
 
-import { wholeOutput } from '../chat/tool_output';
+import { fetchWholeOutput } from '../chat/tool_output';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { Surroundings } from '../view/App';
-import { Env } from '../view/env';
+import { Env } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
-import { markdownInto } from './markdown';
+import { createMarkdownRenderer } from './markdown';
 import { Widget, WidgetModel } from './model';
-import { later, newId } from './page';
+import { callLater, newId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
-import { words } from './words';
+import { untranslated } from './untranslated';
 
-/** There is no notebook to be seen from in here: what the kernel knows of it, `@` offers. */
+/** A widget cannot see the notebook around it. What the kernel knows about it is suggested at `@`. */
 const NOWHERE: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };
 const NO_INSTRUCTIONS: InstructionsSource = {
   subscribe: () => () => undefined,
@@ -36,11 +40,11 @@ class Panel {
   constructor(model: WidgetModel) {
     this.session = new Session({
       newId,
-      later,
+      callLater,
       open: async () => {
-        const { link, chat, resumed } = await openChannel(model, newId(), later, () => {
-          // Until the kernel answers after all.
-          this.session.act({ type: 'connection', connection: 'lost' });
+        const { link, chat, resumed } = await openChannel(model, newId(), callLater, () => {
+          // Shown as lost until the kernel answers.
+          this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.resumed = resumed;
         this.enter(chat, first);
@@ -50,55 +54,62 @@ class Panel {
     const first = this.session.chat.id;
     const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
     this.env = {
-      trans: words,
+      trans: untranslated,
       code,
-      markdown: markdownInto(code, words),
-      wholeOutput: id => wholeOutput(this.session, id),
+      markdown: createMarkdownRenderer(code, untranslated),
+      fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       openPath: path => {
-        this.session.say('info', path);
+        this.session.showMessage('info', path);
       },
       showCell: path => {
-        this.session.say('info', path);
+        this.session.showMessage('info', path);
       }
     };
     this.session.onOffer = offer => {
-      this.session.say(
+      this.session.showMessage(
         'info',
-        offer.kind === 'link' ? `${offer.text} ${offer.url}` : words.__('%1 wants a sign-in: /login', offer.server)
+        offer.kind === 'link'
+          ? `${offer.text} ${offer.url}`
+          : untranslated.__('Sign in to %1 with /login', offer.server)
       );
     };
     void this.begin();
   }
 
-  /** A chat that the server does not show to this notebook is not begun anew under its name: it would refuse that. */
+  /**
+   * Connect. If the server does not show the requested chat to this notebook, start a new one: it would refuse the old
+   * id.
+   */
   private async begin(): Promise<void> {
     const { session } = this;
     await session.connect();
     const { connection, list } = session.state;
     if (this.resumed && connection === 'open' && !list.some(({ id }) => id === session.chat.id)) {
-      session.newChat();
-      session.say(
+      session.startChat();
+      session.showMessage(
         'warning',
-        words.__('That chat is of another notebook, or of this one in another place: this is a new one.') +
+        untranslated.__(
+          'That chat belongs to another notebook, or to this notebook under another path. This is a new chat.'
+        ) +
           ' ' +
-          words.__('The side panel of JupyterLab has it, under All chats.')
+          untranslated.__('You find it in the side panel of JupyterLab, under All chats.')
       );
     }
   }
 
   /**
-   * Into the chat that the cells ask in, where the reader is in no other yet: before the connection is open, and with
-   * it the prompt box, so that nothing is asked in the chat that is left.
+   * Show the chat of the notebook's cells, unless the reader is in another one already. This happens before the connection
+   * and the prompt box are open, so that no question goes to the chat that is left.
    */
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
-      this.session.act({ type: 'shown', chatId });
+      this.session.dispatch({ type: 'shown', chatId });
     }
   }
 }
 
-/** anywidget calls it once for each model. */
+/** anywidget calls this once for each model. */
 export default (): Widget => {
   let panel: Panel | undefined;
   return {
@@ -110,7 +121,7 @@ export default (): Widget => {
     },
     render: ({ model, el }) => {
       el.classList.add('eca-Widget');
-      // Keys that are typed in here are no commands of the notebook around it.
+      // Keys in here must not be commands of the notebook around it.
       el.dataset.lmSuppressShortcuts = 'true';
       el.addEventListener('keydown', event => {
         event.stopPropagation();

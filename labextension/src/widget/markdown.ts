@@ -1,31 +1,35 @@
-/** Markdown into an element, where there is no Lab: its parser and its sanitiser come along. */
+/**
+ * Renders Markdown where there is no Lab: the parser and the sanitiser are in the bundle.
+ *
+ * In Lab, `render/markdown.ts` does the same with Lab's own parser.
+ */
 
 import DOMPurify from 'dompurify';
 import { Marked } from 'marked';
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { equipAll } from '../render/code_tools';
-import { inert } from '../render/sanitize';
-import { plain } from '../render/format';
-import { CodeTools } from '../view/env';
+import { addCodeTools } from '../render/code_tools';
+import { sanitizeHtml } from '../render/sanitize';
+import { toPlainText } from '../render/format';
+import { CodeTools } from '../render/code_types';
 
 const parser = new Marked({ gfm: true, async: false });
 
-/** What `inert` lets pass is less than this lets pass: two judges, of whom either is enough. */
-export function html(text: string, remote: (alt: string) => string): string {
-  return inert(DOMPurify.sanitize(parser.parse(plain(text)) as string), remote);
+/** Return safe HTML. Two sanitisers run one after the other, so that a gap in one of them does no harm. */
+export function renderHtml(text: string, remote: (alt: string) => string): string {
+  return sanitizeHtml(DOMPurify.sanitize(parser.parse(toPlainText(text)) as string), remote);
 }
 
-export function markdownInto(
+export function createMarkdownRenderer(
   code: CodeTools,
   trans: TranslationBundle
 ): (host: HTMLElement, text: string) => Promise<void> {
   const remote = (alt: string): string => trans.__('Image, not loaded: %1', alt || trans.__('untitled'));
   return (host, text) => {
     try {
-      host.innerHTML = html(text, remote);
-      equipAll(host, code, trans);
+      host.innerHTML = renderHtml(text, remote);
+      addCodeTools(host, code, trans);
     } catch (error) {
       console.warn('ECA: Markdown could not be rendered', error);
       host.textContent = text;

@@ -1,4 +1,9 @@
-/** What a front end with ipywidgets gives a widget of anywidget's to work with; see anywidget's front-end module. */
+/**
+ * The parts of anywidget's front-end interface that the widgets use; see anywidget's documentation of front-end
+ * modules.
+ *
+ * Types only. The widgets are `index.tsx` and `card.tsx`.
+ */
 
 export interface WidgetModel {
   get(name: string): unknown;
@@ -7,13 +12,13 @@ export interface WidgetModel {
   off(event: string, callback: (...args: never[]) => void): void;
 }
 
-export interface Shown {
+export interface WidgetView {
   readonly model: WidgetModel;
   readonly el: HTMLElement;
 }
 
-/** The results end what was begun. */
+/** Both functions return one that ends what they began. */
 export interface Widget {
-  readonly initialize: (shown: Pick<Shown, 'model'>) => () => void;
-  readonly render: (shown: Shown) => () => void;
+  readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;
+  readonly render: (shown: WidgetView) => () => void;
 }

@@ -1,4 +1,9 @@
-/** What is asked of the server, typed. Knows no socket and no user interface. */
+/**
+ * The ECA client: each request to the server as a typed method, and the handlers for what the server sends.
+ *
+ * Knows no socket and no view. The JSON-RPC peer is in `rpc.ts`, the WebSocket in `link.ts`, the checks in
+ * `validate.ts`.
+ */
 
 import {
   ChatAskQuestionParams,
@@ -24,10 +29,10 @@ import {
   ServerMethods
 } from './protocol';
 import { Link, Notifications, Peer, Requests } from './rpc';
-import { misfit } from './validate';
+import { findMisfit } from './validate';
 
-/** Everything that the server tells: requests are answered apart. */
-const TOLD = [
+/** All notifications of the server that the panel handles. Its requests are handled one by one. */
+const NOTIFICATIONS = [
   '$/showMessage',
   'chat/cleared',
   'chat/contentReceived',
@@ -42,32 +47,35 @@ const TOLD = [
   'tool/serverUpdated'
 ] as const satisfies readonly Notifications<ServerMethods>[];
 
-export type ToldMethod = (typeof TOLD)[number];
+export type NotificationMethod = (typeof NOTIFICATIONS)[number];
 
-/** Somebody who sees what the server tells, approves tool calls and answers questions. */
+/** A front with a user who sees what the server sends, approves tool calls and answers questions. */
 export interface Attendant {
-  told(method: ToldMethod, params: unknown): void;
-  /** `taken` tells when somebody else has answered, or nobody needs to any more. */
-  asked(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult>;
-  gone(): void;
+  handleNotification(method: NotificationMethod, params: unknown): void;
+  /** `signal` aborts when somebody else has answered, or when no answer is needed any more. */
+  askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult>;
+  handleClose(): void;
 }
 
-/** The notebooks that are open in the page. What is thrown is told the model: it says what is so, not who failed. */
+/**
+ * The notebooks that are open in the page. The model reads the message of what is thrown, so it describes the
+ * situation.
+ */
 export interface NotebookHost {
   list(): NotebookListResult;
   read(params: NotebookReadParams): Promise<NotebookDocument>;
   edit(params: NotebookEditParams): Promise<NotebookDocument>;
-  /** `taken`: nobody waits for it any more, and the kernel is to stop. */
+  /** When `signal` aborts, nobody waits for the result any more, and the kernel is interrupted. */
   run(
     params: NotebookRunParams,
-    taken: AbortSignal,
-    progressed: (progress: NotebookRunProgressParams) => void
+    signal: AbortSignal,
+    onProgress: (progress: NotebookRunProgressParams) => void
   ): Promise<NotebookRunResult>;
   open(params: NotebookOpenParams): Promise<Done>;
-  /** What linters have found in them. */
-  diagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
-  /** A cell is being rewritten to order. */
-  rewritten(params: RewriteContentReceivedParams): void;
+  /** Return what linters have found in the notebooks. */
+  getDiagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
+  /** Take a part of the answer when a cell is being rewritten. */
+  receiveRewrite(params: RewriteContentReceivedParams): void;
 }
 
 const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
@@ -78,42 +86,44 @@ const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: 
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
-  /** Greets the server; without an attendant as one who cannot approve tool calls. Throws: LinkError, RpcError. */
+  /** Connect to the server. Without an attendant, tool calls cannot be approved here. Throws: LinkError, RpcError. */
   static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
-    const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.gone());
+    const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.handleClose());
     if (attendant !== undefined) {
-      for (const method of TOLD) {
+      for (const method of NOTIFICATIONS) {
         peer.handle(method, params => {
-          const trouble = misfit(NOTIFICATION_PARAMS[method], params);
+          const trouble = findMisfit(NOTIFICATION_PARAMS[method], params);
           if (trouble === undefined) {
-            attendant.told(method, params);
+            attendant.handleNotification(method, params);
           } else {
             console.warn('ECA: a malformed message was ignored', method, trouble);
           }
         });
       }
-      peer.handle('chat/askQuestion', (params, taken) => attendant.asked(params, taken));
+      peer.handle('chat/askQuestion', (params, signal) => attendant.askUser(params, signal));
     }
     if (notebooks !== undefined) {
-      show(peer, notebooks);
+      serveNotebooks(peer, notebooks);
     }
-    const can = attendant === undefined ? UNATTENDED : ATTENDED;
-    await greet(peer, { ...can, ...(notebooks !== undefined && NOTEBOOKS) });
+    const capabilities = attendant === undefined ? UNATTENDED : ATTENDED;
+    await initialize(peer, { ...capabilities, ...(notebooks !== undefined && NOTEBOOKS) });
     return new Client(peer);
   }
 
-  /** One who has notebooks open and leaves what is told to others. Throws: LinkError, RpcError. */
-  static async lending(link: Link, notebooks: NotebookHost, gone: () => void): Promise<Client> {
-    const peer = new Peer<ClientMethods, ServerMethods>(link, gone);
-    show(peer, notebooks);
-    await greet(peer, { ...UNATTENDED, ...NOTEBOOKS });
+  /**
+   * Connect only to lend notebooks to the server: other clients handle its notifications. Throws: LinkError, RpcError.
+   */
+  static async connectForNotebooks(link: Link, notebooks: NotebookHost, onClose: () => void): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
+    serveNotebooks(peer, notebooks);
+    await initialize(peer, { ...UNATTENDED, ...NOTEBOOKS });
     return new Client(peer);
   }
 
-  /** One who completes text and is shown no chats. Throws: LinkError, RpcError. */
-  static async completing(link: Link, gone: () => void): Promise<Client> {
-    const peer = new Peer<ClientMethods, ServerMethods>(link, gone);
-    await greet(peer, NO_CHATS);
+  /** Connect only to complete text: the server sends nothing of chats. Throws: LinkError, RpcError. */
+  static async connectForCompletion(link: Link, onClose: () => void): Promise<Client> {
+    const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
+    await initialize(peer, NO_CHATS);
     return new Client(peer);
   }
 
@@ -121,33 +131,33 @@ export class Client {
   request<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params'],
-    taken?: AbortSignal
+    signal?: AbortSignal
   ): Promise<ClientMethods[K]['result']> {
-    return this.peer.request(method, params, taken);
+    return this.peer.request(method, params, signal);
   }
 
   notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
     this.peer.notify(method, params);
   }
 
-  chatList(): Promise<ChatListResult> {
+  listChats(): Promise<ChatListResult> {
     return this.peer.request('chat/list', {});
   }
 
-  promptStop(chatId: ChatId): void {
+  stopPrompt(chatId: ChatId): void {
     this.peer.notify('chat/promptStop', { chatId });
   }
 
-  /** The chats that were running and have been told to stop. */
+  /** Stop all running chats and return them. */
   async stopRunning(): Promise<readonly ChatSummary[]> {
-    const running = (await this.chatList()).chats.filter(chat => chat.status === 'running');
+    const running = (await this.listChats()).chats.filter(chat => chat.status === 'running');
     for (const chat of running) {
-      this.promptStop(chat.id);
+      this.stopPrompt(chat.id);
     }
     if (running.length > 0) {
-      // A notification has no answer. This one comes after the stops, so it says that the server has read them:
-      // closing the link before would be a race.
-      await this.chatList();
+      // A notification has no answer. This request comes after the stops, so its answer shows that the server has read
+      // them. If the link were closed earlier, the stops could be lost.
+      await this.listChats();
     }
     return running;
   }
@@ -157,23 +167,23 @@ export class Client {
   }
 }
 
-function show(peer: Peer<ClientMethods, ServerMethods>, notebooks: NotebookHost): void {
+function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: NotebookHost): void {
   peer.handle('notebook/list', () => notebooks.list());
   peer.handle('notebook/read', params => notebooks.read(params));
   peer.handle('notebook/edit', params => notebooks.edit(params));
-  peer.handle('notebook/run', (params, taken) =>
-    notebooks.run(params, taken, progress => {
+  peer.handle('notebook/run', (params, signal) =>
+    notebooks.run(params, signal, progress => {
       peer.notify('notebook/runProgress', progress);
     })
   );
   peer.handle('notebook/open', params => notebooks.open(params));
-  peer.handle('editor/getDiagnostics', params => notebooks.diagnostics(params));
+  peer.handle('editor/getDiagnostics', params => notebooks.getDiagnostics(params));
   peer.handle('rewrite/contentReceived', params => {
-    notebooks.rewritten(params);
+    notebooks.receiveRewrite(params);
   });
 }
 
-async function greet(peer: Peer<ClientMethods, ServerMethods>, codeAssistant: CodeAssistant): Promise<void> {
+async function initialize(peer: Peer<ClientMethods, ServerMethods>, codeAssistant: CodeAssistant): Promise<void> {
   await peer.request('initialize', { clientInfo: { name: 'jupyter-eca' }, capabilities: { codeAssistant } });
   peer.notify('initialized', {});
 }

@@ -1,4 +1,8 @@
-/** The link to the Jupyter server that Lab itself talks to. Knows no message. */
+/**
+ * Opens the WebSocket to the Jupyter server that Lab itself uses, as a `Link` of text messages.
+ *
+ * Knows no message and no method: `rpc.ts` reads what comes over the link.
+ */
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
@@ -6,14 +10,15 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Link, LinkError } from './rpc';
 
 /**
- * May be listened to later than it was given: the server says nothing before it is greeted. Throws: LinkError. A browser
- * does not tell a page why a WebSocket was refused, so there is no reason in it.
+ * Open the link. `listen` may be called later than `Link` demands: the server sends nothing before `initialize`.
+ *
+ * Throws: LinkError, without a reason, because a browser does not tell a page why a WebSocket was refused.
  */
 export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   return new Promise((resolve, reject) => {
-    const socket = new settings.WebSocket(address(settings));
+    const socket = new settings.WebSocket(buildUrl(settings));
     socket.onopen = () => {
-      resolve(link(socket));
+      resolve(wrapSocket(socket));
     };
     socket.onclose = () => {
       reject(new LinkError('the server did not open the WebSocket'));
@@ -21,13 +26,13 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   });
 }
 
-/** Pages cannot set headers on a WebSocket: where cookies do not serve, the token goes into the address, as Lab's do. */
-function address({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
+/** Pages cannot set headers on a WebSocket: without cookies the token is part of the address, as in Lab's own URLs. */
+function buildUrl({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
   const url = URLExt.join(wsUrl, 'eca', 'ws');
   return appendToken && token !== '' ? `${url}?token=${encodeURIComponent(token)}` : url;
 }
 
-function link(socket: WebSocket): Link {
+function wrapSocket(socket: WebSocket): Link {
   return {
     send: text => {
       socket.send(text);

@@ -1,14 +1,20 @@
-/** A JSON-RPC 2.0 peer. Knows no socket and no method: the link and the tables of methods come from outside. */
+/**
+ * A JSON-RPC 2.0 peer: numbers requests, matches answers to them, runs handlers, and cancels both ways.
+ *
+ * Knows no socket and no method: the link and the tables of methods come from outside (`link.ts`, `protocol.ts`).
+ */
 
-/** A duplex of text, one message a piece. */
+/** A connection that carries text both ways, one message at a time. */
 export interface Link {
   send(text: string): void;
-  /** To be called once, in the turn of the event loop in which the link was given, unless it says otherwise. */
+  /**
+   * Call it once, in the turn of the event loop in which the link was received, unless the link allows a later call.
+   */
   listen(received: (text: string) => void, closed: () => void): void;
   close(): void;
 }
 
-/** The other end is gone, or was never there. */
+/** The link is closed, or could not be opened. */
 export class LinkError extends Error {}
 
 /** The other end answered with an error. */
@@ -21,10 +27,15 @@ export class RpcError extends Error {
   }
 }
 
-/** JSON-RPC 2.0, section 5.1; that a request was taken back is told with the number LSP has for it. */
-export const Code = { parse: -32700, methodNotFound: -32601, internal: -32603, cancelled: -32800 } as const;
+/** Error codes of JSON-RPC 2.0, section 5.1; the one for a cancelled request is that of LSP. */
+export const Code = {
+  parse: -32700,
+  methodNotFound: -32601,
+  internal: -32603,
+  cancelled: -32800
+} as const;
 
-/** Takes back the request of its `id`. */
+/** The notification of LSP that cancels the request with its `id`. */
 const CANCEL = '$/cancelRequest';
 
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
@@ -38,7 +49,7 @@ interface Failure {
   readonly code: number;
   readonly message: string;
 }
-/** Any message as it is read: a call has a method, an answer has none. */
+/** Any message that is received: a call has a method, an answer has none. */
 interface Message {
   readonly id?: Id | null;
   readonly method?: string;
@@ -46,23 +57,23 @@ interface Message {
   readonly result?: unknown;
   readonly error?: Failure;
 }
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** What a peer is told is trusted to be of the generated types: both ends are made from one table. */
+/** A peer trusts that messages have the generated types: both ends are made from one table. */
 export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
-  private readonly waiting = new Map<Id, Waiting>();
+  private readonly pending = new Map<Id, PendingRequest>();
   private readonly handlers = new Map<string, (params: unknown, taken: AbortSignal) => unknown>();
-  private readonly answering = new Map<Id, AbortController>();
+  private readonly controllers = new Map<Id, AbortController>();
   private lastId = 0;
   private closed = false;
 
-  /** `gone` is told once that the link is closed, by either end. */
+  /** `onClose` is called once when either end has closed the link. */
   constructor(
     private readonly link: Link,
-    private readonly gone: () => void = () => undefined
+    private readonly onClose: () => void = () => undefined
   ) {
     link.listen(
       text => void this.receive(text),
@@ -73,28 +84,30 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   /**
-   * Throws: RpcError when the answer is an error, LinkError when the link closes before it comes. `taken` takes the
-   * request back; the answer is then that it was, unless it was on its way already.
+   * Send a request and wait for its answer. When `signal` aborts, the request is cancelled: the answer is then an error,
+   * unless the answer was already on its way.
+   *
+   * Throws: RpcError when the answer is an error, LinkError when the link closes before it comes.
    */
   request<K extends Requests<Ours>>(
     method: K,
     params: Ours[K]['params'],
-    taken?: AbortSignal
+    signal?: AbortSignal
   ): Promise<Ours[K]['result']> {
     return new Promise((resolve, reject) => {
       if (this.closed) {
         reject(new LinkError('the link is closed'));
         return;
       }
-      if (taken?.aborted === true) {
+      if (signal?.aborted === true) {
         reject(new RpcError(Code.cancelled, 'the request was taken back'));
         return;
       }
       const id = ++this.lastId;
-      this.waiting.set(id, { resolve: resolve, reject });
+      this.pending.set(id, { resolve: resolve, reject });
       this.send({ id, method, params });
-      taken?.addEventListener('abort', () => {
-        if (this.waiting.has(id)) {
+      signal?.addEventListener('abort', () => {
+        if (this.pending.has(id)) {
           this.send({ method: CANCEL, params: { id } });
         }
       });
@@ -105,7 +118,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.send({ method, params });
   }
 
-  /** `taken` tells when the request was taken back: nobody waits for the result any more. */
+  /** Set the handler of a method. Its signal aborts when the request is cancelled: nobody waits for the result then. */
   handle<K extends keyof Theirs & string>(
     method: K,
     handler: (params: Theirs[K]['params'], taken: AbortSignal) => Theirs[K]['result'] | Promise<Theirs[K]['result']>
@@ -119,24 +132,24 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   private async receive(text: string): Promise<void> {
-    const message = parse(text);
+    const message = parseMessage(text);
     if (message === undefined) {
       this.send({ id: null, error: { code: Code.parse, message: 'not a JSON-RPC message' } });
     } else if (message.method === undefined) {
       this.settle(message);
     } else if (message.method === CANCEL) {
-      this.answering.get(cancelled(message.params) ?? 0)?.abort();
+      this.controllers.get(readCancelledId(message.params) ?? 0)?.abort();
     } else if (message.id === undefined || message.id === null) {
       await this.handlers.get(message.method)?.(message.params, new AbortController().signal);
     } else {
       const { id } = message;
-      const taking = new AbortController();
-      this.answering.set(id, taking);
-      const outcome = await this.answer(message.method, message.params, taking.signal);
-      this.answering.delete(id);
+      const controller = new AbortController();
+      this.controllers.set(id, controller);
+      const outcome = await this.answer(message.method, message.params, controller.signal);
+      this.controllers.delete(id);
       if (!this.closed) {
         const error = { code: Code.cancelled, message: 'the request was taken back' };
-        this.send({ id, ...(taking.signal.aborted ? { error } : outcome) });
+        this.send({ id, ...(controller.signal.aborted ? { error } : outcome) });
       }
     }
   }
@@ -144,26 +157,26 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   private async answer(
     method: string,
     params: unknown,
-    taken: AbortSignal
+    signal: AbortSignal
   ): Promise<Pick<Message, 'result' | 'error'>> {
     const handler = this.handlers.get(method);
     if (handler === undefined) {
       return { error: { code: Code.methodNotFound, message: `no method ${method}` } };
     }
     try {
-      return { result: (await handler(params, taken)) ?? null };
+      return { result: (await handler(params, signal)) ?? null };
     } catch (error) {
       return { error: { code: Code.internal, message: error instanceof Error ? error.message : String(error) } };
     }
   }
 
   private settle({ id, result, error }: Message): void {
-    const waiting = this.waiting.get(id ?? 0);
-    this.waiting.delete(id ?? 0);
+    const request = this.pending.get(id ?? 0);
+    this.pending.delete(id ?? 0);
     if (error === undefined) {
-      waiting?.resolve(result);
+      request?.resolve(result);
     } else {
-      waiting?.reject(new RpcError(error.code, error.message));
+      request?.reject(new RpcError(error.code, error.message));
     }
   }
 
@@ -172,11 +185,11 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
       return;
     }
     this.closed = true;
-    this.gone();
-    for (const { reject } of this.waiting.values()) {
+    this.onClose();
+    for (const { reject } of this.pending.values()) {
       reject(new LinkError('the link closed before the answer came'));
     }
-    this.waiting.clear();
+    this.pending.clear();
   }
 
   private send(message: Message): void {
@@ -184,11 +197,11 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 }
 
-function cancelled(params: unknown): Id | undefined {
+function readCancelledId(params: unknown): Id | undefined {
   return typeof params === 'object' && params !== null && 'id' in params ? (params.id as Id) : undefined;
 }
 
-function parse(text: string): Message | undefined {
+function parseMessage(text: string): Message | undefined {
   try {
     const data: unknown = JSON.parse(text);
     return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;

@@ -1,7 +1,8 @@
 /**
- * Whether a message is of the model that its method has: the one place where what comes from outside is not trusted.
+ * Checks a message against the model of its method: the one place where data from outside is not trusted.
  *
- * A kind of content that is not known yet fits: whoever reads it ignores it. So does what a newer server adds.
+ * A kind of content that is not known yet passes, because its reader ignores it; so do fields that a newer server adds.
+ * Knows no method: `client.ts` decides which messages are checked. The models are generated into `protocol.ts`.
  */
 
 import { SHAPES } from './protocol';
@@ -11,17 +12,17 @@ type Fields = Readonly<Record<string, Shape>>;
 
 const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
 
-/** The place of the first thing that does not fit, undefined when all does. */
-export function misfit(shape: Shape, value: unknown, at = ''): string | undefined {
+/** Return the path of the first value that does not fit the shape; undefined when all fit. */
+export function findMisfit(shape: Shape, value: unknown, at = ''): string | undefined {
   if (typeof shape !== 'string') {
     const [first = '*', ...rest] = shape;
-    return first === '|' ? misfitAll(rest, value, at) : misfitList(first, value, at);
+    return first === '|' ? findMisfitInUnion(rest, value, at) : findMisfitInList(first, value, at);
   }
   const named = TABLE[shape];
   if (named === undefined) {
     return isOf(shape, value) ? undefined : at;
   }
-  return isList(named) ? misfit(named, value, at) : misfitRecord(named, value, at);
+  return isList(named) ? findMisfit(named, value, at) : findMisfitInRecord(named, value, at);
 }
 
 function isOf(shape: string, value: unknown): boolean {
@@ -41,12 +42,12 @@ function isOf(shape: string, value: unknown): boolean {
   }
 }
 
-function misfitList(item: Shape, value: unknown, at: string): string | undefined {
+function findMisfitInList(item: Shape, value: unknown, at: string): string | undefined {
   if (!isList(value)) {
     return at;
   }
   for (const [index, one] of value.entries()) {
-    const trouble = misfit(item, one, `${at}[${String(index)}]`);
+    const trouble = findMisfit(item, one, `${at}[${String(index)}]`);
     if (trouble !== undefined) {
       return trouble;
     }
@@ -54,34 +55,36 @@ function misfitList(item: Shape, value: unknown, at: string): string | undefined
   return undefined;
 }
 
-/** Of records that have a tag only the one of that tag is looked at, so that what is told is where it is wrong. */
-function misfitAll(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
-  const tagged = shapes.filter(shape => tag(shape) !== undefined);
+/**
+ * Of tagged records only the one with the value's tag is checked, so that the path leads to the value that is wrong.
+ */
+function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
+  const tagged = shapes.filter(shape => findTag(shape) !== undefined);
   if (tagged.length === 0) {
-    return shapes.some(shape => misfit(shape, value, at) === undefined) ? undefined : at;
+    return shapes.some(shape => findMisfit(shape, value, at) === undefined) ? undefined : at;
   }
   if (!isRecord(value)) {
     return at;
   }
   const own = tagged.find(shape => {
-    const [name, kind] = tag(shape) ?? ['', ''];
+    const [name, kind] = findTag(shape) ?? ['', ''];
     return value[name] === kind;
   });
   if (own !== undefined) {
-    return misfit(own, value, at);
+    return findMisfit(own, value, at);
   }
-  const [name] = tag(tagged[0] ?? '') ?? [''];
+  const [name] = findTag(tagged[0] ?? '') ?? [''];
   return typeof value[name] === 'string' ? undefined : at;
 }
 
-function misfitRecord(fields: Fields, value: unknown, at: string): string | undefined {
+function findMisfitInRecord(fields: Fields, value: unknown, at: string): string | undefined {
   if (!isRecord(value)) {
     return at;
   }
   for (const [key, shape] of Object.entries(fields)) {
     const name = key.replace('?', '');
     const absent = name !== key && (value[name] === undefined || value[name] === null);
-    const trouble = absent ? undefined : misfit(shape, value[name], `${at}.${name}`);
+    const trouble = absent ? undefined : findMisfit(shape, value[name], `${at}.${name}`);
     if (trouble !== undefined) {
       return trouble;
     }
@@ -89,8 +92,8 @@ function misfitRecord(fields: Fields, value: unknown, at: string): string | unde
   return undefined;
 }
 
-/** The field that tells the members of a union apart, and its value. */
-function tag(shape: Shape): readonly [string, string] | undefined {
+/** Return the field that tells the members of a union apart, and its value in this one. */
+function findTag(shape: Shape): readonly [string, string] | undefined {
   const fields = typeof shape === 'string' ? TABLE[shape] : undefined;
   const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);
   return found === undefined || found === false ? undefined : [found[0], String(found[1]).slice(1)];

@@ -68,13 +68,13 @@ def test_a_cell_is_edited_to_order_hunk_by_hunk_while_it_is_written_in(page: Pag
     ask(notebook, "times ten")
     found = hunks(notebook, 2)
     expect(found.locator("pre")).to_have_text(["a = 10", "e = 50"])
-    expect(found.get_by_role("button", name="Accept")).to_have_count(2)
+    expect(found.get_by_role("button", name="Approve")).to_have_count(2)
     assert notebook.sources() == [BEFORE, "y = 2"], "nothing is written before it is accepted"
 
     notebook.cell(0).locator(".cm-line", has_text="c = 3").click()
     page.keyboard.press("End")
     page.keyboard.type(" + 0")
-    hunks(notebook, 2).first.get_by_role("button", name="Accept").click()
+    hunks(notebook, 2).first.get_by_role("button", name="Approve").click()
     typed = ["a = 10", "b = 2", "c = 3 + 0", *LINES[3:]]
     notebook.wait_for_sources(["\n".join(typed), "y = 2"])
     hunks(notebook, 1).get_by_role("button", name="Reject").click()
@@ -94,8 +94,8 @@ def test_the_selected_lines_are_edited_and_accepted_as_one_step_with_the_keyboar
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Shift+End")
     ask(notebook, "swap")
-    accept = box(notebook).get_by_role("button", name="Accept all")
-    expect(accept).to_be_focused(timeout=SECONDS * 1000)
+    approve = box(notebook).get_by_role("button", name="Approve all")
+    expect(approve).to_be_focused(timeout=SECONDS * 1000)
     page.keyboard.press("Enter")
     notebook.wait_for_sources(["a = 1\nc = 3\nb = 2\nd = 4\ne = 5"])
     expect(box(notebook)).to_have_count(0)

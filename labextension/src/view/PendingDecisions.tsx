@@ -1,0 +1,103 @@
+/**
+ * What a turn waits for, and nothing else of its chat: calls to approve, questions, and a button to stop.
+ *
+ * Shown in the card of a cell (`widget/card.tsx`). The panel shows the same within the transcript.
+ */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../chat/blocks';
+import { ChatId } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { Chat, State } from '../chat/state';
+import { describeForScreenReader } from './announcement';
+import { Decide } from './tools/Approval';
+import { Boundary } from './common/Boundary';
+import { useEnv } from './common/env';
+import { Question } from './transcript/Question';
+import { ToolCard } from './tools/ToolCard';
+
+interface Props {
+  readonly session: Session;
+  /** Called before a decision removes its card, and with it the focus. */
+  readonly onDecide: () => void;
+}
+
+export function PendingDecisions({ session, onDecide }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  const getState = (): State => session.state;
+  const state = React.useSyncExternalStore(session.subscribe, getState, getState);
+  const { chat } = session;
+  if (state.connection === 'lost' || state.connection === 'absent') {
+    return (
+      <p className="eca-Note">
+        {trans.__('The kernel does not answer. You cannot approve or reject anything here now.')}
+      </p>
+    );
+  }
+  const calls = listCalls(chat).filter(([{ status }]) => status === 'waiting');
+  if (calls.length + chat.questions.length === 0) {
+    return null;
+  }
+  return (
+    <div className="eca-Panel eca-Deciding" role="group" aria-label={trans.__('The assistant asks')}>
+      <p className="eca-Hidden" role="status" aria-live="polite">
+        {describeForScreenReader(state, { ...chat, blocks: calls.map(([block]) => block) }, trans)}
+      </p>
+      {calls.map(([block, chatId]) => (
+        <Boundary key={`${String(chatId)} ${block.id}`} instead={trans.__('A part of this chat could not be shown.')}>
+          <ToolCard block={block} {...createDecide(session, chatId, onDecide)} />
+        </Boundary>
+      ))}
+      {chat.questions.map(question => (
+        <Question
+          key={question.key}
+          question={question}
+          onAnswer={(key, answer) => {
+            onDecide();
+            session.answer(key, answer);
+          }}
+        />
+      ))}
+      <div className="eca-Deciding-stop">
+        <button
+          type="button"
+          className="eca-Button"
+          title={trans.__('Run nothing of this and end the answer')}
+          onClick={() => {
+            onDecide();
+            session.stop();
+          }}
+        >
+          {trans.__('Stop')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Return the calls of the chat and of its subagents, each with its chat. */
+function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
+  const chats = [
+    [chat.id, chat.blocks] as const,
+    ...Object.entries(chat.agents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
+  ];
+  return chats.flatMap(([id, blocks]) =>
+    blocks.flatMap(block => (block.kind === 'tool' ? [[block, id] as const] : []))
+  );
+}
+
+function createDecide(session: Session, chatId: ChatId, onDecide: () => void): Decide {
+  return {
+    onApprove: (id, forSession) => {
+      onDecide();
+      session.approve(id, forSession, chatId);
+    },
+    onReject: (id, reason) => {
+      onDecide();
+      session.reject(id, reason, chatId);
+    },
+    // Running calls are not shown here.
+    onBackground: () => undefined
+  };
+}

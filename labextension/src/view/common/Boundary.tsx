@@ -1,0 +1,28 @@
+/**
+ * Catches the error of a view that cannot be drawn, so that the rest of the panel stays.
+ *
+ * Knows no view: whoever uses it says what is shown in place of the broken one.
+ */
+
+import * as React from 'react';
+
+interface Props {
+  readonly instead: string;
+  readonly children: React.ReactNode;
+}
+
+export class Boundary extends React.Component<Props, { readonly failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    console.error('ECA: a view failed', error);
+  }
+
+  override render(): React.ReactNode {
+    return this.state.failed ? <p className="eca-Note">{this.props.instead}</p> : this.props.children;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * A question on one line, with a button for each answer. Escape and *Cancel* choose nothing.
+ *
+ * Knows nothing of what is chosen. Questions of the assistant are in `transcript/Question.tsx`.
+ */
+
+import * as React from 'react';
+
+import { useEnv } from './env';
+
+interface Props<T> {
+  readonly className?: string;
+  /** The name of the group for a screen reader. */
+  readonly label: string;
+  readonly line: string;
+  readonly choices: readonly (readonly [string, T])[];
+  readonly onChoose: (chosen: T | undefined) => void;
+}
+
+export function Choices<T>({ className, label, line, choices, onChoose }: Props<T>): React.ReactElement {
+  const { trans } = useEnv();
+  const all: readonly (readonly [string, T | undefined])[] = [...choices, [trans.__('Cancel'), undefined]];
+  return (
+    <div
+      className={`eca-User-extents ${className ?? ''}`}
+      role="group"
+      aria-label={label}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          onChoose(undefined);
+        }
+      }}
+    >
+      <span>{line}</span>
+      {all.map(([name, chosen], index) => (
+        <button
+          key={name}
+          type="button"
+          className="eca-Button"
+          autoFocus={index === 0}
+          onClick={() => {
+            onChoose(chosen);
+          }}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * A diff of a file, line by line.
+ *
+ * Knows no change: the lines are parsed in `render/unified_diff.ts`.
+ */
+
+import * as React from 'react';
+
+import { DiffKind, parseDiff } from '../../render/unified_diff';
+import { toPlainText } from '../../render/format';
+import { useEnv } from './env';
+
+const MOST_LINES = 400;
+const SIGN: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
+
+export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }): React.ReactElement {
+  const { trans } = useEnv();
+  const [all, setAll] = React.useState(false);
+  const lines = React.useMemo(() => parseDiff(diff), [diff]);
+  const says: Readonly<Record<DiffKind, string>> = {
+    add: trans.__('added: '),
+    remove: trans.__('removed: '),
+    same: '',
+    gap: ''
+  };
+  return (
+    <div className="eca-Diff" role="group" aria-label={trans.__('Change')} tabIndex={0}>
+      <table role="presentation">
+        <tbody>
+          {lines.slice(0, all ? undefined : MOST_LINES).map((line, index) => (
+            <tr key={index} className={`eca-mod-${line.kind}`}>
+              <td className="eca-Diff-number">{line.old ?? ''}</td>
+              <td className="eca-Diff-number">{line.new ?? ''}</td>
+              <td className="eca-Diff-sign" aria-hidden="true">
+                {SIGN[line.kind]}
+              </td>
+              <td className="eca-Diff-text">
+                <span className="eca-Hidden">{says[line.kind]}</span>
+                {toPlainText(line.text).slice(0, 2000)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {lines.length > MOST_LINES && !all && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            setAll(true);
+          }}
+        >
+          {trans.__('Show all %1 lines', lines.length)}
+        </button>
+      )}
+    </div>
+  );
+});

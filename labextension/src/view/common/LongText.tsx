@@ -1,0 +1,38 @@
+/**
+ * Plain text of any size: the first part, and a button for more.
+ *
+ * Knows no Markdown: that is `Markdown.tsx`.
+ */
+
+import * as React from 'react';
+
+import { toPlainText } from '../../render/format';
+import { useEnv } from './env';
+
+const FIRST = 4000;
+const MORE = 40_000;
+
+export const LongText = React.memo(function LongText({ text }: { readonly text: string }): React.ReactElement {
+  const { trans } = useEnv();
+  const [size, setSize] = React.useState(FIRST);
+  // Cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
+  const shown = React.useMemo(() => toPlainText(text.slice(0, size)), [text, size]);
+  return (
+    <div className="eca-LongText">
+      <pre dir="auto" tabIndex={0}>
+        {shown}
+      </pre>
+      {text.length > size && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            setSize(size + MORE);
+          }}
+        >
+          {trans.__('Show more (%1 characters are hidden)', text.length - size)}
+        </button>
+      )}
+    </div>
+  );
+});

@@ -1,0 +1,40 @@
+/**
+ * Messages of the server or of the page that are not part of a chat, until the user dismisses them.
+ *
+ * The session collects them; see `Session.showMessage`.
+ */
+
+import * as React from 'react';
+
+import type { Session } from '../../chat/session';
+import type { State } from '../../chat/state';
+import { useEnv } from './env';
+import { Icon, IconButton } from './Icon';
+
+const LONGEST = 500;
+
+interface Props {
+  readonly session: Session;
+  readonly messages: State['messages'];
+}
+
+export function Messages({ session, messages }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div className="eca-Messages">
+      {messages.slice(-3).map(({ key, type, text }) => (
+        <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'error' ? 'alert' : undefined}>
+          <Icon name="alert" />
+          <span dir="auto">{text.slice(0, LONGEST)}</span>
+          <IconButton
+            icon="close"
+            label={trans.__('Dismiss')}
+            onClick={() => {
+              session.dismiss(key);
+            }}
+          />
+        </div>
+      ))}
+    </div>
+  );
+}

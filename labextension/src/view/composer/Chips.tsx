@@ -1,0 +1,80 @@
+/**
+ * The contexts that are sent with a message, as chips. Each can be left out.
+ *
+ * Knows no server: `Composer.tsx` keeps the list.
+ */
+
+import * as React from 'react';
+
+import { describeContext, keyOf } from '../../chat/suggestions';
+import { ChatContext } from '../../wire/protocol';
+import { kindIcon } from './Completion';
+import { useEnv } from '../common/env';
+import { Icon } from '../common/Icon';
+
+/** The place in the notebook that would be sent: the active cell, or what is selected in it. */
+export interface NotebookPlace {
+  readonly label: string;
+  readonly detail: string;
+}
+
+interface Props {
+  readonly place: NotebookPlace | undefined;
+  readonly placeOn: boolean;
+  readonly onPlace: (on: boolean) => void;
+  readonly contexts: readonly ChatContext[];
+  readonly onRemove: (context: ChatContext) => void;
+}
+
+export function Chips({ place, placeOn, onPlace, contexts, onRemove }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  if (place === undefined && contexts.length === 0) {
+    return null;
+  }
+  return (
+    <ul className="eca-Chips" aria-label={trans.__('Sent with the message')}>
+      {place !== undefined && (
+        <li>
+          <button
+            type="button"
+            className="eca-Chip"
+            aria-pressed={placeOn}
+            title={
+              placeOn
+                ? trans.__('%1 is sent with the message. Click to leave it out.', place.detail)
+                : trans.__('Not sent. Click to send %1 with the message.', place.detail)
+            }
+            onClick={() => {
+              onPlace(!placeOn);
+            }}
+          >
+            <Icon name="cell" />
+            <span>{place.label}</span>
+          </button>
+        </li>
+      )}
+      {contexts.map(context => {
+        const { label, detail } = describeContext(context);
+        return (
+          <li key={keyOf(context)} className="eca-Chip" title={detail}>
+            {context.type === 'image' && 'base64' in context ? (
+              <img alt="" src={`data:${context.mediaType};base64,${context.base64}`} />
+            ) : (
+              <Icon name={kindIcon(context.type)} />
+            )}
+            <span>{context.type === 'image' ? trans.__('Image') : label}</span>
+            <button
+              type="button"
+              aria-label={trans.__('Remove %1', label)}
+              onClick={() => {
+                onRemove(context);
+              }}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

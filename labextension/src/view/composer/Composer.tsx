@@ -1,0 +1,322 @@
+/**
+ * The prompt box: text, contexts and completion.
+ *
+ * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs,
+ * the message steers it; with Alt+Enter it waits for the end of the turn. Knows no session: `App.tsx` sends the
+ * message.
+ */
+
+import * as React from 'react';
+
+import { toImageContext, listImages, LARGEST_IMAGE } from '../../chat/images';
+import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
+import { keyOf, Suggestion } from '../../chat/suggestions';
+import { ChatContext } from '../../wire/protocol';
+import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
+import { useCellDrop } from './cell_drop';
+import { NotebookPlace, Chips } from './Chips';
+import { Completion, useCompletion } from './Completion';
+import { useEnv, usePreferences } from '../common/env';
+import { EstimateSource, EstimateLine } from './Estimate';
+import { Icon, IconButton, StopIcon } from '../common/Icon';
+
+/** Text that is put into the prompt box from outside. */
+export interface Draft {
+  /** Differs for each draft, also when the text is the same twice. */
+  readonly key: number;
+  readonly text: string;
+}
+
+interface Props {
+  readonly busy: boolean;
+  readonly connected: boolean;
+  readonly editing: boolean;
+  readonly draft: Draft;
+  readonly place: NotebookPlace | undefined;
+  readonly estimates: EstimateSource;
+  readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
+  /**
+   * Returns whether the message was accepted; if not, it stays in the box. `later`: send it when the turn has ended.
+   */
+  readonly onSend: (
+    text: string,
+    contexts: readonly ChatContext[],
+    around: boolean,
+    later: boolean
+  ) => Promise<boolean>;
+  readonly onStop: () => void;
+  readonly onCancelEdit: () => void;
+  /** Called for the key *arrow up* in an empty box. */
+  readonly onEditLast: () => void;
+  readonly onTrouble: (text: string) => void;
+  readonly children?: React.ReactNode;
+}
+
+export function Composer(props: Props): React.ReactElement {
+  const { busy, connected, editing, query, onSend, onStop } = props;
+  const { trans, findCell = () => undefined } = useEnv();
+  const { sendKey, chips } = usePreferences();
+  const around = chips ? props.place : undefined;
+  const id = React.useId();
+  const frame = React.useRef<HTMLDivElement>(null);
+  const box = React.useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = React.useState('');
+  const [cursor, setCursor] = React.useState(0);
+  const [contexts, setContexts] = React.useState<readonly ChatContext[]>([]);
+  const [placeOn, setPlaceOn] = React.useState(true);
+  const [sending, setSending] = React.useState(false);
+  const ask = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
+  const { completing, move, close } = useCompletion(text, cursor, ask);
+  const put = useSetText(box, setText, setCursor);
+  useDraft(props.draft, put);
+  useAutoHeight(box, text);
+
+  const takeSuggestion = (offer: Suggestion): void => {
+    if (completing !== undefined) {
+      put(...replaceTrigger(text, completing.trigger, offer.insert ?? ''));
+      if (offer.context !== undefined) {
+        add(offer.context);
+      }
+    }
+  };
+  const add = (context: ChatContext): void => {
+    setContexts(before => [...before.filter(other => keyOf(other) !== keyOf(context)), context]);
+  };
+  const attach = (data: DataTransfer): boolean => {
+    for (const file of listImages(data)) {
+      if (file.size > LARGEST_IMAGE) {
+        props.onTrouble(trans.__('This image is too large. The limit is 5 MB.'));
+      } else {
+        void toImageContext(file).then(add, () => {
+          props.onTrouble(trans.__('This image cannot be read.'));
+        });
+      }
+    }
+    return listImages(data).length > 0;
+  };
+  const attachCells = (cells: readonly PastedCell[]): void => {
+    for (const cell of cells) {
+      add(toCellContext(cell, findCell));
+    }
+    box.current?.focus();
+  };
+  useCellDrop(frame, attachCells);
+  const send = async (later: boolean): Promise<void> => {
+    const message = text.trim();
+    if (message === '' || sending || !connected) {
+      return;
+    }
+    setSending(true);
+    put('', 0);
+    const taken = await onSend(message, contexts, chips && placeOn, later);
+    setSending(false);
+    if (taken) {
+      setContexts([]);
+    } else {
+      put(message, message.length);
+    }
+  };
+  const onKeyDown = (event: React.KeyboardEvent): void => {
+    const offer = completing?.offers?.[completing.active];
+    if (event.nativeEvent.isComposing) {
+      return;
+    }
+    const action = readKeyAction(event, offer !== undefined, completing !== undefined, sendKey === 'Shift+Enter');
+    if (action === undefined) {
+      if (event.key === 'ArrowUp' && text === '' && !busy) {
+        props.onEditLast();
+      } else if (event.key === 'Escape' && editing) {
+        put('', 0);
+        props.onCancelEdit();
+      }
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    if (action === 'send') {
+      void send(event.altKey);
+    } else if (action === 'close') {
+      close();
+    } else if (action === 'take' && offer !== undefined) {
+      takeSuggestion(offer);
+    } else {
+      move(action === 'next' ? 1 : -1);
+    }
+  };
+
+  const open = completing?.offers?.length !== undefined && completing.offers.length > 0;
+  return (
+    <div
+      ref={frame}
+      className="eca-Composer"
+      onDragOver={event => {
+        event.preventDefault();
+      }}
+      onDrop={event => {
+        if (attach(event.dataTransfer)) {
+          event.preventDefault();
+        }
+      }}
+    >
+      {completing !== undefined && <Completion id={id} completing={completing} onTake={takeSuggestion} />}
+      {editing && (
+        <p className="eca-Composer-editing">
+          {trans.__('Changing your last message')}
+          <button
+            type="button"
+            className="eca-Link"
+            onClick={() => {
+              put('', 0);
+              props.onCancelEdit();
+            }}
+          >
+            {trans.__('Cancel')}
+          </button>
+        </p>
+      )}
+      <Chips
+        place={around}
+        placeOn={placeOn}
+        onPlace={setPlaceOn}
+        contexts={contexts}
+        onRemove={context => {
+          setContexts(contexts.filter(other => other !== context));
+        }}
+      />
+      <textarea
+        ref={box}
+        rows={1}
+        dir="auto"
+        value={text}
+        role="combobox"
+        aria-label={trans.__('Message to the assistant')}
+        aria-autocomplete="list"
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        aria-activedescendant={open ? `${id}-${String(completing.active)}` : undefined}
+        placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask… @ adds context, / commands')}
+        onChange={event => {
+          setText(event.target.value);
+          setCursor(event.target.selectionStart);
+        }}
+        onSelect={event => {
+          setCursor(event.currentTarget.selectionStart);
+        }}
+        onKeyDown={onKeyDown}
+        onPaste={event => {
+          const cells = parseCells(event.clipboardData.getData('text/plain'));
+          if (cells !== undefined || attach(event.clipboardData)) {
+            event.preventDefault();
+            attachCells(cells ?? []);
+          }
+        }}
+      />
+      {connected && !busy && (
+        <EstimateLine
+          source={props.estimates}
+          text={text.trim()}
+          contexts={contexts}
+          withPlace={chips && placeOn}
+          place={placeOn ? (around?.detail ?? '') : ''}
+        />
+      )}
+      <div className="eca-Composer-bar">
+        {props.children}
+        {busy && (
+          <button
+            type="button"
+            className="eca-Send eca-mod-stop"
+            title={trans.__('Stop')}
+            aria-label={trans.__('Stop')}
+            onClick={onStop}
+          >
+            <StopIcon />
+          </button>
+        )}
+        {busy && text.trim() !== '' && (
+          <IconButton
+            icon="queue"
+            label={trans.__('Ask after this answer (Alt+Enter)')}
+            onClick={() => void send(true)}
+          />
+        )}
+        {(!busy || text.trim() !== '') && (
+          <button
+            type="button"
+            className="eca-Send"
+            disabled={text.trim() === '' || sending || !connected}
+            title={busy ? trans.__('Steer') : trans.__('Send')}
+            aria-label={busy ? trans.__('Steer') : trans.__('Send')}
+            onClick={() => void send(false)}
+          >
+            <Icon name="send" />
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
+
+function readKeyAction(
+  event: React.KeyboardEvent,
+  offered: boolean,
+  completing: boolean,
+  shifted: boolean
+): KeyAction | undefined {
+  switch (event.key) {
+    case 'Enter':
+      return !event.shiftKey && offered ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
+    case 'Tab':
+      return offered && !event.shiftKey ? 'take' : undefined;
+    case 'Escape':
+      return completing ? 'close' : undefined;
+    case 'ArrowDown':
+      return offered ? 'next' : undefined;
+    case 'ArrowUp':
+      return offered ? 'previous' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Return a function that sets the text and, once the text is drawn, the cursor. */
+function useSetText(
+  box: React.RefObject<HTMLTextAreaElement>,
+  setText: (text: string) => void,
+  setCursor: (cursor: number) => void
+): (text: string, cursor: number) => void {
+  const [wanted, setWanted] = React.useState<readonly [number]>();
+  React.useLayoutEffect(() => {
+    if (wanted !== undefined) {
+      box.current?.setSelectionRange(wanted[0], wanted[0]);
+    }
+  }, [box, wanted]);
+  return React.useCallback(
+    (text, cursor) => {
+      setText(text);
+      setCursor(cursor);
+      setWanted([cursor]);
+    },
+    [setText, setCursor]
+  );
+}
+
+function useDraft({ key, text }: Draft, put: (text: string, cursor: number) => void): void {
+  React.useEffect(() => {
+    if (key > 0) {
+      put(text, text.length);
+    }
+  }, [key, text, put]);
+}
+
+/** Make the box as high as its text. The style sheet limits the height. */
+function useAutoHeight(box: React.RefObject<HTMLTextAreaElement>, text: string): void {
+  React.useLayoutEffect(() => {
+    if (box.current !== null) {
+      box.current.style.blockSize = 'auto';
+      box.current.style.blockSize = `${String(box.current.scrollHeight)}px`;
+    }
+  }, [box, text]);
+}

@@ -1,0 +1,46 @@
+/**
+ * The progress of a running tool call: a bar where the total is known, and the last lines of its output.
+ *
+ * The finished output is in `ToolDetails.tsx`.
+ */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../../chat/blocks';
+import { toPlainText } from '../../render/format';
+import { Decide } from './Approval';
+import { useEnv } from '../common/env';
+
+/** How many of the last lines are shown. The whole output comes with the result. */
+const LINES = 6;
+
+type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };
+
+export function CallProgress({ id, text, progress, total, background, onBackground }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const known = progress !== undefined && total !== undefined && total > 0;
+  const tail = toPlainText(text).trimEnd().split('\n').slice(-LINES).join('\n');
+  return (
+    <div className="eca-Tool-progress">
+      {known && (
+        <progress
+          aria-label={trans.__('Progress of this tool call')}
+          max={total}
+          value={Math.min(Math.max(progress, 0), total)}
+        />
+      )}
+      {tail !== '' && <pre dir="auto">{tail}</pre>}
+      {background === true && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            onBackground(id);
+          }}
+        >
+          {trans.__('Run in background')}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * The plan of a chat above the prompt box, and the button that has a finished plan carried out.
+ *
+ * Knows no session: `App.tsx` passes what the button does.
+ */
+
+import * as React from 'react';
+
+import { Task, TaskDetails } from '../../wire/protocol';
+import { toPlainText } from '../../render/format';
+import { useEnv } from '../common/env';
+import { Icon } from '../common/Icon';
+
+/** The newest state of the plan: there is one list, however often it changes. */
+export function Plan({ details }: { readonly details: TaskDetails }): React.ReactElement {
+  const { trans } = useEnv();
+  const { done, total } = details.summary;
+  const now = details.activeSummary ?? '';
+  return (
+    <details className="eca-PlanBar" open>
+      <summary>
+        <span className="eca-Fold">
+          <Icon name="fold" />
+        </span>
+        {trans.__('Plan: %1 of %2', done, total)}
+        {now !== '' && <span dir="auto">{toPlainText(now)}</span>}
+      </summary>
+      <Tasks tasks={details.tasks} />
+    </details>
+  );
+}
+
+export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.ReactElement {
+  const { trans } = useEnv();
+  const says = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };
+  return (
+    <ul className="eca-Plan">
+      {tasks.map(({ id, subject, status }) => (
+        <li key={id} className={`eca-mod-${status}`} aria-label={`${subject}: ${says[status]}`}>
+          <Icon name={status === 'done' ? 'check' : status === 'pending' ? 'dot' : 'fold'} />
+          <span dir="auto">{toPlainText(subject)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function CarryOut({ onGo }: { readonly onGo: () => void }): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div className="eca-CarryOut" role="group" aria-label={trans.__('The plan')}>
+      <button type="button" className="eca-Button eca-mod-main" onClick={onGo}>
+        {trans.__('Carry out')}
+      </button>
+      <small>{trans.__('Nothing has changed yet. You can also say what should be different.')}</small>
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+/**
+ * The rule that an approval for always would write, shown before it is written, and a note with *Undo* afterwards.
+ *
+ * The rule itself comes from the server; see `chat/approval_rules.ts`.
+ */
+
+import * as React from 'react';
+
+import { ApprovalRules } from '../../chat/approval_rules';
+import { ApprovalsProposeResult, RulePlace, RuleText } from '../../wire/protocol';
+import { useEnv } from '../common/env';
+
+/** Return the rule as it is written in the file. */
+export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): string {
+  const matchers = Object.keys(argsMatchers).length > 0 ? { argsMatchers } : {};
+  return JSON.stringify({ toolCall: { approval: { [decision]: { [rule]: matchers } } } }, undefined, 2);
+}
+
+interface FormProps {
+  readonly id: string;
+  readonly approvalRules: ApprovalRules;
+  readonly onBack: () => void;
+}
+
+export function RuleForm({ id, approvalRules, onBack }: FormProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [found, setFound] = React.useState<ApprovalsProposeResult>();
+  const [trouble, setTrouble] = React.useState('');
+  const [busy, setBusy] = React.useState(false);
+  const showError = (error: unknown): void => {
+    setBusy(false);
+    setTrouble(error instanceof Error ? error.message : String(error));
+  };
+  React.useEffect(() => {
+    approvalRules.propose(id).then(setFound, showError);
+  }, [approvalRules, id]);
+  const write = (rule: RuleText, scope: RulePlace['scope']): void => {
+    setBusy(true);
+    approvalRules.write(id, rule, scope).catch(showError);
+  };
+  return (
+    <RuleProposal
+      proposal={found}
+      error={trouble || (found?.why ?? '')}
+      busy={busy}
+      heading={trans.__('This rule would be written:')}
+      onWrite={write}
+      onBack={onBack}
+    />
+  );
+}
+
+interface ProposalProps {
+  readonly proposal: ApprovalsProposeResult | undefined;
+  readonly error: string;
+  readonly busy: boolean;
+  readonly heading: string;
+  readonly onWrite: (rule: RuleText, scope: RulePlace['scope']) => void;
+  readonly onBack: () => void;
+}
+
+export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }: ProposalProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [scope, setScope] = React.useState<RulePlace['scope']>();
+  const rule = proposal?.rule;
+  const places = proposal?.places ?? [];
+  const chosen = scope ?? places[0]?.scope;
+  return (
+    <div
+      className="eca-Always"
+      role="group"
+      aria-label={trans.__('A rule for such calls')}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onBack();
+        }
+      }}
+    >
+      {rule === undefined ? (
+        <p className="eca-Note">{error || trans.__('Loading…')}</p>
+      ) : (
+        <>
+          <p>{heading}</p>
+          <pre>{formatRule(rule)}</pre>
+          {error !== '' && (
+            <p className="eca-Trouble" role="alert">
+              {error}
+            </p>
+          )}
+          <label className="eca-Always-place">
+            {trans.__('Write to')}{' '}
+            <select
+              value={chosen}
+              disabled={places.length < 2}
+              onChange={event => {
+                setScope(event.target.value as RulePlace['scope']);
+              }}
+            >
+              {places.map(place => (
+                <option key={place.scope} value={place.scope}>
+                  {place.scope === 'workspace'
+                    ? trans.__('%1 (this workspace)', place.file)
+                    : trans.__('%1 (everywhere)', place.file)}
+                </option>
+              ))}
+            </select>
+          </label>
+        </>
+      )}
+      <div className="eca-Approval">
+        {rule !== undefined && chosen !== undefined && (
+          <button
+            type="button"
+            className="eca-Button eca-mod-main"
+            autoFocus
+            disabled={busy}
+            onClick={() => {
+              onWrite(rule, chosen);
+            }}
+          >
+            {trans.__('Write the rule and run')}
+          </button>
+        )}
+        <button type="button" className="eca-Button" onClick={onBack}>
+          {trans.__('Back')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+const NONE = {};
+const none = (): Readonly<Record<string, never>> => NONE;
+const never = (): (() => void) => () => undefined;
+
+export function WrittenRuleNote({ id }: { readonly id: string }): React.ReactElement | null {
+  const { trans, approvalRules } = useEnv();
+  const all = React.useSyncExternalStore(
+    approvalRules?.subscribe ?? never,
+    approvalRules?.current ?? none,
+    approvalRules?.current ?? none
+  );
+  const one = all[id];
+  if (one === undefined) {
+    return null;
+  }
+  return (
+    <p className="eca-Always-written">
+      <span>{trans.__('Rule %1 written to %2', one.rule.rule, one.file)}</span>{' '}
+      <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(id)}>
+        {trans.__('Undo')}
+      </button>
+    </p>
+  );
+}

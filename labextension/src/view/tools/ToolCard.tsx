@@ -1,0 +1,124 @@
+/**
+ * The card of one tool call: a line that says what it does and how it went. The details unfold on demand.
+ *
+ * Decides what a card shows; the details are drawn in `ToolDetails.tsx`, the decision in `Approval.tsx`.
+ */
+
+import * as React from 'react';
+
+import { ToolBlock, ToolStatus } from '../../chat/blocks';
+import { formatDuration, toPlainText, replaceCellIds } from '../../render/format';
+import { WrittenRuleNote } from './RuleProposal';
+import { Approval, begun, Decide } from './Approval';
+import { useEnv } from '../common/env';
+import { Icon, IconName } from '../common/Icon';
+import { CallProgress } from './CallProgress';
+import { ToolDetails } from './ToolDetails';
+
+interface Props extends Decide {
+  readonly block: ToolBlock;
+  /** Whether something within the card waits for a decision. */
+  readonly asks?: boolean;
+  /** Shown under the call while it is unfolded. */
+  readonly children?: React.ReactNode;
+}
+
+const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
+  waiting: 'question',
+  done: 'check',
+  failed: 'alert',
+  rejected: 'cross',
+  ended: 'cross'
+};
+
+/** Tools that only show a change: their card shows the diff and nothing else. */
+const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
+
+export const ToolCard = React.memo(function ToolCard({
+  block,
+  asks = false,
+  children,
+  onApprove,
+  onReject,
+  onBackground
+}: Props): React.ReactElement {
+  const { trans, findCell = () => undefined } = useEnv();
+  const waiting = block.status === 'waiting';
+  React.useEffect(() => {
+    if (!waiting) {
+      begun.delete(block.id);
+    }
+  }, [waiting, block.id]);
+  // A card that waits for a decision is open. Once the user has folded or unfolded it, it stays that way.
+  const [chosen, setChosen] = React.useState<boolean>();
+  const open = chosen ?? (waiting || asks || (PREVIEWS.has(block.name) && block.details !== undefined));
+  // The list of tasks itself is shown above the prompt box.
+  const listed = block.details?.type === 'task' && block.status === 'done';
+  const status = useStatus(block);
+  const icon = ICON[block.status];
+  return (
+    <section
+      className={`eca-Tool eca-mod-${block.status}${listed ? ' eca-mod-listed' : ''}`}
+      aria-label={trans.__('Tool call %1: %2', block.name, status)}
+      data-status={block.status}
+    >
+      <button
+        type="button"
+        className="eca-Tool-head"
+        aria-expanded={open}
+        onClick={() => {
+          setChosen(!open);
+        }}
+      >
+        <span className="eca-Tool-icon">
+          {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
+        </span>
+        <span className="eca-Tool-title" dir="auto">
+          {toPlainText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
+        </span>
+        <span className="eca-Tool-status">{status}</span>
+        <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
+          <Icon name="fold" />
+        </span>
+      </button>
+      {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
+      {open && <ToolDetails block={block} within={Boolean(children)} />}
+      {open && children}
+      <WrittenRuleNote id={block.id} />
+      {waiting && <Approval id={block.id} onApprove={onApprove} onReject={onReject} />}
+    </section>
+  );
+});
+
+function useStatus({ status, ms, reason, details }: ToolBlock): string {
+  const { trans } = useEnv();
+  switch (status) {
+    case 'preparing':
+      return trans.__('preparing');
+    case 'ready':
+      return trans.__('allowed');
+    case 'waiting':
+      return trans.__('needs approval');
+    case 'running':
+      return details?.type === 'subagent' ? trans.__('running, step %1', details.step) : trans.__('running');
+    case 'done':
+      return ms ? formatDuration(ms) : trans.__('done');
+    case 'failed':
+      return trans.__('failed');
+    case 'ended':
+      return trans.__('not run');
+    case 'rejected':
+      switch (reason) {
+        case 'user-config':
+          return trans.__('forbidden by your rules');
+        case 'user-stop':
+          return trans.__('stopped');
+        case 'nobody-to-ask':
+          return trans.__('nobody was there to approve');
+        case 'hook-rejected':
+          return trans.__('forbidden by a hook');
+        default:
+          return trans.__('rejected');
+      }
+  }
+}

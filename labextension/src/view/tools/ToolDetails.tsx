@@ -1,0 +1,150 @@
+/**
+ * The arguments and the result of a tool call. Both are data, so they are shown as text.
+ *
+ * Knows no session. Whether they are shown is decided in `ToolCard.tsx`.
+ */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../../chat/blocks';
+import { ShellCommandDetails } from '../../wire/protocol';
+import { formatCount, toPlainText } from '../../render/format';
+import { Diff } from '../common/Diff';
+import { useEnv } from '../common/env';
+import { LongText } from '../common/LongText';
+import { Tasks } from './Plan';
+import { explainDecision } from './approval_reason';
+
+interface Props {
+  readonly block: ToolBlock;
+  /** Whether the transcript of a subagent is shown below. */
+  readonly within: boolean;
+}
+
+export function ToolDetails({ block, within }: Props): React.ReactElement {
+  const { trans, fetchWholeOutput } = useEnv();
+  const [whole, setWhole] = React.useState<string>();
+  // No result is shown where it would repeat what is there: a change has its diff, the list of tasks is above the prompt
+  // box, and the result of a subagent is its last message.
+  const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
+  const told = block.status === 'done' && shown;
+  const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
+  return (
+    <div className="eca-Tool-body">
+      <ArgumentsView block={block} />
+      {output !== '' && (
+        <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
+          <LongText text={whole ?? output} />
+          {block.whole !== undefined && whole === undefined && fetchWholeOutput !== undefined && (
+            <button
+              type="button"
+              className="eca-Link"
+              onClick={() => {
+                void fetchWholeOutput(block.id).then(setWhole);
+              }}
+            >
+              {trans.__('Load the whole output (%1 characters)', formatCount(block.whole))}
+            </button>
+          )}
+        </div>
+      )}
+      <p className="eca-Tool-origin">
+        {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name}
+      </p>
+      <Reason block={block} />
+    </div>
+  );
+}
+
+/** The arguments in the clearest form: a change as a diff, a command as a command line, all others as a list. */
+function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactElement {
+  const { details } = block;
+  switch (details?.type) {
+    case 'fileChange':
+      return (
+        <>
+          <p className="eca-Tool-path">
+            {toPlainText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
+            <span className="eca-mod-removed">−{details.linesRemoved}</span>
+          </p>
+          <Diff diff={details.diff} />
+        </>
+      );
+    case 'shellCommand':
+      return <Commands details={details} />;
+    case 'task':
+      return <Tasks tasks={details.tasks} />;
+    case 'jsonOutputs':
+      return (
+        <>
+          {details.jsons.map((json, index) => (
+            <LongText key={index} text={formatJson(json)} />
+          ))}
+        </>
+      );
+    default:
+      return <Arguments block={block} />;
+  }
+}
+
+function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
+  if (block.arguments === undefined) {
+    return block.argumentsText === '' ? null : <LongText text={block.argumentsText} />;
+  }
+  const given = Object.entries(block.arguments);
+  return given.length === 0 ? null : (
+    <dl className="eca-Arguments">
+      {given.map(([name, value]) => (
+        <Argument
+          key={name}
+          name={name}
+          text={typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)}
+        />
+      ))}
+    </dl>
+  );
+}
+
+/** A value of at most this length stands on the line of its name. */
+const SHORT = 60;
+
+function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
+  const short = text.length <= SHORT && !text.includes('\n');
+  return (
+    <div className={short ? 'eca-mod-short' : undefined}>
+      <dt>{toPlainText(name)}</dt>
+      <dd>{short ? toPlainText(text) : <LongText text={text} />}</dd>
+    </div>
+  );
+}
+
+function Commands({ details }: { readonly details: ShellCommandDetails }): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div className="eca-Shell" role="group" aria-label={trans.__('Commands')}>
+      {details.commands.map((part, index) => (
+        <pre key={index} tabIndex={0}>
+          <span className="eca-Shell-prompt" aria-hidden="true">
+            ${' '}
+          </span>
+          {toPlainText([part.command, ...part.args].join(' '))}
+        </pre>
+      ))}
+    </div>
+  );
+}
+
+/** The reason why the call ran, was asked about or was forbidden. */
+function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
+  const { trans } = useEnv();
+  const words = explainDecision(block, trans);
+  return words === '' ? null : <p className="eca-Tool-why">{toPlainText(words)}</p>;
+}
+
+function formatJson(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), undefined, 2);
+  } catch {
+    return json;
+  }
+}

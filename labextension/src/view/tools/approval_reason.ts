@@ -1,0 +1,43 @@
+/**
+ * Explains in words why a tool call ran, was asked about or was forbidden. Pure.
+ *
+ * Decides nothing: the server decides, and sends the cause with the call.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { ToolBlock } from '../../chat/blocks';
+
+/** Return the explanation; empty for a call to which no rule was applied. */
+export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
+  if (cause === undefined) {
+    return '';
+  }
+  const { rule } = cause;
+  const agent = cause.agent ?? '';
+  const forbidden = reason === 'user-config';
+  switch (cause.kind) {
+    case 'rule': {
+      const whose = agent === '' ? trans.__('rule %1', rule) : trans.__('rule %1 of the agent %2', rule, agent);
+      return forbidden
+        ? trans.__('Forbidden by the %1', whose)
+        : asked === true
+          ? trans.__('Asked: by the %1', whose)
+          : trans.__('Allowed by the %1', whose);
+    }
+    case 'remembered':
+      return trans.__('Allowed: you approved it for this session');
+    case 'trust':
+      return rule === undefined
+        ? trans.__('Allowed by trust: no rule allows it')
+        : trans.__('Allowed by trust: the rule %1 would ask', rule);
+    case 'default': {
+      const key = agent === '' ? 'byDefault' : trans.__('byDefault of the agent %1', agent);
+      return forbidden
+        ? trans.__('Forbidden: no rule allows it (%1: deny)', key)
+        : asked === true
+          ? trans.__('Asked: no rule allows it (%1: ask)', key)
+          : trans.__('Allowed: no rule matches it (%1: allow)', key);
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * One block of a transcript: message, answer, reasoning, tool call, image, link, hook.
+ *
+ * Chooses the view by the kind of the block; the list of blocks is `Transcript.tsx`.
+ */
+
+import * as React from 'react';
+
+import { Block, HookBlock, ReasonBlock } from '../../chat/blocks';
+import { ChatId } from '../../wire/protocol';
+import { Transcript } from '../../chat/state';
+import { formatDuration, toPlainText } from '../../render/format';
+import { Decide } from '../tools/Approval';
+import { Boundary } from '../common/Boundary';
+import { useEnv } from '../common/env';
+import { Icon } from '../common/Icon';
+import { LongText } from '../common/LongText';
+import { Flag } from './Flag';
+import { Markdown } from '../common/Markdown';
+import { Picture } from '../common/Picture';
+import { ToolCard } from '../tools/ToolCard';
+import { UserActions, UserMessage } from './UserMessage';
+
+export type BlockActions = Decide & UserActions;
+
+type Props = BlockActions & {
+  readonly block: Block;
+  /** The transcript of the subagent that the block's call started. */
+  readonly agent?: Transcript | undefined;
+  /** Whether this is the user's last message, which can be edited and asked again. */
+  readonly last: boolean;
+  /** Whether no turn is running. */
+  readonly idle: boolean;
+};
+
+export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <Boundary instead={trans.__('A part of this chat could not be shown.')}>
+      <BlockBody {...props} />
+    </Boundary>
+  );
+});
+
+function BlockBody({ block, agent, last, idle, ...actions }: Props): React.ReactElement | null {
+  switch (block.kind) {
+    case 'user':
+      return <UserMessage block={block} last={last} idle={idle} {...actions} />;
+    case 'text':
+      return (
+        <div className="eca-Answer">
+          <Markdown text={block.text} />
+        </div>
+      );
+    case 'system':
+      return (
+        <div className="eca-System">
+          <Markdown text={block.text} />
+        </div>
+      );
+    case 'reason':
+      return <Reasoning block={block} />;
+    case 'tool':
+      return (
+        <ToolCard block={block} asks={agent?.blocks.some(isWaiting) ?? false} {...actions}>
+          {agent !== undefined && block.details?.type === 'subagent' && (
+            <Subagent chatId={block.details.subagentChatId ?? ''} agent={agent} actions={actions} />
+          )}
+        </ToolCard>
+      );
+    case 'image':
+      return <Picture image={block.image} />;
+    case 'url':
+      return <Source title={block.title} url={block.url} />;
+    case 'hook':
+      return <Hook block={block} />;
+    case 'flag':
+      return <Flag text={block.text} contentId={block.contentId} />;
+  }
+}
+
+function isWaiting(block: Block): boolean {
+  return block.kind === 'tool' && block.status === 'waiting';
+}
+
+interface SubagentProps {
+  readonly chatId: ChatId;
+  readonly agent: Transcript;
+  readonly actions: BlockActions;
+}
+
+/** The transcript of a subagent, under the call that started it. Its task is shown there already. */
+function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
+  const { trans } = useEnv();
+  const { onApprove, onReject, onBackground } = actions;
+  const decide = React.useMemo(
+    () => ({
+      onApprove: (id: string, session: boolean) => {
+        onApprove(id, session, chatId);
+      },
+      onReject: (id: string, reason: string) => {
+        onReject(id, reason, chatId);
+      },
+      onBackground: (id: string) => {
+        onBackground(id, chatId);
+      }
+    }),
+    [onApprove, onReject, onBackground, chatId]
+  );
+  return (
+    <div className="eca-Subagent" role="group" aria-label={trans.__('What the subagent did')}>
+      {agent.blocks
+        .filter(({ kind }) => kind !== 'user')
+        .map(block => (
+          <BlockView key={block.key} block={block} last={false} idle={false} {...actions} {...decide} />
+        ))}
+      {agent.status !== 'idle' && (
+        <p className="eca-Progress">
+          <span className="eca-Spinner" />
+          <span className="eca-Shimmer">{agent.progress || trans.__('Working…')}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {
+  const { trans } = useEnv();
+  if (block.text === '' && block.ms !== undefined) {
+    return null;
+  }
+  return (
+    <details className="eca-Reason">
+      <summary>
+        <span className="eca-Fold">
+          <Icon name="fold" />
+        </span>
+        {block.ms === undefined ? (
+          <span className="eca-Shimmer">{trans.__('Thinking…')}</span>
+        ) : block.ms > 0 ? (
+          trans.__('Thought for %1', formatDuration(block.ms))
+        ) : (
+          trans.__('Thought')
+        )}
+      </summary>
+      <LongText text={block.text} />
+    </details>
+  );
+}
+
+function Source({ title, url }: { readonly title: string; readonly url: string }): React.ReactElement {
+  const safe = /^https?:\/\//i.test(url);
+  return (
+    <p className="eca-Source">
+      <Icon name="link" />
+      {safe ? (
+        <a href={url} title={url} target="_blank" rel="noopener noreferrer" dir="auto">
+          {toPlainText(title || url)}
+        </a>
+      ) : (
+        <span dir="auto">{toPlainText(title || url)}</span>
+      )}
+    </p>
+  );
+}
+
+function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <details className="eca-Reason">
+      <summary>
+        <span className="eca-Fold">
+          <Icon name="fold" />
+        </span>
+        {block.status === undefined
+          ? trans.__('Hook %1 is running', toPlainText(block.name))
+          : trans.__('Hook %1 ended with %2', toPlainText(block.name), block.status)}
+      </summary>
+      {block.output !== '' && <LongText text={block.output} />}
+    </details>
+  );
+}

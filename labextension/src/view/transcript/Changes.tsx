@@ -1,0 +1,173 @@
+/**
+ * What a turn changed, below its answer: each change as a diff, to keep or undo.
+ *
+ * Knows no session: `App.tsx` passes what the buttons do. Changes in cells are also shown there, by `review/`.
+ */
+
+import * as React from 'react';
+
+import { Change } from '../../chat/types';
+import { baseName, toPlainText } from '../../render/format';
+import { Diff } from '../common/Diff';
+import { useEnv } from '../common/env';
+import { Icon, IconButton } from '../common/Icon';
+
+export interface ReviewActions {
+  readonly onKeep: (changes: readonly Change[]) => Promise<void>;
+  readonly onUndo: (changes: readonly Change[]) => Promise<void>;
+}
+
+type Props = ReviewActions & {
+  readonly changes: readonly Change[];
+  readonly busy: boolean;
+  /** Whether the list is unfolded at first. */
+  readonly open?: boolean;
+};
+
+export function Changes({ changes, busy, open: begins = false, onKeep, onUndo }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  const [open, setOpen] = React.useState(begins);
+  const [deciding, setDeciding] = React.useState(false);
+  const head = React.useRef<HTMLButtonElement>(null);
+  if (changes.length === 0) {
+    return null;
+  }
+  const free = changes.filter(({ refused }) => refused === undefined);
+  const decide = async (how: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
+    setDeciding(true);
+    await how(chosen);
+    setDeciding(false);
+    // The button that was pressed is gone. Without this the focus would go back to the top of the page.
+    head.current?.focus();
+  };
+  const still = busy || deciding;
+  return (
+    <section className="eca-Changes" aria-label={trans.__('Changes of this turn')}>
+      <div className="eca-Changes-head">
+        <button
+          type="button"
+          ref={head}
+          className="eca-Changes-fold"
+          aria-expanded={open}
+          onClick={() => {
+            setOpen(!open);
+          }}
+        >
+          <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
+            <Icon name="fold" />
+          </span>
+          {trans._n('%1 change', '%1 changes', changes.length)}
+        </button>
+        <button type="button" className="eca-Button" disabled={still} onClick={() => void decide(onKeep, changes)}>
+          {trans.__('Keep all')}
+        </button>
+        <button
+          type="button"
+          className="eca-Button"
+          disabled={still || free.length === 0}
+          onClick={() => void decide(onUndo, free)}
+        >
+          {trans.__('Undo all')}
+        </button>
+      </div>
+      {open && (
+        <ul>
+          {changes.map(change => (
+            <Item
+              key={change.id}
+              change={change}
+              busy={still}
+              onKeep={which => decide(onKeep, which)}
+              onUndo={which => decide(onUndo, which)}
+            />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+type ItemProps = ReviewActions & {
+  readonly change: Change;
+  readonly busy: boolean;
+};
+
+function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
+  const { trans, openPath, showCell } = useEnv();
+  const title = useTitle(change);
+  const { text, refused } = change;
+  return (
+    <li className="eca-Change" data-kind={change.kind}>
+      <div className="eca-Change-head">
+        <button
+          type="button"
+          className="eca-Link eca-Change-title"
+          title={change.path}
+          dir="auto"
+          onClick={() => {
+            if (change.type === 'file') {
+              openPath(change.path);
+            } else {
+              showCell(change.path, change.place === undefined ? undefined : change.cellId);
+            }
+          }}
+        >
+          {title}
+        </button>
+        <span className="eca-Change-kind">{useKind(change)}</span>
+        {text !== undefined && (
+          <span className="eca-Change-lines">
+            <span className="eca-mod-added">+{text.linesAdded}</span>{' '}
+            <span className="eca-mod-removed">−{text.linesRemoved}</span>
+          </span>
+        )}
+        <IconButton
+          icon="check"
+          label={trans.__('Keep: %1', title)}
+          disabled={busy}
+          onClick={() => void onKeep([change])}
+        />
+        <IconButton
+          icon="undo"
+          label={trans.__('Undo: %1', title)}
+          disabled={busy || refused !== undefined}
+          onClick={() => void onUndo([change])}
+        />
+      </div>
+      {refused !== undefined && (
+        <p className="eca-Change-refused">{trans.__('Cannot be undone: %1', toPlainText(refused))}</p>
+      )}
+      {text === undefined ? (
+        <p className="eca-Change-refused">{trans.__('There is no text to show.')}</p>
+      ) : (
+        text.diff !== '' && <Diff diff={text.diff} />
+      )}
+    </li>
+  );
+}
+
+function useTitle(change: Change): string {
+  const { trans } = useEnv();
+  const name = toPlainText(baseName(change.path));
+  if (change.type === 'file') {
+    return name;
+  }
+  const place = change.place ?? change.placeBefore;
+  return place === undefined ? name : trans.__('Cell %1, %2', place, name);
+}
+
+function useKind(change: Change): string {
+  const { trans } = useEnv();
+  switch (change.kind) {
+    case 'created':
+      return trans.__('new');
+    case 'inserted':
+      return trans.__('inserted');
+    case 'edited':
+      return trans.__('edited');
+    case 'deleted':
+      return trans.__('deleted');
+    case 'moved':
+      return trans.__('moved from %1 to %2', change.placeBefore ?? '?', change.place ?? '?');
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * A message of the user, and the buttons to edit it, ask it again, flag it, fork the chat or roll it back.
+ *
+ * Knows no session: what the buttons do comes as `UserActions`.
+ */
+
+import * as React from 'react';
+
+import { Extent } from '../../chat/rollback';
+import { UserBlock } from '../../chat/blocks';
+import { toPlainText } from '../../render/format';
+import { Choices } from '../common/Choices';
+import { useEnv } from '../common/env';
+import { FlagForm } from './Flag';
+import { IconButton } from '../common/Icon';
+import { Picture } from '../common/Picture';
+
+export interface UserActions {
+  readonly onEdit: (block: UserBlock) => void;
+  readonly onRetry: (block: UserBlock) => void;
+  readonly onFork: (block: UserBlock) => void;
+  readonly onBack: (block: UserBlock, extent: Extent) => void;
+}
+
+interface Props extends UserActions {
+  readonly block: UserBlock;
+  /** Whether this is the user's last message, which can be edited and asked again. */
+  readonly last: boolean;
+  /** Whether no turn is running that a rollback would cut off. */
+  readonly idle: boolean;
+}
+
+export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack }: Props): React.ReactElement {
+  const { trans, flags } = useEnv();
+  const [asking, setAsking] = React.useState(false);
+  const [flagging, setFlagging] = React.useState(false);
+  return (
+    <div className="eca-User" role="group" aria-label={trans.__('You')}>
+      <p dir="auto">{toPlainText(block.text)}</p>
+      {block.images.map((image, index) => (
+        <Picture key={index} image={image} />
+      ))}
+      {flagging && block.contentId !== undefined && (
+        <FlagForm
+          contentId={block.contentId}
+          onDone={() => {
+            setFlagging(false);
+          }}
+        />
+      )}
+      {idle && !asking && !flagging && (
+        <div className="eca-User-tools">
+          {last && (
+            <>
+              <IconButton
+                icon="edit"
+                label={trans.__('Change this message and ask again')}
+                onClick={() => {
+                  onEdit(block);
+                }}
+              />
+              <IconButton
+                icon="retry"
+                label={trans.__('Ask this again')}
+                onClick={() => {
+                  onRetry(block);
+                }}
+              />
+            </>
+          )}
+          {block.contentId !== undefined && (
+            <>
+              {flags !== undefined && (
+                <IconButton
+                  icon="flag"
+                  label={trans.__('Flag this message')}
+                  onClick={() => {
+                    setFlagging(true);
+                  }}
+                />
+              )}
+              <IconButton
+                icon="fork"
+                label={trans.__('Continue from here in a new chat')}
+                onClick={() => {
+                  onFork(block);
+                }}
+              />
+              <IconButton
+                icon="undo"
+                label={trans.__('Go back to before this message')}
+                onClick={() => {
+                  setAsking(true);
+                }}
+              />
+            </>
+          )}
+        </div>
+      )}
+      {idle && asking && (
+        <Extents
+          onChoose={extent => {
+            setAsking(false);
+            if (extent !== undefined) {
+              onBack(block, extent);
+            }
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Asks how much is rolled back; undefined is nothing. */
+function Extents({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <Choices
+      label={trans.__('Take back from here on')}
+      line={trans.__('Take back from here on:')}
+      choices={[
+        [trans.__('Messages and changes'), 'all'],
+        [trans.__('Messages only'), 'messages']
+      ]}
+      onChoose={onChoose}
+    />
+  );
+}

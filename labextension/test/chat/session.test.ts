@@ -1,0 +1,341 @@
+import { expect, test } from 'vitest';
+
+import { Offer } from '../../src/chat/offers';
+import { askAgain } from '../../src/chat/rollback';
+import { PAGE } from '../../src/chat/pages';
+import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../../src/wire/protocol';
+import { Code, Link, LinkError, Peer, RpcError } from '../../src/wire/rpc';
+import { Session, SessionEnvironment } from '../../src/chat/session';
+import { createLinks } from '../support/memory_link';
+
+type Heard = readonly [method: string, params: unknown];
+
+/** A server that answers what a panel asks, and notes it. */
+class Server {
+  readonly heard: Heard[] = [];
+  readonly peer: Peer<ServerMethods, ClientMethods>;
+  constructor(
+    link: Link,
+    private readonly chats: readonly { id: string; status: 'running' | 'idle' }[] = []
+  ) {
+    this.peer = new Peer(link);
+    const note = <K extends keyof ClientMethods>(
+      method: K,
+      answer: (params: ClientMethods[K]['params']) => ClientMethods[K]['result']
+    ): void => {
+      this.peer.handle(method, params => {
+        this.heard.push([method, params]);
+        return answer(params);
+      });
+    };
+    note('initialize', () => ({
+      models: [],
+      chatDefaultModel: '',
+      chatBehaviors: [],
+      chatDefaultBehavior: '',
+      chatWelcomeMessage: ''
+    }));
+    note('chat/list', () => ({
+      chats: this.chats.map(chat => ({ ...chat, createdAt: 0, updatedAt: 0, messageCount: 1 }))
+    }));
+    note('chat/prompt', ({ chatId }) => ({ chatId: chatId ?? '', model: 'm', status: 'prompting' }));
+    note('chat/open', ({ chatId, after }) => {
+      this.say(chatId, 'assistant', { type: 'text', text: after === undefined ? 'all' : ' and more' }, 9);
+      return { found: true };
+    });
+    for (const method of [
+      'chat/promptStop',
+      'chat/promptSteer',
+      'chat/promptSteerRemove',
+      'mcp/connectServer'
+    ] as const) {
+      note(method, () => undefined);
+    }
+  }
+
+  say(chatId: string | number, role: Role, content: Content, seq: number): void {
+    const params: ChatContentReceivedParams = { chatId, role, content, seq };
+    this.peer.notify('chat/contentReceived', params);
+  }
+
+  of(method: string): readonly unknown[] {
+    return this.heard.filter(([name]) => name === method).map(([, params]) => params);
+  }
+}
+
+/** A world whose clock is turned by hand. Each connection is to the next server; without one it is refused. */
+class TestWorld implements SessionEnvironment {
+  readonly servers: Server[] = [];
+  readonly chats: { id: string; status: 'running' | 'idle' }[] = [];
+  refuses = false;
+  private readonly waiting = new Set<() => void>();
+  private ids = 0;
+
+  open(): Promise<Link> {
+    if (this.refuses) {
+      return Promise.reject(new LinkError('refused'));
+    }
+    const [left, right] = createLinks();
+    this.servers.push(new Server(right, this.chats));
+    return Promise.resolve(left);
+  }
+
+  newId(): string {
+    return `c${String(++this.ids)}`;
+  }
+
+  callLater(call: () => void): () => void {
+    this.waiting.add(call);
+    return () => this.waiting.delete(call);
+  }
+
+  /** Everything that waited is due; whether there was something. */
+  tick(): boolean {
+    const due = [...this.waiting];
+    this.waiting.clear();
+    due.forEach(call => {
+      call();
+    });
+    return due.length > 0;
+  }
+
+  get server(): Server {
+    const last = this.servers.at(-1);
+    if (last === undefined) {
+      throw new Error('nobody connected');
+    }
+    return last;
+  }
+}
+
+async function connected(): Promise<[Session, TestWorld]> {
+  const world = new TestWorld();
+  const session = new Session(world);
+  await session.connect();
+  return [session, world];
+}
+
+function text(session: Session): string {
+  return session.chat.blocks.map(block => ('text' in block ? block.text : '')).join('|');
+}
+
+/** Bounded: a condition that never comes fails the test by its own limit of time. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await new Promise(resolve => setImmediate(resolve));
+  }
+}
+
+test('the panel connects as a client that approves calls and answers questions', async () => {
+  const [, world] = await connected();
+  expect(world.server.of('initialize')).toMatchObject([
+    { capabilities: { codeAssistant: { chat: true, envelope: true, chatCapabilities: { askQuestion: true } } } }
+  ]);
+  expect(JSON.stringify(world.server.of('initialize'))).not.toContain('unattended');
+});
+
+test('a prompt goes to the chat that is shown, with the chosen model and agent', async () => {
+  const [session, world] = await connected();
+  session.choose({ model: 'a/b' });
+  expect(await session.prompt('Hi', [{ type: 'web', url: 'u' }])).toBe(true);
+  expect(world.server.of('chat/prompt')).toEqual([
+    { chatId: 'c1', message: 'Hi', model: 'a/b', contexts: [{ type: 'web', url: 'u' }] }
+  ]);
+});
+
+test('a prompt that the server refuses is not accepted, and a message says why', async () => {
+  const [session, world] = await connected();
+  world.server.peer.handle('chat/prompt', () => {
+    throw new Error('no model');
+  });
+  expect(await session.prompt('Hi', [])).toBe(false);
+  expect(session.state.messages).toMatchObject([
+    { type: 'error', text: expect.stringContaining('no model') as string }
+  ]);
+});
+
+test('after a broken connection a chat continues where it was', async () => {
+  const [session, world] = await connected();
+  world.server.say('c1', 'assistant', { type: 'text', text: 'one' }, 4);
+  await until(() => text(session) === 'one');
+  world.server.peer.close();
+  await until(() => session.state.connection === 'lost');
+  expect(world.tick()).toBe(true);
+  await until(() => session.state.connection === 'open' && text(session) !== 'one');
+  expect(text(session)).toBe('one and more');
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', after: 4 }]);
+});
+
+test('a chat that was opened before the connection is shown with its contents', async () => {
+  const world = new TestWorld();
+  world.chats.push({ id: 'cells', status: 'idle' });
+  const session = new Session(world);
+  session.dispatch({ type: 'shown', chatId: 'cells' });
+  await session.connect();
+  expect(text(session)).toBe('all');
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'cells', limit: PAGE }]);
+});
+
+test('a running chat is replayed from its beginning', async () => {
+  const [session, world] = await connected();
+  world.server.say('c1', 'assistant', { type: 'text', text: 'al' }, 4);
+  await until(() => text(session) === 'al');
+  world.chats.push({ id: 'c1', status: 'running' });
+  world.server.peer.close();
+  await until(() => session.state.connection === 'lost');
+  world.tick();
+  await until(() => text(session) === 'all');
+  expect(world.server.of('chat/open')).toEqual([{ chatId: 'c1', limit: PAGE }]);
+});
+
+test('after a reload the same chat is shown again, or an empty one if it was deleted', async () => {
+  const world = new TestWorld();
+  const session = new Session(Object.assign(world, { known: 'c9' }));
+  await session.connect();
+  await until(() => text(session) === 'all');
+  expect(session.chat.id).toBe('c9');
+  session.startChat();
+  expect(session.chat.id).not.toBe('c9');
+});
+
+test('a missing server is tried again, and connected when it appears', async () => {
+  const world = new TestWorld();
+  world.refuses = true;
+  const session = new Session(world);
+  await session.connect();
+  expect(session.state.connection).toBe('absent');
+  world.refuses = false;
+  expect(world.tick()).toBe(true);
+  await until(() => session.state.connection === 'open');
+});
+
+test('a closed panel does not connect again', async () => {
+  const [session, world] = await connected();
+  session.close();
+  await until(() => !world.tick());
+  expect(world.servers).toHaveLength(1);
+});
+
+test('steering that the model did not read before its turn ended becomes the next prompt', async () => {
+  const [session, world] = await connected();
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
+  await until(() => session.chat.status === 'running');
+  session.steer('in red');
+  expect(session.chat.steers).toEqual(['in red']);
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
+  await until(() => world.server.of('chat/prompt').length > 0);
+  expect(world.server.of('chat/promptSteer')).toEqual([{ chatId: 'c1', message: 'in red' }]);
+  expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'in red' }]);
+});
+
+test('waiting messages go back to the prompt box when the turn is stopped', async () => {
+  const [session, world] = await connected();
+  const drafts: string[] = [];
+  session.onDraft = draft => drafts.push(draft);
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
+  await until(() => session.chat.status === 'running');
+  session.steer('in red');
+  session.stop();
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
+  await until(() => session.chat.status === 'idle');
+  await session.loadChats();
+  expect(drafts).toEqual(['in red']);
+  expect(world.server.of('chat/promptStop')).toEqual([{ chatId: 'c1' }]);
+  expect(world.server.of('chat/prompt')).toEqual([]);
+});
+
+test("the user's answer answers a question of the assistant", async () => {
+  const [session, world] = await connected();
+  const params = { chatId: 'c1', question: 'Which?', options: [{ label: 'A' }], allowFreeform: true };
+  const answer = world.server.peer.request('chat/askQuestion', params);
+  await until(() => session.chat.questions.length > 0);
+  session.answer(session.chat.questions[0]?.key ?? 0, { answer: 'A' });
+  expect(await answer).toEqual({ answer: 'A' });
+  expect(session.chat.questions).toEqual([]);
+});
+
+test('asking again rolls the message back first', async () => {
+  const [session, world] = await connected();
+  const order: string[] = [];
+  world.server.peer.handle('chat/rollback', ({ contentId }) => {
+    order.push(`rollback ${contentId}`);
+    return {};
+  });
+  await askAgain(session, 'm1', 'better');
+  expect(order).toEqual(['rollback m1']);
+  expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'better' }]);
+});
+
+test('a server that cannot roll back is asked once more', async () => {
+  const [session, world] = await connected();
+  expect(await askAgain(session, 'm1', 'better')).toBe(true);
+  expect(world.server.of('chat/prompt')).toHaveLength(1);
+  expect(session.state.messages).toEqual([]);
+});
+
+test('an unknown request fails with the error code for it', async () => {
+  const [session] = await connected();
+  await expect(session.request('jobs/list', {})).rejects.toMatchObject(
+    new RpcError(Code.methodNotFound, 'no method jobs/list')
+  );
+});
+
+test('contents that come quickly are drawn together', async () => {
+  const [session, world] = await connected();
+  world.tick();
+  let drawn = 0;
+  session.subscribe(() => drawn++);
+  for (let seq = 1; seq <= 500; seq++) {
+    world.server.say('c1', 'assistant', { type: 'text', text: 'x' }, seq);
+  }
+  await until(() => text(session).length === 500);
+  expect(drawn).toBe(1);
+  world.tick();
+  expect(drawn).toBe(2);
+});
+
+test('the result of a decision is drawn at once, even right after another drawing', async () => {
+  const [session, world] = await connected();
+  world.tick();
+  const shown: string[] = [];
+  session.subscribe(() => {
+    const last = session.chat.blocks.at(-1);
+    shown.push(last?.kind === 'tool' ? last.status : '');
+  });
+  const call = { id: 't1', name: 'run_code', server: 'eca', origin: 'native' } as const;
+  world.server.say('c1', 'assistant', { type: 'text', text: 'Let me.' }, 1);
+  world.server.say('c1', 'assistant', { type: 'toolCallRun', ...call, arguments: {}, manualApproval: true }, 2);
+  world.server.say('c1', 'assistant', { type: 'toolCallRunning', ...call, arguments: {} }, 3);
+  await until(() => shown.includes('running'));
+  expect(shown).toEqual(['', 'running']);
+});
+
+test('a web address in a message is offered as a link; other addresses are not', async () => {
+  const [session, world] = await connected();
+  const offers: Offer[] = [];
+  session.onOffer = offer => offers.push(offer);
+  const messages = ['Sign in here: https://a.example/x?state=1', 'javascript:alert(1)', 'See file:///etc/passwd'];
+  for (const message of [...messages, 'https://', 'last']) {
+    world.server.peer.notify('$/showMessage', { type: 'info', message });
+  }
+  await until(() => session.state.messages.some(({ text }) => text === 'last'));
+  expect(offers).toEqual([{ kind: 'link', text: 'Sign in here:', url: 'https://a.example/x?state=1' }]);
+  expect(session.state.messages.map(({ text }) => text)).toEqual([...messages.slice(1), 'https://', 'last']);
+});
+
+test('a server that requires a sign-in is offered once, and connected when the user agrees', async () => {
+  const [session, world] = await connected();
+  const offers: Offer[] = [];
+  session.onOffer = offer => offers.push(offer);
+  for (const status of ['requires-auth', 'requires-auth', 'starting', 'requires-auth'] as const) {
+    world.server.peer.notify('tool/serverUpdated', { type: 'mcp', name: 'far', status });
+  }
+  await until(() => offers.length === 2);
+  expect(offers).toEqual([
+    { kind: 'signIn', server: 'far' },
+    { kind: 'signIn', server: 'far' }
+  ]);
+  session.notify('mcp/connectServer', { name: 'far' });
+  await until(() => world.server.of('mcp/connectServer').length > 0);
+  expect(world.server.of('mcp/connectServer')).toEqual([{ name: 'far' }]);
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+
+import { parseDiff } from '../../src/render/unified_diff';
+import { describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { splitSegments } from '../../src/render/markdown_segments';
+import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
+import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
+
+describe('Markdown is split', () => {
+  test.each([
+    ['between paragraphs', ['One.\n\n', 'Two.']],
+    ['around a list, not in it', ['List:\n\n1. a\n\n2. b\n\n   more\n\n', 'After.']],
+    ['never in a fence', ['```python\na\n\nb\n```\n\n', 'After.']],
+    ['never in a longer fence that holds a shorter', ['````\n```\n\nx\n````\n\n', 'After.']],
+    ['never in maths', ['$$\na\n\nb\n$$\n\n', 'After.']],
+    ['not in a fence that is still open', ['Text.\n\n', '```\na\n\nb']]
+  ])('%s', (_, pieces) => {
+    expect(splitSegments(pieces.join(''))).toEqual(pieces);
+  });
+
+  test('without losing a character, however it ends', () => {
+    const text = 'a\n\n> b\n\nc\n\n\n- d\n\ne\n';
+    for (let end = 0; end <= text.length; end++) {
+      expect(splitSegments(text.slice(0, end)).join('')).toBe(text.slice(0, end));
+    }
+  });
+
+  test('so that all segments but the last stay the same', () => {
+    const text = 'One.\n\nTwo.\n\n- a\n- b\n\n```\nc\n\nd\n```\n\nEnd.';
+    for (let end = 1; end <= text.length; end++) {
+      const done = splitSegments(text.slice(0, end)).slice(0, -1);
+      expect(splitSegments(text).slice(0, done.length)).toEqual(done);
+    }
+  });
+});
+
+test('plain text has no terminal escapes and no marks that change the direction of writing', () => {
+  expect(toPlainText('\u001b[31mred\u001b[0m \u001b]0;title\u0007ok\u0008\u202egnp')).toBe('red okgnp');
+});
+
+test('figures are formatted briefly', () => {
+  expect([950, 1234, 34_000, 1_200_000].map(formatCount)).toEqual(['950', '1.2k', '34k', '1.2M']);
+  expect(['0', '0.000123', '0.0123', '1.5', 'much'].map(formatCost)).toEqual([
+    '$0.00',
+    '$0.00012',
+    '$0.012',
+    '$1.50',
+    ''
+  ]);
+  expect([40, 2100, 80_000].map(formatDuration)).toEqual(['40 ms', '2.1 s', '1 min 20 s']);
+});
+
+test('the trigger of a completion is the one at the cursor', () => {
+  expect(findTrigger('see @no', 7)).toEqual({ kind: '@', start: 4, query: 'no' });
+  expect(findTrigger('/in', 3)).toEqual({ kind: '/', start: 0, query: 'in' });
+  expect(findTrigger('in #src/a b', 9)).toEqual({ kind: '#', start: 3, query: 'src/a' });
+  expect(findTrigger('a/b', 3)).toBeUndefined();
+  expect(findTrigger('me@home', 7)).toBeUndefined();
+  expect(findTrigger('@done and', 9)).toBeUndefined();
+});
+
+test('the chosen suggestion replaces what was typed, and the cursor is after it', () => {
+  expect(replaceTrigger('see #sr now', { kind: '#', start: 4, query: 'sr' }, 'src/a ')).toEqual(['see src/a  now', 10]);
+});
+
+test('a diff has the numbers of both sides', () => {
+  const lines = parseDiff('--- a/x\n+++ b/x\n@@ -4,3 +4,3 @@ def f\n same\n-old\n+new\n\\ No newline at end of file\n');
+  expect(lines).toEqual([
+    { kind: 'gap', text: 'def f' },
+    { kind: 'same', text: 'same', old: 4, new: 4 },
+    { kind: 'remove', text: 'old', old: 5 },
+    { kind: 'add', text: 'new', new: 5 }
+  ]);
+});
+
+test('a context of an unknown kind still has a label', () => {
+  expect(describeContext({ type: 'file', path: 'a/b.py' })).toEqual({ label: 'b.py', detail: 'a/b.py' });
+  expect(describeContext({ type: 'variable', name: 'df' })).toMatchObject({ label: 'df' });
+  expect(describeContext({ type: 'cell', cell: 'x', path: 'a.ipynb', label: 'cell:3', description: 'x = 1' })).toEqual({
+    label: 'cell:3',
+    detail: 'x = 1'
+  });
+  expect(describeContext({ type: 'repoMap' })).toMatchObject({ label: 'repoMap' });
+});
+
+test('the sign of the trigger decides which suggestions are requested', async () => {
+  const asked: string[] = [];
+  const ask = (method: string): Promise<never> => {
+    asked.push(method);
+    const answer = { contexts: [{ type: 'web', url: 'u' }], commands: [], files: [{ type: 'file', path: 'a/b' }] };
+    return Promise.resolve(answer as never);
+  };
+  const [context] = await listSuggestions({ kind: '@', start: 0, query: '' }, 'a', [], ask);
+  await listSuggestions({ kind: '/', start: 0, query: '' }, 'a', [], ask);
+  const [file] = await listSuggestions({ kind: '#', start: 0, query: '' }, 'a', [], ask);
+  expect(asked).toEqual(['chat/queryContext', 'chat/queryCommands', 'chat/queryFiles']);
+  expect(context?.context).toEqual({ type: 'web', url: 'u' });
+  expect(file?.insert).toBe('a/b ');
+});
+
+test('cells are named by their numbers, and deleted cells by a part of their ids', () => {
+  const long = '5f1e2a3b-0c4d-4e5f-8a9b-0c1d2e3f4a5b';
+  const find = (id: string): { number: number } | undefined => (id === 'c' ? { number: 3 } : undefined);
+  expect(replaceCellIds('Editing cell c', { cell: 'c' }, find)).toBe('Editing cell 3');
+  expect(replaceCellIds('Running cells c, 4', { cells: ['c', 4] }, find)).toBe('Running cells 3, 4');
+  expect(replaceCellIds(`Deleting cell ${long}`, { cell: long }, find)).toBe('Deleting cell 5f1e2a3b…');
+  expect(replaceCellIds('Editing cell c2', { cell: 'c2' }, find)).toBe('Editing cell c2');
+  expect(replaceCellIds('Editing cell (.*', { cell: '(.*' }, find)).toBe('Editing cell (.*');
+});

@@ -1,0 +1,262 @@
+/**
+ * The settings: servers, providers, rules, jobs and cost. What their views show, and what they request from the server.
+ */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { ApprovalRules } from '../../src/chat/approval_rules';
+import { addContent } from '../../src/chat/blocks';
+import { parsePairs, splitWords } from '../../src/settings/command_line';
+import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
+import {
+  ApprovalRule,
+  Cost,
+  ProviderStatus,
+  ServerMethods,
+  ClientMethods,
+  ToolServerUpdatedParams
+} from '../../src/wire/protocol';
+import { Peer } from '../../src/wire/rpc';
+import { Session } from '../../src/chat/session';
+import { createState, createChat, reduce } from '../../src/chat/state';
+import { describeStatus } from '../../src/chat/status_text';
+import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
+import { CostTable } from '../../src/settings/Costs';
+import { Env, EnvProvider } from '../../src/view/common/env';
+import { JobCard } from '../../src/settings/Jobs';
+import { Step } from '../../src/settings/Login';
+import { Provider } from '../../src/settings/Providers';
+import { RuleList } from '../../src/settings/Rules';
+import { Server } from '../../src/settings/Server';
+import { readServer } from '../../src/settings/ServerForm';
+import { createLinks } from '../support/memory_link';
+
+const nothing = (): void => undefined;
+const later = (): Promise<void> => Promise.resolve();
+const trans = nullTranslator.load('');
+const env: Env = {
+  trans,
+  code: { copy: later, place: undefined },
+  markdown: later,
+  openPath: nothing,
+  showCell: nothing
+};
+
+function shown(view: React.ReactElement): string {
+  return renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
+}
+
+const buttons = (html: string): string[] => [...html.matchAll(/<button[^>]*>([^<]*)/g)].map(([, text]) => text ?? '');
+
+function card(more: Partial<ToolServerUpdatedParams>): string {
+  const acts = { onStart: nothing, onStop: nothing, onEnable: nothing, onDisable: nothing };
+  const signs = { onSignIn: nothing, onSignOut: nothing, onRemove: later, onSwitch: later };
+  const one = { type: 'mcp', name: 'docs', status: 'running', ...more } as const;
+  return shown(<Server server={one} {...acts} {...signs} log={() => Promise.resolve([])} />);
+}
+
+test('the buttons of a server depend on its status', () => {
+  const tool = { name: 'search', description: 'Finds.', parameters: {}, disabled: false };
+  const tools = [tool, { ...tool, name: 'write', disabled: true }];
+  expect(buttons(card({ tools }))).toEqual(['Tools (1 of 2)', 'Log', 'Stop', 'Disable', 'Remove']);
+  expect(buttons(card({ status: 'requires-auth', url: 'https://a.b' }))).toEqual([
+    'Log',
+    'Sign in',
+    'Disable',
+    'Remove'
+  ]);
+  expect(buttons(card({ status: 'disabled', hasAuth: true }))).toEqual(['Log', 'Sign out', 'Enable', 'Remove']);
+  expect(buttons(card({ type: 'native', name: 'ECA', tools }))).toEqual(['Tools (1 of 2)']);
+  const failed = card({ status: 'failed', error: 'no <b>program</b>\u001b[31m' });
+  expect(failed).toContain('no &lt;b&gt;program&lt;/b&gt;<');
+  expect(buttons(failed)).toContain('Start');
+});
+
+test('a command line is split as in a shell, and a line that is no pair is refused', () => {
+  expect(splitWords(String.raw`uvx --from "a \"b\" c" 'd e'f g\ h`)).toEqual([
+    'uvx',
+    '--from',
+    'a "b" c',
+    'd ef',
+    'g h'
+  ]);
+  expect(parsePairs('A=1\n\n X-Key : a:b=c \n')).toEqual({ A: '1', 'X-Key': 'a:b=c' });
+  expect(parsePairs('A=1\nnothing')).toBeUndefined();
+});
+
+test('a server is added as a program or as an address', () => {
+  const program = { name: ' docs ', command: 'uvx "some server"', env: 'A=1', scope: 'workspace' };
+  const said = (form: Readonly<Record<string, string>>) => readServer(name => form[name] ?? '');
+  const docs = { name: 'docs', scope: 'workspace', command: 'uvx', args: ['some server'], env: { A: '1' } };
+  expect(said(program)).toEqual(docs);
+  const far = { name: 'far', kind: 'url', url: 'https://a.b', headers: '' };
+  expect(said(far)).toEqual({ name: 'far', scope: 'global', url: 'https://a.b' });
+  expect(said({ ...program, env: 'broken' })).toBeUndefined();
+});
+
+test('a provider shows where its key comes from, and only a key that was typed can be removed', () => {
+  const login = { methods: [{ key: 'manual', label: 'Type a key' }] };
+  const one = (auth: ProviderStatus['auth']): string =>
+    shown(
+      <Provider
+        provider={{ id: 'a', configured: true, auth, login, models: [] }}
+        onSignIn={nothing}
+        onSignOut={nothing}
+      >
+        {false}
+      </Provider>
+    );
+  const env = one({ status: 'authenticated', source: 'env', envVar: 'A_KEY' });
+  expect(env).toContain('key from A_KEY');
+  expect(buttons(env)).toEqual(['Another key…']);
+  expect(buttons(one({ status: 'authenticated', source: 'login' }))).toEqual(['Another key…', 'Sign out']);
+  expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Sign in…']);
+});
+
+test('the field for a secret shows and keeps nothing, and only web addresses become links', () => {
+  const step = (url: string): string =>
+    shown(
+      <Step
+        step={{ action: 'authorize', url, fields: [{ key: 'key', label: 'API key', type: 'secret' }] }}
+        onMethod={nothing}
+        onEnter={nothing}
+      />
+    );
+  expect(step('https://a.b/')).toContain('href="https://a.b/" target="_blank" rel="noopener noreferrer"');
+  expect(step('javascript:alert(1)')).not.toContain('href');
+  expect(step('https://a.b/')).toMatch(/<input [^>]*type="password"[^>]*>/);
+  expect(step('https://a.b/')).not.toMatch(/<input [^>]*value=/);
+});
+
+const OWN: ApprovalRule = {
+  decision: 'allow',
+  rule: 'eca__shell_command',
+  argsMatchers: { command: ['git\\ status'], working_directory: [''] },
+  files: ['.eca/config.json'],
+  builtIn: false,
+  own: true
+};
+
+test("rules are listed with their files, the strictest first, and only the user's own can be removed", () => {
+  const built = { decision: 'allow', rule: 'grep', files: [], builtIn: true, own: false } as const;
+  const deny = { ...built, decision: 'deny', rule: 'docs', builtIn: false, agent: 'plan' } as const;
+  const html = shown(<RuleList listed={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
+  expect(html.indexOf('docs')).toBeLessThan(html.indexOf('grep'));
+  expect([...html.matchAll(/eca-Rules-from">([^<]*)/g)].map(([, from]) => from)).toEqual([
+    'agent plan · given at the start of the server',
+    '.eca/config.json',
+    'built in'
+  ]);
+  expect([...html.matchAll(/aria-label="(Remove[^"]*)"/g)].map(([, name]) => name)).toEqual([
+    'Remove the rule eca__shell_command'
+  ]);
+  expect(html).toContain('command: git\\ status');
+});
+
+test('a proposed rule is shown as it will be written, or the reason why there is none', () => {
+  expect(JSON.parse(formatRule({ decision: 'allow', rule: 'docs' }))).toEqual({
+    toolCall: { approval: { allow: { docs: {} } } }
+  });
+  const proposal = (found: React.ComponentProps<typeof RuleProposal>['proposal'], trouble = ''): string =>
+    shown(<RuleProposal proposal={found} error={trouble} busy={false} heading="" onWrite={nothing} onBack={nothing} />);
+  const places = [{ scope: 'workspace', file: '.eca/config.json' }] as const;
+  expect(buttons(proposal({ rule: OWN, places }))).toEqual(['Write the rule and run', 'Back']);
+  expect(proposal({ places: [] }, 'It would ask all the same.')).toContain('It would ask all the same.');
+  expect(buttons(proposal({ places: [] }, 'No.'))).toEqual(['Back']);
+});
+
+async function meet(): Promise<readonly [Session, unknown[]]> {
+  const [ours, theirs] = createLinks();
+  const server = new Peer<ServerMethods, ClientMethods>(theirs);
+  const heard: unknown[] = [];
+  const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+  server.handle('initialize', () => ({ models: ['a/b'], ...defaults }));
+  server.handle('chat/list', () => ({ chats: [] }));
+  server.handle('approvals/add', params => {
+    heard.push(['add', params]);
+    return { file: '.eca/config.json' };
+  });
+  server.handle('approvals/remove', params => {
+    heard.push(['remove', params]);
+    return {};
+  });
+  server.handle('chat/toolCallApprove', params => {
+    heard.push(['approve', params]);
+  });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
+  await session.connect();
+  return [session, heard];
+}
+
+test('a rule is written, the call runs, and the rule can be removed again', async () => {
+  const [session, heard] = await meet();
+  const always = new ApprovalRules(() => session);
+  const rule = { decision: 'allow', rule: 'docs' } as const;
+  await always.write('t', rule, 'global');
+  expect(always.current()).toEqual({ t: { rule, file: '.eca/config.json' } });
+  await always.undo('t');
+  expect(always.current()).toEqual({});
+  await always.undo('t');
+  expect(heard).toEqual([
+    ['add', { ...rule, scope: 'global' }],
+    ['approve', { chatId: 'a', toolCallId: 't' }],
+    ['remove', rule]
+  ]);
+});
+
+test('only a running job can be stopped', () => {
+  const job = { id: 'j', type: 'shell', label: 'sleep', summary: '', startedAt: '', elapsed: '1s' } as const;
+  const html = (status: 'running' | 'killed'): string =>
+    shown(<JobCard job={{ ...job, status }} read={() => Promise.resolve(undefined)} onKill={nothing} />);
+  expect(buttons(html('running'))).toEqual(['Output', 'Stop the job']);
+  expect(buttons(html('killed'))).toEqual(['Output']);
+});
+
+test('the cost is shown by message, chat, notebook and day, and requests of unknown price are counted', () => {
+  const none: Cost = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 };
+  const chat = { ...none, requests: 2, cost: 0.0123, unpriced: 1 };
+  const html = shown(<CostTable costs={{ chat, today: chat, notebook: none, path: 'work/a.ipynb' }} title="Join" />);
+  const heads = [...html.matchAll(/<th scope="row"[^>]*>([^<]*)/g)].map(([, head]) => head);
+  expect(heads).toEqual(['This chat: Join', 'Notebook a.ipynb', 'Today, all chats']);
+  expect(html).toContain('$0.012 + 1 of unknown price');
+});
+
+test('the status bar shows model, activity and cost, and an activity that waits for the user comes first', () => {
+  const state = { ...createState('a'), connection: 'open', configured: true, models: ['x/big'] } as const;
+  const chat = { ...createChat('a'), selection: { model: 'x/big' } };
+  expect(describeStatus(state, chat, trans)).toBe('Assistant: big');
+  expect(describeStatus({ ...state, models: [] }, createChat('a'), trans)).toBe('Assistant · no model');
+  const usage = { type: 'usage', messageInputTokens: 1, messageOutputTokens: 1, sessionTokens: 1500 } as const;
+  const running = { ...chat, status: 'running', usage } as const;
+  expect(describeStatus(state, running, trans)).toBe('Assistant: big · running · 1.5k tokens');
+  const asked = { ...running, questions: [{ chatId: 'a', question: 'Which?', allowFreeform: true, key: 1 }] };
+  expect(describeStatus(state, asked, trans)).toMatch(/waits for you/);
+  expect(describeStatus({ ...state, connection: 'lost' }, chat, trans)).toMatch(/not connected/);
+});
+
+test('a setting that does not fit the schema becomes the default', () => {
+  expect(readPreferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
+    side: 'left',
+    sendKey: 'Shift+Enter',
+    chips: false
+  });
+  expect(readPreferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
+});
+
+test('a provider is known after it has signed in', () => {
+  const params = { id: 'a', configured: true, auth: { status: 'authenticated' }, models: [] } as const;
+  const state = reduce(createState('a'), { type: 'told', method: 'providers/updated', params });
+  expect(state.providers).toEqual({ a: params });
+});
+
+test('a flag is shown at its message, whenever it was set', () => {
+  const say = (role: 'user' | 'system', content: object) => ({ chatId: 'a', role, content }) as never;
+  const text = { type: 'text', text: 'One', contentId: 'c1' };
+  const two = addContent(addContent([], say('user', text)), say('user', { ...text, contentId: 'c2' }));
+  const blocks = addContent(two, say('system', { type: 'flag', text: 'here', contentId: 'c1' }));
+  expect(blocks.map(({ kind }) => kind)).toEqual(['user', 'flag', 'user']);
+  expect(new Set(blocks.map(({ key }) => key)).size).toBe(3);
+});

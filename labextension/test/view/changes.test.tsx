@@ -1,0 +1,131 @@
+/** Changes of the assistant: what is requested from the server, and what the panel shows. */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { keepChanges, loadChanges, undoChanges } from '../../src/chat/changes';
+import { Change } from '../../src/chat/types';
+import { ClientMethods, ServerMethods } from '../../src/wire/protocol';
+import { Peer } from '../../src/wire/rpc';
+import { Session } from '../../src/chat/session';
+import { Changes } from '../../src/view/transcript/Changes';
+import { EnvProvider } from '../../src/view/common/env';
+import { createLinks } from '../support/memory_link';
+
+const nothing = (): void => undefined;
+const text = {
+  before: 'x = 1',
+  after: 'x = <2>',
+  diff: '@@ -1 +1 @@\n-x = 1\n+x = <2>\n',
+  linesAdded: 1,
+  linesRemoved: 1
+};
+const CELL: Change = {
+  id: 't:1',
+  number: 1,
+  turn: 't',
+  path: 'work/nb.ipynb',
+  text,
+  type: 'cell',
+  kind: 'edited',
+  cellId: 'a',
+  cellType: 'code',
+  place: 3,
+  placeBefore: 2
+};
+const FILE: Change = {
+  id: 't:2',
+  number: 2,
+  turn: 't',
+  path: 'a.bin',
+  type: 'file',
+  kind: 'edited',
+  refused: 'changed'
+};
+
+/** A session with a server that has these changes; what is kept or taken back goes, but for what is refused. */
+async function met(): Promise<[Session, string[]]> {
+  const [ours, theirs] = createLinks();
+  const server = new Peer<ServerMethods, ClientMethods>(theirs);
+  const heard: string[] = [];
+  let changes = [CELL, FILE];
+  const gone = (ids: readonly string[], how: string): void => {
+    heard.push(`${how} ${ids.join()}`);
+    changes = changes.filter(({ id, refused }) => !ids.includes(id) || (how === 'revert' && refused !== undefined));
+  };
+  const defaults = { chatDefaultModel: '', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+  server.handle('initialize', () => ({ models: [], ...defaults }));
+  server.handle('chat/list', () => ({ chats: [] }));
+  server.handle('chat/changes', () => ({ changes }));
+  server.handle('chat/keep', ({ changes: ids }) => {
+    gone(ids, 'keep');
+    return {};
+  });
+  server.handle('chat/revert', ({ changes: ids }) => {
+    gone(ids, 'revert');
+    const left = ids.includes(FILE.id) ? [{ id: FILE.id, shown: 'a.bin', why: 'changed' }] : [];
+    return { reverted: [], left };
+  });
+  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
+  await session.connect();
+  await loadChanges(session, 'a');
+  return [session, heard];
+}
+
+test('a kept change disappears, and others stay', async () => {
+  const [session, heard] = await met();
+  expect(session.chat.changes).toEqual([CELL, FILE]);
+  await keepChanges(session, [CELL]);
+  expect(heard).toEqual(['keep t:1']);
+  expect(session.chat.changes).toEqual([FILE]);
+});
+
+test('a change that cannot be undone stays, and a warning says why', async () => {
+  const [session, heard] = await met();
+  await undoChanges(session, [CELL, FILE]);
+  expect(heard).toEqual(['revert t:1,t:2']);
+  expect(session.chat.changes).toEqual([FILE]);
+  expect(session.state.messages.map(({ text }) => text)).toEqual(['a.bin: changed']);
+});
+
+test('a server without changes causes no message', async () => {
+  const session = new Session({ open: () => Promise.reject(new Error()), newId: () => 'a', callLater: () => nothing });
+  await loadChanges(session, 'a');
+  expect([session.chat.changes, session.state.messages]).toEqual([[], []]);
+});
+
+function shown(changes: readonly Change[], open: boolean): string {
+  const env = {
+    trans: nullTranslator.load(''),
+    code: { copy: () => Promise.resolve(), place: undefined },
+    markdown: () => Promise.resolve(),
+    openPath: nothing,
+    showCell: nothing
+  };
+  const done = (): Promise<void> => Promise.resolve();
+  return renderToStaticMarkup(
+    <EnvProvider value={env}>
+      <Changes changes={changes} busy={false} open={open} onKeep={done} onUndo={done} />
+    </EnvProvider>
+  );
+}
+
+test('changes are one line until they are unfolded', () => {
+  expect(shown([], false)).toBe('');
+  const html = shown([CELL, FILE], false);
+  expect(html).toContain('2 changes');
+  expect(html.match(/Keep all<|Undo all</g)).toHaveLength(2);
+  expect(html).not.toContain('eca-Diff');
+});
+
+test('each change has its name, its diff and two buttons with full names', () => {
+  const html = shown([CELL, FILE], true);
+  expect(html).toContain('Cell 3, nb.ipynb');
+  expect(html).toContain('x = &lt;2&gt;');
+  expect(html).toContain('aria-label="Keep: Cell 3, nb.ipynb"');
+  expect(html).toContain('aria-label="Undo: Cell 3, nb.ipynb"');
+  expect(html).toContain('Cannot be undone: changed');
+  expect(html.match(/disabled=""/g)).toHaveLength(1);
+});

