@@ -13,8 +13,8 @@ import pytest
 from jupyter_eca.config import Config, read
 from jupyter_eca.protocol.content import ShellCommandDetails, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import Decision
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, outcomes, tool_states
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +159,7 @@ async def test_a_custom_tool_does_not_take_the_place_of_a_native_one(tmp_path: P
         for _ in range(2):
             await answer(await table.client(), "hello")
         await client.ask("chat/list", {})
-        said = [one["message"] for one in client.told("$/showMessage")]
+        said = [one["message"] for one in client.params("$/showMessage")]
         tools = (await table.host.draft("chat")).tools
     assert said == ["The custom tool 'read_file' was left out: there is one of that name."]
     assert [one.description for one in tools if one.name == "read_file"] != ["x"]
