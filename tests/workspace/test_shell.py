@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from jupyter_eca.workspace.jobs import shell
+from tests.support.processes import have_ended
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_of_what_had_started(tmp_
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(starting, PATIENCE)
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+    assert have_ended(child)
 
 
 @pytest.mark.asyncio
