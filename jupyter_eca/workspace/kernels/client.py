@@ -62,6 +62,10 @@ HEARD_MOST = 5.0
 # Seconds that an interrupted cell has to say its last words.
 LAST_WORDS = 5.0
 
+# Seconds that code which was sent has to be heard of before it is interrupted: it may run already, and its first word
+# be under way. What is still silent then is queued behind a cell of the user's.
+FIRST_WORD = 2.0
+
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
 _FIRST = asyncio.FIRST_COMPLETED
@@ -89,51 +93,63 @@ class ClientKernel:
         """Raises: ToolError when the kernel is dead or dies. Cancelling interrupts the code, but never a cell of the
         user's that the code is still queued behind."""
         outputs, tail = Outputs(), Tail()
-        started = False
+        sent, started = asyncio.Event(), asyncio.Event()
 
         def take(message: dict[str, Any]) -> None:
-            nonlocal started
             if heard is not None:
                 tail.take(message)
-                if not started:
+                if not started.is_set():
                     heard("", lambda: tail.text)
-            started = True
+            started.set()
             outputs.add(message["header"]["msg_type"], message["content"])
 
+        work = asyncio.ensure_future(self._reply(sent, code=code, silent=False, output_hook=take))
         try:
-            reply = await self._reply(code=code, silent=False, output_hook=take)
+            reply = await asyncio.shield(work)
         except asyncio.CancelledError:
-            if started:
-                await self._manager.interrupt_kernel()
+            await self._interrupt(work, sent, started)
             raise
+        finally:
+            _let_go(work)
         status = _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
         return KernelExecuteResult(status=status, text=outputs.text)
 
     async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
         """A cell of a notebook, as by hand; `take` gets all that comes of it. Cancelled, it stays until the kernel has
         said what it was interrupted in. Raises: ToolError when the kernel is dead or dies."""
-        started = False
+        sent, started = asyncio.Event(), asyncio.Event()
 
         def hear(message: dict[str, Any]) -> None:
-            nonlocal started
-            if not started:
-                started, self._running = True, (cell, monotonic())
+            if not started.is_set():
+                started.set()
+                self._running = (cell, monotonic())
             take(message)
 
-        work = asyncio.ensure_future(self._reply(code=code, silent=False, store_history=True, output_hook=hear))
+        work = asyncio.ensure_future(self._reply(sent, code=code, silent=False, store_history=True, output_hook=hear))
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
-            if started:
-                await self._manager.interrupt_kernel()
+            if await self._interrupt(work, sent, started):
                 await asyncio.wait((work,), timeout=LAST_WORDS)
             raise
         finally:
             self._running = None
-            work.cancel()
-            if work.done() and not work.cancelled():
-                work.exception()  # nobody is left to be told of it when this was cancelled
+            _let_go(work)
         return _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
+
+    async def _interrupt(
+        self, work: asyncio.Future[dict[str, Any]], sent: asyncio.Event, started: asyncio.Event
+    ) -> bool:
+        """Interrupt the kernel in this work. Returns False, and leaves the kernel alone, where the work has not started
+        or has ended."""
+        if sent.is_set():
+            first_word = asyncio.ensure_future(started.wait())
+            await asyncio.wait((work, first_word), timeout=FIRST_WORD, return_when=_FIRST)
+            first_word.cancel()
+        if not started.is_set() or work.done():
+            return False
+        await self._manager.interrupt_kernel()
+        return True
 
     @property
     def busy(self) -> bool:
@@ -180,12 +196,14 @@ class ClientKernel:
             raise ToolError(f"This kernel cannot be asked what it knows: {result.text.strip().partition(chr(10))[0]}")
         return result.text
 
-    async def _reply(self, **request: Any) -> dict[str, Any]:
+    async def _reply(self, sent: asyncio.Event | None = None, **request: Any) -> dict[str, Any]:
         # A failure of ours must not abort what is queued behind it: cells of the user's, or our own next request.
         ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def ask() -> dict[str, Any]:
             await self._listening()
+            if sent is not None:
+                sent.set()
             return await self._client.execute_interactive(**(ours | request))
 
         return await self._watched(ask)
@@ -246,6 +264,12 @@ class ClientKernel:
 
     def close(self) -> None:
         self._client.stop_channels()
+
+
+def _let_go(work: asyncio.Future[dict[str, Any]]) -> None:
+    work.cancel()
+    if work.done() and not work.cancelled():
+        work.exception()  # nobody is left to be told of it when the caller was cancelled
 
 
 def _ignore(_message: dict[str, Any]) -> None:
