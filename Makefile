@@ -106,11 +106,12 @@ bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
 
 # The server's half is one of the tests of `python`.
-conformance: conformance-client
+conformance: $(VENV)/.tested
+	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite
 	$(PYTEST) tests/fronts/mcp/test_suite.py
 
 conformance-client: $(VENV)/.tested
-	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite
+	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite $(if $(NIGHTLY),,--sample)
 
 clean:
 	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/apps/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules
