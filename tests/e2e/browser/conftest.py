@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -117,7 +117,7 @@ class Chromium:
         """Close all pages, and forget what they left behind, but for the cache."""
         context = self.context()
         blank, *pages = context.pages
-        devtools = context.new_cdp_session(blank)
+        devtools: Any = context.new_cdp_session(blank)  # what it sends is only partly typed
         for page in pages:
             origin = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
             page.close()
