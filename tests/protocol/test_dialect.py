@@ -1,15 +1,14 @@
 """Clients of each revision: known by what they say, understood, and spoken to in their own words.
 
-A file of tests/fixtures/dialects is one message in the words of the revisions that name its folder (`000+001` is both
-seeds); `ours` is the same in our words. A file with `same_as` names the file of the same revisions that has its words,
-where those revisions have no words for the difference. What is said to all in the same words is in tests/fixtures/wire.
+Their messages are those of `tests.support.dialect_fixtures`. What is said to all in the same words is in
+tests/fixtures/wire.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,22 +16,10 @@ from jupyter_eca.protocol import dialect
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.protocol.lifecycle import InitializeParams
 from jupyter_eca.protocol.methods import METHODS, Method
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.support.dialect_fixtures import load_messages
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-
-
-def _messages() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each message under each revision that says it so, as `001/exit`."""
-    files = {path: json.loads(path.read_text()) for path in sorted((FIXTURES / "dialects").glob("*/*.json"))}
-    named = {(revision, path.stem): file for path, file in files.items() for revision in path.parent.name.split("+")}
-    for (revision, name), file in sorted(named.items()):
-        yield f"{revision}/{name}", named[revision, file["same_as"]] if "same_as" in file else file
-
-
-SAID = dict(_messages())
+SAID = load_messages()
 WIRE: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text()) for path in (FIXTURES / "wire").glob("*.json")
 }
