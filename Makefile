@@ -16,23 +16,44 @@ CLEAN = env -u PYTHONDONTWRITEBYTECODE $(addprefix -u ,$(addsuffix _API_KEY,ANTH
 # As Playwright's own runner does in CI: what goes through a kernel, a server or a browser is tried once more, and that
 # is printed.
 AGAIN = --reruns 1 -rR
-PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly")
+# How many processes share the tests; 0 runs them in one, as is best with a debugger. Each has servers, kernels and a
+# browser of its own.
+WORKERS ?= 2
+# A worker that is done takes tests from the other. The browser's are shared by files: many start a server of their own.
+SHARED = -n $(WORKERS) --dist worksteal
+PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test bench conformance conformance-client needs check python typescript notebooks browser clean
+.PHONY: lab test bench conformance needs needs-lab check typescript python server conformance-client notebooks browser parts clean
 
 lab: $(VENV)/.installed
 	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
 
-test: check typescript python conformance-client notebooks browser
+test: needs
+	@$(MAKE) --no-print-directory -j2 --output-sync=target parts
+
+# The longest first, so that both cores are busy to the end.
+parts: browser python server check typescript notebooks conformance-client
+
+# What this machine lacks is said in one message, with the commands that install it.
+LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
+PYTHON_AND_NODE = \
+	$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || lacks "Python 3.11 or newer with venv (another one is named so: make PYTHON=python3.12 ...)" "python3 python3-venv" python; \
+	node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm >/dev/null || lacks "Node.js 20 or newer with npm" "nodejs npm" node;
+PROGRAMS = \
+	command -v chromium >/dev/null || lacks Chromium chromium chromium; \
+	command -v rg >/dev/null || lacks ripgrep ripgrep ripgrep; \
+	command -v git >/dev/null || lacks Git git git;
+REPORT = [ -z "$$names" ] || { \
+	printf '%s\n' "This machine lacks: $$names." "  Debian:   apt-get install$$debian" "  Homebrew: brew install$$brew" >&2; exit 1; }
 
 needs:
-	@command -v $(PYTHON) >/dev/null || { echo "Python is missing: install Python 3.11 or newer, then run this again."; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$$($(PYTHON) --version) is too old: Python 3.11 or newer is needed (make PYTHON=python3.12 ...)."; exit 1; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv is missing: install it (Debian: apt-get install python3-venv)."; exit 1; }
-	@command -v node >/dev/null && command -v npm >/dev/null || { echo "Node.js is missing: install Node 20 or newer with npm; it builds the JupyterLab part."; exit 1; }
+	@$(LACKS) $(PYTHON_AND_NODE) $(PROGRAMS) $(REPORT)
 
-$(BIN)/uv: | needs
+needs-lab:
+	@$(LACKS) $(PYTHON_AND_NODE) $(REPORT)
+
+$(BIN)/uv: | needs-lab
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q uv
 
@@ -69,26 +90,28 @@ typescript: $(VENV)/.tested
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
 	$(if $(NIGHTLY),npm --prefix tests/npm/opencode install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
-	$(PYTEST) $(AGAIN) --ignore=tests/apps/server --ignore=tests/e2e/browser
-	$(PYTEST) $(AGAIN) tests/apps/server
+	$(PYTEST) $(SHARED) --ignore=tests/apps/server --ignore=tests/e2e/browser
+
+server: $(VENV)/.tested
+	$(PYTEST) $(SHARED) tests/apps/server
+
+browser: $(VENV)/.tested
+	$(PYTEST) -n $(WORKERS) --dist loadfile tests/e2e/browser
 
 notebooks: $(VENV)/.tested
 	$(NBVAL) --nbval $(filter-out notebooks/02_%,$(wildcard notebooks/0*.ipynb))
 	$(NBVAL) --nbval-lax notebooks/02_offline_model.ipynb
 
-browser: $(VENV)/.tested
-	@command -v chromium >/dev/null || { echo "Chromium is missing: install it (Debian: apt-get install chromium)."; exit 1; }
-	$(PYTEST) $(AGAIN) tests/e2e/browser
-
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
 
 # The server's half is one of the tests of `python`.
-conformance: conformance-client
+conformance: $(VENV)/.tested
+	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite
 	$(PYTEST) tests/fronts/mcp/test_suite.py
 
 conformance-client: $(VENV)/.tested
-	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite
+	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite $(if $(NIGHTLY),,--sample)
 
 clean:
 	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/apps/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules

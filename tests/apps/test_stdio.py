@@ -15,6 +15,7 @@ from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Request
 from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
+from tests.support.processes import have_ended
 from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path
             assert not psutil.pid_exists(running[0]), "tool servers end before the reply, as the seed draws it"
             await at.send(Notification("exit", None))
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
-        assert not any(psutil.pid_exists(pid) for pid in running)
+        assert have_ended(*running)
 
 
 async def test_the_end_of_stdin_ends_the_process_with_status_0(workspace: Path) -> None:

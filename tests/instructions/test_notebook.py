@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from jupyter_eca.protocol.notebook import NotebookInfo
-from tests.fronts.eca.line import line
 from tests.instructions.told import HELLO
 from tests.support.host_and_client import answer, desk
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,5 +76,5 @@ async def test_instructions_without_end_are_left_out_and_told(tmp_path: Path) ->
         await answer(await table.client(), "one")
         await client.ask("chat/list", {})
         assert await asked(table.host) == ["one"]
-        (warned,) = client.told("$/showMessage")
+        (warned,) = client.params("$/showMessage")
         assert warned["message"].startswith("The instructions of a.ipynb were left out")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import desk, settings
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,4 +29,4 @@ async def told(folder: Path, **config: Any) -> tuple[str, list[str]]:
         words = (await table.host.turns.draft("chat")).system
         assert (await table.host.turns.draft("chat")).system == words
         await client.ask("chat/list", {})
-        return words, [one["message"] for one in client.told("$/showMessage")]
+        return words, [one["message"] for one in client.params("$/showMessage")]

@@ -1,7 +1,7 @@
 """Clients of each revision: the server detects the revision, understands the client, and answers in its words.
 
-A file of tests/fixtures/dialects is one message in the words of the revision of its folder; `ours` is the same in our
-words. Messages that are the same for all revisions are in tests/fixtures/wire.
+Their messages are those of `tests.support.dialect_fixtures`. What is said to all in the same words is in
+tests/fixtures/wire.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from jupyter_eca.protocol import dialect
 from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.protocol.lifecycle import InitializeParams
 from jupyter_eca.protocol.methods import METHODS, Method
+from tests.support.dialect_fixtures import load_messages
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-MESSAGES: dict[str, dict[str, Any]] = {
-    f"{path.parent.name}/{path.stem}": json.loads(path.read_text())
-    for path in sorted((FIXTURES / "dialects").glob("*/*.json"))
-}
+MESSAGES = load_messages()
 WIRE: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text()) for path in (FIXTURES / "wire").glob("*.json")
 }

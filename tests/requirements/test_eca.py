@@ -16,6 +16,7 @@ import pytest
 
 from jupyter_eca.protocol.content import Content
 from jupyter_eca.protocol.methods import METHODS
+from tests.support.dialect_fixtures import load_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,7 @@ FIXTURES = ROOT / "tests" / "fixtures"
 TABLE: dict[str, Any] = json.loads((FIXTURES / "conformance.json").read_text())
 CLAUSES: dict[str, dict[str, Any]] = {clause["id"]: clause for clause in TABLE["clauses"]}
 CONTENTS = {kind.model_fields["type"].default: kind for kind in get_args(get_args(Content)[0])}
-SAID: dict[str, dict[str, Any]] = {
-    f"{path.parent.name}/{path.stem}": json.loads(path.read_text())
-    for seed in TABLE["seeds"]
-    for path in sorted((FIXTURES / "dialects" / seed).glob("*.json"))
-}
+SAID = {name: message for seed in TABLE["seeds"] for name, message in load_messages(seed).items()}
 
 Shape = dict[str, Any]
 

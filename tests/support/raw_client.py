@@ -1,9 +1,14 @@
-"""A client without manners of its own: what it is told to, it sends; what it is sent, it keeps."""
+"""A client that speaks in raw messages: it sends what a test says, and keeps what it receives, word for word.
+
+It knows JSON-RPC and the names of ECA's contents, and nothing of our models. `jupyter_eca.transport.eca_client` is the
+client with manners; `tests.e2e.conversation.caller` adds what only the long story looks for.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
@@ -11,75 +16,154 @@ from jupyter_eca.transport.memory import MemoryLink, pair
 from tests.support.host_and_client import PATIENCE, Desk, Door
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
 
-    from jupyter_eca.errors import FrameError
     from jupyter_eca.protocol.jsonrpc import Id, Message
 
 
-class Raw:
-    def __init__(self, link: MemoryLink) -> None:
-        self.link = link
-        self.heard: list[Message | FrameError] = []
+class Wire(Protocol):
+    """A way to a server."""
+
+    async def send(self, message: Message) -> None: ...
+
+    async def receive(self) -> Message: ...
+
+
+class RawClient:
+    """`heard` has every message in the order in which it came. `read` is how far the test has followed them: what is
+    waited for comes after that. Replies may come at any place, and each is returned once."""
+
+    def __init__(self, wire: Wire, patience: float = PATIENCE) -> None:
+        self.wire = wire
+        self.patience = patience
+        self.heard: list[Message] = []
+        self.read = 0
         self._sent = 0
+        self._returned: set[int] = set()
 
-    async def until(self, wanted: Callable[[Message | FrameError], bool]) -> Any:
-        async with asyncio.timeout(PATIENCE):
-            async for message in self.link:
-                self.heard.append(message)
-                if wanted(message):
-                    return message
-        raise AssertionError(f"the link ended before it came; heard {self.heard}")
+    # -- sending
 
-    async def reply(self, id: Id | None) -> Result | Failure:
-        return await self.until(lambda message: isinstance(message, Result | Failure) and message.id == id)
-
-    async def ask(self, method: str, params: Any = None, id: Id | None = None) -> Result | Failure:
+    async def send(self, method: str, params: Any = None, id: Id | None = None) -> Id:
+        """Send a request, and do not wait for its reply. Returns its id."""
         self._sent += 1
         id = self._sent if id is None else id
-        await self.link.send(Request(id, method, params))
-        return await self.reply(id)
+        await self.wire.send(Request(id, method, params))
+        return id
+
+    async def tell(self, method: str, params: Any = None) -> None:
+        await self.wire.send(Notification(method, params))
+
+    async def answer(self, request: Request, result: Any) -> None:
+        await self.wire.send(Result(request.id, result))
+
+    async def ask(self, method: str, params: Any = None, id: Id | None = None) -> Result | Failure:
+        return await self.reply(await self.send(method, params, id))
 
     async def result(self, method: str, params: Any = None) -> Any:
+        """Raises: AssertionError when the request is refused."""
         reply = await self.ask(method, params)
-        assert isinstance(reply, Result), reply
+        assert isinstance(reply, Result), f"{method}: {reply}"
         return reply.result
 
     async def code(self, method: str, params: Any = None) -> int | None:
-        """Of the error that the request is answered with; None when it is answered."""
+        """The code of the error that the request is refused with; None when it is not refused."""
         reply = await self.ask(method, params)
         return reply.code if isinstance(reply, Failure) else None
-
-    async def tell(self, method: str, params: Any = None) -> None:
-        await self.link.send(Notification(method, params))
 
     async def initialize(self, can: Any = None, **options: Any) -> Any:
         params = {"initializationOptions": options, "capabilities": {"codeAssistant": can}}
         return await self.result("initialize", params)
 
-    async def content(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """The next content of a kind, with these fields."""
+    # -- waiting
 
-        def wanted(message: Message | FrameError) -> bool:
-            if not (isinstance(message, Notification) and message.method == "chat/contentReceived"):
-                return False
-            content: dict[str, Any] = message.params["content"]
-            return content["type"] == kind and all(content.get(name) == value for name, value in fields.items())
+    def catch_up(self) -> None:
+        """Wait from now on only for what has not come yet."""
+        self.read = len(self.heard)
+
+    async def reply(self, id: Id | None) -> Result | Failure:
+        """The first reply to this id that was not returned before."""
+        place = await self._find(lambda m: isinstance(m, Result | Failure) and m.id == id, 0, self._returned)
+        self._returned.add(place)
+        reply = self.heard[place]
+        assert isinstance(reply, Result | Failure)
+        return reply
+
+    async def until(self, wanted: Callable[[Message], bool]) -> Any:
+        """The next such message."""
+        place = await self._find(wanted, self.read)
+        self.read = place + 1
+        return self.heard[place]
+
+    async def content(self, kind: str, chat: Any = None, **fields: Any) -> dict[str, Any]:
+        """The next content of a kind with these fields; of any chat when none is named."""
+
+        def wanted(message: Message) -> bool:
+            params = content_params(message)
+            return (
+                bool(params) and chat in {None, params["chatId"]} and has(params["content"], {"type": kind, **fields})
+            )
 
         return (await self.until(wanted)).params["content"]
 
-    async def finished(self) -> None:
-        """Until the turn has ended."""
-        await self.content("progress", state="finished")
+    async def finished(self, chat: Any = None) -> None:
+        """Wait until a turn has ended; nothing of it comes after that."""
+        await self.content("progress", chat, state="finished")
+
+    async def _find(self, wanted: Callable[[Message], bool], since: int, without: set[int] | None = None) -> int:
+        """The place of the first such message from `since` on; waits for it when it has not come yet."""
+        place = since
+        try:
+            async with asyncio.timeout(self.patience):
+                while True:
+                    while place < len(self.heard):
+                        if wanted(self.heard[place]) and place not in (without or ()):
+                            return place
+                        place += 1
+                    self.heard.append(await self.wire.receive())
+        except TimeoutError:
+            raise AssertionError(f"it did not come; heard {self.heard[since:]}") from None
+
+
+def content_params(message: Message) -> dict[str, Any]:
+    """The parameters of a content; empty for any other message."""
+    if isinstance(message, Notification) and message.method == "chat/contentReceived":
+        return message.params
+    return {}
+
+
+def has(data: dict[str, Any], fields: dict[str, Any]) -> bool:
+    return all(data.get(name) == value for name, value in fields.items())
+
+
+class MemoryWire:
+    def __init__(self, link: MemoryLink) -> None:
+        self._link = link
+
+    async def send(self, message: Message) -> None:
+        await self._link.send(message)
+
+    async def receive(self) -> Message:
+        async for message in self._link:
+            assert not isinstance(message, Exception), message
+            return message
+        raise AssertionError("the server ended before it came")
+
+
+class Raw(RawClient):
+    """A raw client at the other end of a memory link."""
+
+    def __init__(self, link: MemoryLink) -> None:
+        super().__init__(MemoryWire(link))
+        self.link = link
+
+    def params(self, method: str) -> list[Any]:
+        """The parameters of the notifications of a method."""
+        return [one.params for one in self.heard if isinstance(one, Notification) and one.method == method]
 
     @property
     def methods(self) -> list[str]:
-        """Of the notifications it was sent."""
+        """The methods of all notifications."""
         return [message.method for message in self.heard if isinstance(message, Notification)]
-
-    def params(self, method: str) -> list[Any]:
-        """Of the notifications of a method."""
-        return [one.params for one in self.heard if isinstance(one, Notification) and one.method == method]
 
     @property
     def contents(self) -> list[str]:
@@ -87,11 +171,40 @@ class Raw:
         kinds = [params["content"]["type"] for params in self.params("chat/contentReceived")]
         return [kind for i, kind in enumerate(kinds) if i == 0 or kinds[i - 1] != kind]
 
+    def forget(self) -> None:
+        """Forget everything that was heard until now."""
+        self.heard.clear()
+        self._returned.clear()
+        self.read = 0
+
     async def close(self) -> None:
         await self.link.close()
 
 
-def raw(table: Desk) -> Raw:
-    ours, theirs = pair()
-    table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
-    return Raw(ours)
+class Line(Raw):
+    """Also has the session that serves it, for tests that look into it, and the task that the session runs in."""
+
+    def __init__(self, table: Desk, door: Door) -> None:
+        ours, theirs = pair()
+        super().__init__(ours)
+        self.session = EcaSession(theirs, door)
+        self.serving = table.tasks.create_task(self.session.run())
+
+
+def raw(table: Desk, door: Door | None = None) -> Line:
+    """A client that has said nothing yet."""
+    return Line(table, door or Door(table.host))
+
+
+@asynccontextmanager
+async def line(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[Line]:
+    """A client with these capabilities that has been told of the set-up; `heard` begins after that."""
+    client = raw(table, Door(table.host, sees_all))
+    try:
+        await client.result("initialize", {"processId": None, "capabilities": {"codeAssistant": can}})
+        await client.tell("initialized", {})
+        await client.until(lambda message: isinstance(message, Notification) and message.params.get("type") == "finish")
+        client.forget()
+        yield client
+    finally:
+        await client.close()

@@ -7,12 +7,12 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobStatus
 from jupyter_eca.workspace.jobs.background import MAX_LINES, MAX_RUNNING, BackgroundJobs
+from tests.support.processes import have_ended, is_alive
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -67,10 +67,6 @@ async def line_of(fifo: Path) -> str:
         return await asyncio.to_thread(fifo.read_text)
 
 
-def alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
 async def test_an_ended_job_has_its_output_by_stream_and_its_exit_code(tmp_path: Path) -> None:
     async with watched() as here:
         job = await here.jobs.start("chat", "echo out; echo err >&2; pwd; exit 3", tmp_path, "Trying")
@@ -122,11 +118,11 @@ async def test_a_killed_job_takes_its_children_with_it_and_is_killed_not_failed(
         job = await here.jobs.start("chat", FAMILY, tmp_path, "")
         pids = [int(pid) for pid in (await line_of_family(tmp_path)).split()]
         assert len(pids) == 2
-        assert all(alive(pid) for pid in pids)
+        assert all(is_alive(pid) for pid in pids)
         async with asyncio.timeout(PATIENCE):
             assert await here.jobs.kill(job.id)
         assert here.jobs.read(job.id).status is JobStatus.KILLED
-        assert not any(alive(pid) for pid in pids)
+        assert have_ended(*pids)
         assert not await here.jobs.kill(job.id)
 
 
@@ -149,7 +145,7 @@ async def test_a_job_that_ignores_the_signal_is_killed(tmp_path: Path) -> None:
         pid = int(await line_of(tmp_path / "told"))
         async with asyncio.timeout(PATIENCE):
             assert await here.jobs.kill(job.id)
-        assert not alive(pid)
+        assert have_ended(pid)
 
 
 async def test_a_job_whose_shell_handles_the_signal_and_exits_well_is_still_killed(tmp_path: Path) -> None:
@@ -178,7 +174,7 @@ async def test_no_job_outlives_the_host(tmp_path: Path) -> None:
     pids = [int(pid) for pid in (await line_of_family(tmp_path)).split()]
     async with asyncio.timeout(PATIENCE):
         await here.jobs.close()
-    assert not any(alive(pid) for pid in pids)
+    assert have_ended(*pids)
     assert here.jobs.read(job.id).status is JobStatus.KILLED
     with pytest.raises(ToolError, match="is shutting down"):
         await here.jobs.start("chat", "true", tmp_path, "")

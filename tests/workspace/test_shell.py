@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from jupyter_eca.workspace.jobs import shell
+from tests.support.processes import have_ended
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ async def test_a_cancelled_start_leaves_no_process_behind(tmp_path: Path) -> Non
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(starting, PATIENCE)
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+    assert have_ended(child)
 
 
 @pytest.mark.asyncio

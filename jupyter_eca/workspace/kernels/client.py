@@ -67,6 +67,10 @@ MAX_PATIENCE = 5.0
 # Seconds in which an interrupted cell can still send messages.
 INTERRUPT_GRACE = 5.0
 
+# Seconds to wait for the first message of code that was sent, before it is interrupted: the code may already run while
+# its message is on the way. Code that is silent after this time is queued behind a cell of the user.
+FIRST_MESSAGE_WAIT = 2.0
+
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
 _FIRST_COMPLETED = asyncio.FIRST_COMPLETED
@@ -99,23 +103,24 @@ class ClientKernel:
         Raises: ToolError when the kernel is dead, or dies.
         """
         outputs, tail = Outputs(), Tail()
-        started = False
+        sent, started = asyncio.Event(), asyncio.Event()
 
         def take(message: dict[str, Any]) -> None:
-            nonlocal started
             if heard is not None:
                 tail.take(message)
-                if not started:
+                if not started.is_set():
                     heard("", lambda: tail.text)
-            started = True
+            started.set()
             outputs.add(message["header"]["msg_type"], message["content"])
 
+        work = asyncio.ensure_future(self._request(sent, code=code, silent=False, output_hook=take))
         try:
-            reply = await self._request(code=code, silent=False, output_hook=take)
+            reply = await asyncio.shield(work)
         except asyncio.CancelledError:
-            if started:
-                await self._manager.interrupt_kernel()
+            await self._interrupt(work, sent, started)
             raise
+        finally:
+            _discard(work)
         status = _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
         return KernelExecuteResult(status=status, text=outputs.text)
 
@@ -126,28 +131,42 @@ class ClientKernel:
 
         Raises: ToolError when the kernel is dead, or dies.
         """
-        started = False
+        sent, started = asyncio.Event(), asyncio.Event()
 
         def on_message(message: dict[str, Any]) -> None:
-            nonlocal started
-            if not started:
-                started, self._running = True, (cell, monotonic())
+            if not started.is_set():
+                started.set()
+                self._running = (cell, monotonic())
             take(message)
 
-        work = asyncio.ensure_future(self._request(code=code, silent=False, store_history=True, output_hook=on_message))
+        request = self._request(sent, code=code, silent=False, store_history=True, output_hook=on_message)
+        work = asyncio.ensure_future(request)
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
-            if started:
-                await self._manager.interrupt_kernel()
+            if await self._interrupt(work, sent, started):
                 await asyncio.wait((work,), timeout=INTERRUPT_GRACE)
             raise
         finally:
             self._running = None
-            work.cancel()
-            if work.done() and not work.cancelled():
-                work.exception()  # marks the error as seen: a cancelled caller does not get it
+            _discard(work)
         return _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
+
+    async def _interrupt(
+        self, work: asyncio.Future[dict[str, Any]], sent: asyncio.Event, started: asyncio.Event
+    ) -> bool:
+        """Interrupt the kernel if it runs this work, and return whether it did.
+
+        A kernel that has not started the work, or has ended it, is left alone.
+        """
+        if sent.is_set():
+            first_message = asyncio.ensure_future(started.wait())
+            await asyncio.wait((work, first_message), timeout=FIRST_MESSAGE_WAIT, return_when=_FIRST_COMPLETED)
+            first_message.cancel()
+        if not started.is_set() or work.done():
+            return False
+        await self._manager.interrupt_kernel()
+        return True
 
     @property
     def is_busy(self) -> bool:
@@ -206,12 +225,15 @@ class ClientKernel:
             raise ToolError(f"This kernel cannot be asked what it knows: {result.text.strip().partition(chr(10))[0]}")
         return result.text
 
-    async def _request(self, **request: Any) -> dict[str, Any]:
+    async def _request(self, sent: asyncio.Event | None = None, **request: Any) -> dict[str, Any]:
+        """Execute a request and return the reply. `sent` is set when the request goes to the kernel."""
         # An error in our request must not abort the requests behind it, which are cells of the user or our own.
         ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def ask() -> dict[str, Any]:
             await self._wait_until_connected()
+            if sent is not None:
+                sent.set()
             return await self._client.execute_interactive(**(ours | request))
 
         return await self._run_exclusively(ask)
@@ -283,6 +305,12 @@ class ClientKernel:
 
     def close(self) -> None:
         self._client.stop_channels()
+
+
+def _discard(work: asyncio.Future[dict[str, Any]]) -> None:
+    work.cancel()
+    if work.done() and not work.cancelled():
+        work.exception()  # marks the error as seen: a cancelled caller does not get it
 
 
 def _ignore(_message: dict[str, Any]) -> None:

@@ -7,7 +7,8 @@
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
-import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { ICellModel } from '@jupyterlab/cells';
+import type { INotebookModel, INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONObject } from '@lumino/coreutils';
 
 import type { NotebookInstructions, InstructionsSource } from '../view/Instructions';
@@ -53,17 +54,36 @@ export class ActiveInstructions implements InstructionsSource {
   constructor(private readonly tracker: INotebookTracker) {}
 
   readonly subscribe = (watcher: () => void): (() => void) => {
-    let panel: NotebookPanel | undefined;
+    let model: INotebookModel | undefined;
+    // A notebook does not say that it became trusted: its cells do, one by one.
+    const heed = (_: ICellModel, { name }: { readonly name: string }): void => {
+      if (name === 'trusted') {
+        watcher();
+      }
+    };
+    const followCells = (): void => {
+      for (const cell of model?.cells ?? []) {
+        cell.stateChanged.connect(heed);
+      }
+      watcher();
+    };
     const unfollow = (): void => {
-      panel?.context.model.metadataChanged.disconnect(watcher);
-      panel?.context.model.stateChanged.disconnect(watcher);
+      // One that was closed has let go of its cells, and of whoever followed them.
+      if (model === undefined || model.isDisposed) {
+        return;
+      }
+      for (const cell of model.cells) {
+        cell.stateChanged.disconnect(heed);
+      }
+      model.metadataChanged.disconnect(watcher);
+      model.cells.changed.disconnect(followCells);
     };
     const follow = (): void => {
       unfollow();
-      panel = this.tracker.currentWidget ?? undefined;
-      panel?.context.model.metadataChanged.connect(watcher);
-      panel?.context.model.stateChanged.connect(watcher);
-      watcher();
+      model = this.tracker.currentWidget?.context.model;
+      model?.metadataChanged.connect(watcher);
+      model?.cells.changed.connect(followCells);
+      followCells();
     };
     follow();
     this.tracker.currentChanged.connect(follow);

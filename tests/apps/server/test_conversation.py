@@ -11,13 +11,15 @@ from tests.apps.server.cells import PATIENCE
 from tests.apps.server.test_kill import connect, server
 from tests.e2e.conversation.script import MORE, RULES
 from tests.e2e.conversation.story import tell
-from tests.e2e.conversation.wire import Setting, Wire
+from tests.e2e.conversation.wire import Setting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
     from tornado.websocket import WebSocketClientConnection
+
+    from tests.support.raw_client import Wire
 
 
 @dataclass

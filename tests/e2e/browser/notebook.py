@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 SECONDS = 60
 
 # In the first second of a kernel the widget manager asks it for its comms; a cell that then blocks or awaits leaves its
-# widgets undrawn. So "idle" is: idle for this long without a break.
+# widgets undrawn. So "idle" is: idle for a moment after the answer or, where the answer was not seen, for long.
 SETTLED_MS = 1500
+ANSWERED_MS = 200
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
 _CELL = f"{_PANEL}.content.widgets[n]"
@@ -66,12 +67,23 @@ class Notebook:
 
     def wait_until_idle(self) -> None:
         self.page.wait_for_function(
-            f"""settled => {{
-              const status = {_PANEL}?.sessionContext?.session?.kernel?.status;
-              window.idleSince = status === 'idle' ? window.idleSince ?? performance.now() : undefined;
-              return window.idleSince !== undefined && performance.now() - window.idleSince >= settled;
+            f"""([settled, answered]) => {{
+              const kernel = {_PANEL}?.sessionContext?.session?.kernel;
+              if (kernel && window.watchedKernel !== kernel) {{
+                window.watchedKernel = kernel;
+                window.commsKnown = false;
+                kernel.anyMessage.connect((_, {{ msg, direction }}) => {{
+                  if (direction === 'recv' && msg.header.msg_type === 'comm_info_reply') {{
+                    window.commsKnown = true;
+                    window.idleSince = undefined;
+                  }}
+                }});
+              }}
+              window.idleSince = kernel?.status === 'idle' ? window.idleSince ?? performance.now() : undefined;
+              const enough = window.commsKnown ? answered : settled;
+              return window.idleSince !== undefined && performance.now() - window.idleSince >= enough;
             }}""",
-            arg=SETTLED_MS,
+            arg=[SETTLED_MS, ANSWERED_MS],
             timeout=SECONDS * 1000,
         )
 

@@ -47,11 +47,13 @@ def test_a_notebook_is_heard_once_it_is_trusted_and_says_what_the_panel_writes(p
     expect(instructions.locator("summary")).to_have_text("Instructions for plots.ipynb (not used)")
     panel.ask("one")
     panel.sees("Nobody told me.")
+    panel.wait_until_idle()  # a turn still runs when its last word is there, and would take the next message
 
     notebook.run(0)
     notebook.wait_until_run(0)
     panel.ask("two")
     panel.sees("With seaborn, then.")
+    panel.wait_until_idle()
     expect(instructions.locator("summary")).to_have_text("Instructions for plots.ipynb", timeout=SECONDS * 1000)
 
     instructions.locator("summary").click()

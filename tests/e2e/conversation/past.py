@@ -33,14 +33,14 @@ async def flagged(at: Caller) -> None:
     await turn(at, "two", "p")
     marked = {"chatId": "p", "contentId": message_id(at, first)}
     at.read = at.now
-    assert await at.request("chat/addFlag", {**marked, "text": "here"}) == {}
+    assert await at.result("chat/addFlag", {**marked, "text": "here"}) == {}
     assert (await at.content("flag", "p"))["contentId"] == marked["contentId"]
     since = at.now
-    await at.request("chat/open", {"chatId": "p"})
+    await at.result("chat/open", {"chatId": "p"})
     kinds = [p["content"]["type"] for p in at.contents(since, "p")]
     assert kinds[kinds.index("flag") - 1] == "text"
     since = at.now
-    assert await at.request("chat/removeFlag", marked) == {}
+    assert await at.result("chat/removeFlag", marked) == {}
     await shown_again(at, since)
     assert "flag" not in at.order(since, "p")
     assert at.said(since, "p") == "Hello, oneHello, two"
@@ -55,7 +55,7 @@ async def rolled_back(at: Caller, folder: Path) -> None:
     assert (folder / "kept.txt").read_text() == "after\n"
     id = message_id(at, since)
     since = at.now
-    assert await at.request("chat/rollback", {"chatId": "p", "contentId": id}) == {}
+    assert await at.result("chat/rollback", {"chatId": "p", "contentId": id}) == {}
     await shown_again(at, since)
     at.read = since
     assert (folder / "kept.txt").read_text() == "before\n"
@@ -67,9 +67,9 @@ async def rolled_back(at: Caller, folder: Path) -> None:
 async def forked(at: Caller) -> None:
     """From the first message on; then both go their own way."""
     begin = at.now
-    await at.request("chat/open", {"chatId": "p"})
+    await at.result("chat/open", {"chatId": "p"})
     since = at.read = at.now
-    assert await at.request("chat/fork", {"chatId": "p", "contentId": message_id(at, begin)}) == {}
+    assert await at.result("chat/fork", {"chatId": "p", "contentId": message_id(at, begin)}) == {}
     fork = (await at.told("chat/opened"))["chatId"]
     assert fork != "p"
     await at.content("text", "p")
@@ -77,14 +77,14 @@ async def forked(at: Caller) -> None:
     assert at.said(since, fork, "user") == "one"
     assert at.said(await turn(at, "apart", fork), fork) == "Hello, apart"
     assert at.said(begin, "p").count("apart") == 0
-    assert await at.request("chat/delete", {"chatId": fork}) == {}
+    assert await at.result("chat/delete", {"chatId": fork}) == {}
 
 
 async def renamed(at: Caller) -> None:
     at.read = at.now
-    assert await at.request("chat/update", {"chatId": "p", "title": "The plan"}) == {}
+    assert await at.result("chat/update", {"chatId": "p", "title": "The plan"}) == {}
     assert (await at.content("metadata", "p"))["title"] == "The plan"
-    chats = (await at.request("chat/list", {"limit": 1}))["chats"]
+    chats = (await at.result("chat/list", {"limit": 1}))["chats"]
     assert [(chat["id"], chat["title"], chat["status"]) for chat in chats] == [("p", "The plan", "idle")]
 
 
@@ -92,10 +92,10 @@ async def cleared(at: Caller) -> None:
     """Its messages go; it and its title stay."""
     await turn(at, "gone", "q")
     since = at.now
-    assert await at.request("chat/clear", {"chatId": "q", "messages": True}) == {}
+    assert await at.result("chat/clear", {"chatId": "q", "messages": True}) == {}
     await shown_again(at, since, "q")
     assert {p["content"]["type"] for p in at.contents(since, "q")} <= {"metadata"}
-    chats = (await at.request("chat/list", {}))["chats"]
+    chats = (await at.result("chat/list", {}))["chats"]
     assert [chat["title"] for chat in chats if chat["id"] == "q"] == ["gone"]
 
 
@@ -110,7 +110,7 @@ async def cut_off(at: Caller) -> str:
 async def opened(at: Caller, shown: str) -> None:
     """After a restart everything is there, also what was shown of an answer that was cut off."""
     since = at.now
-    result = await at.request("chat/open", {"chatId": "p"})
+    result = await at.result("chat/open", {"chatId": "p"})
     assert (result["found"], result["title"], result["selection"]["model"]) == (True, "The plan", "scripted/test")
     order = at.order(since, "p")
     assert (order[:2], order[-3:]) == (AGAIN, ["status idle", "metadata", "config/updated"])
@@ -118,17 +118,17 @@ async def opened(at: Caller, shown: str) -> None:
     assert at.said(since, "p").startswith("Hello, oneHello, twoHello, three" + shown)
     assert at.said(since, "p", "user") == "onetwothreestream"
     assert at.said(await turn(at, "four", "p"), "p") == "Hello, four"
-    assert await at.request("chat/open", {"chatId": "nobody's"}) == {"found": False}
+    assert await at.result("chat/open", {"chatId": "nobody's"}) == {"found": False}
 
 
 async def paged(at: Caller) -> None:
     """Page by page to the beginning: together they are the whole, in order."""
-    whole = await at.request("chat/history", {"chatId": "p"})
+    whole = await at.result("chat/history", {"chatId": "p"})
     assert len(whole["contents"]) == whole["meta"]["returned"]
     pages: list[dict[str, Any]] = []
     cursor: dict[str, Any] = {}
     for _ in range(20):
-        page = await at.request("chat/history", {"chatId": "p", "limit": 2, **cursor})
+        page = await at.result("chat/history", {"chatId": "p", "limit": 2, **cursor})
         pages.insert(0, page)
         if page["meta"].get("beforeCursor") is None:
             break
@@ -136,9 +136,9 @@ async def paged(at: Caller) -> None:
     assert len(pages) > 2
     assert [text_of(page) for page in pages if not text_of(page)] == []
     assert "".join(map(text_of, pages)) == text_of(whole)
-    gone = await at.request("chat/history", {"chatId": "p", "before": "999999"})
+    gone = await at.result("chat/history", {"chatId": "p", "before": "999999"})
     assert gone["error"]["code"] == "cursor_expired"
-    nobody = await at.request("chat/history", {"chatId": "nobody's"})
+    nobody = await at.result("chat/history", {"chatId": "nobody's"})
     assert nobody["error"]["code"] == "chat_not_found"
 
 
@@ -148,7 +148,7 @@ def text_of(page: dict[str, Any]) -> str:
 
 async def deleted(at: Caller) -> None:
     at.read = at.now
-    assert await at.request("chat/delete", {"chatId": "p"}) == {}
+    assert await at.result("chat/delete", {"chatId": "p"}) == {}
     await at.told("chat/deleted", chatId="p")
-    assert "p" not in [chat["id"] for chat in (await at.request("chat/list", {}))["chats"]]
-    assert await at.request("chat/open", {"chatId": "p"}) == {"found": False}
+    assert "p" not in [chat["id"] for chat in (await at.result("chat/list", {}))["chats"]]
+    assert await at.result("chat/open", {"chatId": "p"}) == {"found": False}

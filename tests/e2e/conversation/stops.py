@@ -36,7 +36,7 @@ async def idle(at: Caller) -> None:
     """Nothing is under way: nothing is told."""
     since = at.now
     await stop(at)
-    await at.request("chat/list", {})
+    await at.result("chat/list", {})
     assert at.order(since) == []
 
 

@@ -52,7 +52,7 @@ async def started(client: Client, folder: Path) -> AsyncGenerator[tuple[Caller, 
             "capabilities": {"codeAssistant": client.can},
             "workspaceFolders": [{"uri": folder.as_uri(), "name": "workspace"}],
         }
-        await caller.request("initialize", params)
+        await caller.result("initialize", params)
         await caller.tell("initialized", client.nothing)
         for method, params in client.early:
             await caller.send(method, params)
@@ -63,7 +63,7 @@ async def prompt(client: Client, at: Caller, message: str, chat: Any = None) -> 
     """Where the turn begins, and the id that the chat has from then on."""
     since = at.read = at.now
     known = {} if chat is None else {"chatId": chat}
-    reply = await at.request("chat/prompt", {"message": message, **client.prompt, **known})
+    reply = await at.result("chat/prompt", {"message": message, **client.prompt, **known})
     assert reply["status"] == client.status
     if client.mine:
         assert (reply["chatId"], type(reply["chatId"])) == (client.prompt["chatId"], type(client.prompt["chatId"]))
@@ -82,7 +82,7 @@ async def test_it_starts_asks_approves_rejects_stops_and_leaves(workspace: Path,
         _, chat = await prompt(client, at, "write a.txt hello", chat)
         call = await at.content("toolCallRun", chat)
         for method, params in client.typing:  # while the turn waits: the tabs and the completion of the editor
-            await at.request(method, params)
+            await at.result(method, params)
         for method, params in client.picking:
             await at.tell(method, params)
         await at.tell("chat/toolCallApprove", {"chatId": chat, "toolCallId": call["id"]})

@@ -27,14 +27,14 @@ CALLING = ["toolCallPrepare", "usage", "toolCallRun"]
 async def greet(at: Caller, folder: Path) -> None:
     folders = [{"uri": folder.as_uri(), "name": folder.name}]
     params = {"processId": None, "capabilities": {"codeAssistant": CAN}, "workspaceFolders": folders}
-    await at.request("initialize", params)
+    await at.result("initialize", params)
     await at.tell("initialized", {})
 
 
 async def prompt(at: Caller, message: str, chat: str = "c", **more: Any) -> int:
     """Where the turn begins."""
     since = at.read = at.now
-    reply = await at.request("chat/prompt", {"chatId": chat, "message": message, **more})
+    reply = await at.result("chat/prompt", {"chatId": chat, "message": message, **more})
     assert (reply["chatId"], reply["status"]) == (chat, "prompting")
     return since
 
@@ -160,7 +160,7 @@ async def steered(at: Caller) -> None:
 async def busy(at: Caller) -> None:
     """A second prompt is refused, with words for the user, and changes nothing about the first."""
     since, call = await call_of(at, "run echo first")
-    assert (await at.request("chat/prompt", {"chatId": "c", "message": "second"}))["status"] == "error"
+    assert (await at.result("chat/prompt", {"chatId": "c", "message": "second"}))["status"] == "error"
     assert "This chat is still answering." in str(at.heard)
     await approve(at, call)
     await at.finished()
@@ -177,7 +177,7 @@ async def costs(at: Caller) -> None:
 
 async def contexts(at: Caller, folder: Path) -> None:
     """What is pointed at is for the model; the reader sees their own words."""
-    offered = await at.request("chat/queryContext", {"chatId": "c", "query": "notes", "contexts": []})
+    offered = await at.result("chat/queryContext", {"chatId": "c", "query": "notes", "contexts": []})
     found = [context for context in offered["contexts"] if context["type"] == "file"]
     assert [context["path"] for context in found] == [str(folder / "notes.txt")]
     assert at.said(await turn(at, "read @notes.txt")) == "I have read plum."

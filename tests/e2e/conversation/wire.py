@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.transport.memory import pair
 from tests.support import host_and_client as memory
 from tests.support.editor_process import PATIENCE as PROCESS_PATIENCE
 from tests.support.editor_process import Editor, editor
+from tests.support.raw_client import raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -19,13 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.jsonrpc import Message
-    from jupyter_eca.transport.memory import MemoryLink
-
-
-class Wire(Protocol):
-    async def send(self, message: Message) -> None: ...
-
-    async def receive(self) -> Message: ...
+    from tests.support.raw_client import Wire
 
 
 class House(Protocol):
@@ -55,20 +48,6 @@ class Setting:
         (place / "config.json").write_text(json.dumps(memory.settings(script, self.rules, **self.more)))
 
 
-@dataclass
-class MemoryWire:
-    link: MemoryLink
-
-    async def send(self, message: Message) -> None:
-        await self.link.send(message)
-
-    async def receive(self) -> Message:
-        async for message in self.link:
-            assert not isinstance(message, Exception), message
-            return message
-        raise AssertionError("the server ended")
-
-
 class MemoryHouse:
     patience = memory.PATIENCE
 
@@ -79,12 +58,11 @@ class MemoryHouse:
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Wire]:
         async with memory.desk(self.folder, self._setting.rules, **self._setting.more) as table:
-            ours, theirs = pair()
-            table.tasks.create_task(EcaSession(theirs, memory.Door(table.host)).run())
+            client = raw(table)
             try:
-                yield MemoryWire(ours)
+                yield client.wire
             finally:
-                await ours.close()
+                await client.close()
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from jupyter_eca.engine.model.delta import Delta, TextDelta
 from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Result
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, answer, desk, said
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

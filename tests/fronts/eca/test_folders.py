@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.transport.memory import pair
-from tests.support.host_and_client import Desk, Door, desk
+from tests.support.host_and_client import Door, desk
 from tests.support.raw_client import Raw, raw
 
 if TYPE_CHECKING:
@@ -87,14 +85,8 @@ async def test_the_last_folder_stays(home: Path) -> None:
 
 async def test_a_client_of_a_jupyter_server_cannot_widen_what_the_assistant_sees(home: Path, other: Path) -> None:
     async with desk(home, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = connected(table, Door(table.host, follows=False))
+        at = raw(table, Door(table.host, follows=False))
         await at.initialize()
         await change(at, added=folders(other))
         assert "outside of the workspace" in await reads(at, other / "secret.txt")
         await at.close()
-
-
-def connected(table: Desk, door: Door) -> Raw:
-    ours, theirs = pair()
-    table.tasks.create_task(EcaSession(theirs, door).run())
-    return Raw(ours)

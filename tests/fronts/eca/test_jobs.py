@@ -13,8 +13,8 @@ from jupyter_eca.protocol.content import TaskDetails, ToolCalledContent, ToolCal
 from jupyter_eca.protocol.job import JobParams, JobsKillResult, JobsListResult, JobsReadOutputResult, JobStatus
 from jupyter_eca.protocol.jsonrpc import Message, Notification
 from jupyter_eca.transport.eca_client import Decision
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, answer, desk, said
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

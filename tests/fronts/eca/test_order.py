@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import Message, Notification, Request, Result
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import desk
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.fronts.eca.line import Line
+    from tests.support.raw_client import Line
 
 pytestmark = pytest.mark.asyncio
 
@@ -27,7 +27,7 @@ RULES: list[dict[str, Any]] = [
 
 def kinds(client: Line) -> list[str]:
     """Of the contents, up to now."""
-    return [told["content"]["type"] for told in client.told("chat/contentReceived")]
+    return [told["content"]["type"] for told in client.params("chat/contentReceived")]
 
 
 def ended(message: Message) -> bool:
@@ -38,7 +38,7 @@ async def said_hello(client: Line) -> str:
     """The id of the user's message, of which the chat has only one."""
     await client.ask("chat/prompt", {"chatId": "c", "message": "hello"})
     await client.until(ended)
-    return client.told("chat/contentReceived")[0]["content"]["contentId"]
+    return client.params("chat/contentReceived")[0]["content"]["contentId"]
 
 
 async def test_the_question_comes_after_the_call_it_belongs_to(tmp_path: Path) -> None:
@@ -62,19 +62,19 @@ async def test_what_a_rollback_leaves_is_shown_before_the_reply(tmp_path: Path) 
     async with desk(tmp_path, RULES) as table, line(table) as client:
         id = await said_hello(client)
         await client.ask("chat/rollback", {"chatId": "c", "contentId": id})
-        assert client.told("chat/cleared")[-1]["chatId"] == "c"
+        assert client.params("chat/cleared")[-1]["chatId"] == "c"
 
 
 async def test_a_fork_is_open_before_the_reply(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table, line(table) as client:
         id = await said_hello(client)
-        opened = len(client.told("chat/opened"))
+        opened = len(client.params("chat/opened"))
         await client.ask("chat/fork", {"chatId": "c", "contentId": id})
-        assert len(client.told("chat/opened")) == opened + 1
+        assert len(client.params("chat/opened")) == opened + 1
 
 
 async def test_a_chat_is_gone_before_the_reply(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES) as table, line(table) as client:
         await said_hello(client)
         await client.ask("chat/delete", {"chatId": "c"})
-        assert client.told("chat/deleted") == [{"chatId": "c"}]
+        assert client.params("chat/deleted") == [{"chatId": "c"}]

@@ -11,8 +11,8 @@ from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Result
-from tests.fronts.eca.line import Line, line
 from tests.support.host_and_client import PATIENCE, answer, desk, said
+from tests.support.raw_client import Line, line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -36,7 +36,7 @@ def rule(*reply: dict[str, Any], message: str = "") -> dict[str, Any]:
 
 
 def contents(client: Line, id: str | int = "r1") -> list[dict[str, Any]]:
-    return [told["content"] for told in client.told("rewrite/contentReceived") if told["rewriteId"] == id]
+    return [told["content"] for told in client.params("rewrite/contentReceived") if told["rewriteId"] == id]
 
 
 def kinds(client: Line, id: str | int = "r1") -> list[str]:

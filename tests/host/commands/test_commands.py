@@ -14,10 +14,10 @@ from jupyter_eca.engine.text.slash_commands import NATIVE
 from jupyter_eca.host import commands
 from jupyter_eca.host.commands import Answer
 from jupyter_eca.protocol.jsonrpc import Result
-from tests.fronts.eca.line import line
 from tests.plugins.providers.ask import KEY, says
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.host_and_client import answer, desk, said
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,7 @@ async def test_a_model_is_chosen_for_one_chat_even_before_its_first_prompt(tmp_p
         assert "- `scripted/other` (in use)" in await ask(table.host, "/model")
         assert "- `scripted/test` (in use)" in await ask(table.host, "/model", "another chat")
         await client.ask("chat/list", {})
-        told = client.told("config/updated")[-1]
+        told = client.params("config/updated")[-1]
         assert told == {"chat": {"selectModel": "scripted/other"}, "chatId": "chat"}
         assert said(await answer(await table.client(), "hello")) == "I am the other"
 

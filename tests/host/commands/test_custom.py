@@ -8,8 +8,8 @@ import pytest
 
 from jupyter_eca.host import commands
 from jupyter_eca.host.commands import Replacement
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import desk
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ async def test_a_bad_file_is_told_once_by_name_and_line_and_the_others_work(proj
     async with desk(project, []) as table, line(table) as client:
         for _ in range(3):
             await client.ask("chat/queryCommands", {"query": ""})
-        told = [one["message"] for one in client.told("$/showMessage")]
+        told = [one["message"] for one in client.params("$/showMessage")]
         assert list(await written(table.host)) == ["good"]
     assert len(told) == 1
     assert told[0].startswith(f"{path} is no command and was left out: ")

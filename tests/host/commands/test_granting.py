@@ -18,12 +18,12 @@ import pytest
 from jupyter_eca.config import Config
 from jupyter_eca.plugins.providers import browser_sign_in
 from jupyter_eca.protocol.jsonrpc import Failure, Message, Notification, Result
-from tests.fronts.eca.line import Line, line
 from tests.plugins.providers.ask import KEY
 from tests.support.anthropic_server import Fault, Recorded
 from tests.support.file_keyring import read
 from tests.support.host_and_client import Desk, desk
 from tests.support.openai_server import LoopbackOpenAI
+from tests.support.raw_client import Line, line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
@@ -141,7 +141,7 @@ async def test_a_user_signs_in_with_a_browser_and_the_key_is_kept_as_if_it_was_t
         assert (status, "You are signed in to OpenRouter." in page) == (200, True)
         assert await at.message("info") == "You are signed in to OpenRouter."
         assert at.kept == [KEY]
-        (updated,) = at.client.told("providers/updated")
+        (updated,) = at.client.params("providers/updated")
         assert (updated["id"], updated["auth"]["source"]) == ("openrouter", "login")
         heard = "".join(map(repr, at.client.heard))
         assert not any(secret in heard + page for secret in (KEY, CODE))
@@ -195,7 +195,7 @@ async def test_what_goes_wrong_is_told_once_in_the_client_and_on_the_page(
         assert message.startswith("The sign-in to OpenRouter did not work: ")
         assert why in message
         assert (status, "Not signed in" in page) == (400, True)
-        assert len(at.client.told("$/showMessage")) == 1
+        assert len(at.client.params("$/showMessage")) == 1
         assert at.kept == []
 
 

@@ -13,10 +13,10 @@ from jupyter_eca.host import commands
 from jupyter_eca.host.commands import Answer
 from jupyter_eca.host.commands.login import CANCELLED, NO_KEYS_HERE
 from jupyter_eca.protocol.jsonrpc import Message, Request, Result
-from tests.fronts.eca.line import Line, line
 from tests.plugins.providers.ask import KEY
 from tests.support.file_keyring import read
 from tests.support.host_and_client import desk
+from tests.support.raw_client import Line, line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import MEMORY_ONLY
 from jupyter_eca.host.commands import Answer
 from jupyter_eca.protocol.jsonrpc import Result
-from tests.fronts.eca.line import Line, line
 from tests.host.commands.test_login import MODELS, dialogue
 from tests.plugins.providers.ask import KEY
 from tests.support.host_and_client import desk
+from tests.support.raw_client import Line, line
 
 if TYPE_CHECKING:
     from pathlib import Path

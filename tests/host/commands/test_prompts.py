@@ -12,8 +12,8 @@ from jupyter_eca.host import commands
 from jupyter_eca.host.commands import Answer, Replacement
 from jupyter_eca.protocol.jsonrpc import Message, Notification
 from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import Desk, desk
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

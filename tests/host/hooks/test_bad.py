@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.hooks.written import KEEPS, blocks, given, hook, lives, says
+from tests.host.hooks.written import KEEPS, blocks, given, hook, says
 from tests.requirements.eca.seat import prompt, seat, words
+from tests.support.processes import have_ended
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ async def test_stop_ends_a_hook_with_all_it_started_and_the_turn_with_it(
         await at.finished()
         assert "Stopped." in words(at, role="system")
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert not lives(int((tmp_path / "child").read_text()))
+        assert have_ended(int((tmp_path / "child").read_text()))
         await table.host.store.settled()
         events = await table.host.chats.read_events("c")
         ids = [(event.content.type, getattr(event.content, "id", "")) for event in events]

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from jupyter_eca.host.hooks import Hook, Ran, read, run
-from tests.host.hooks.written import lives
+from tests.support.processes import have_ended, is_alive
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> No
     done = await ran(tmp_path, {"shell": line, "timeout": 300})
     assert (done.status, done.note) == (-9, "It did not end in 0.3 s and was ended.")
     assert done.reply(hook({"shell": "x"}), "one").status == 1
-    assert _alive(tmp_path) == []
+    assert have_ended(*_children(tmp_path))
 
 
 async def test_one_that_is_cancelled_is_ended_with_all_it_started(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ async def test_one_that_is_cancelled_is_ended_with_all_it_started(tmp_path: Path
         with suppress(asyncio.CancelledError):
             await task
     assert task.cancelled()
-    assert _alive(tmp_path) == []
+    assert have_ended(*_children(tmp_path))
 
 
 async def test_one_that_floods_is_ended_and_what_is_kept_is_bounded(tmp_path: Path) -> None:
@@ -101,10 +101,9 @@ async def test_no_token_of_the_server_is_in_its_environment(tmp_path: Path, monk
 async def test_what_it_leaves_running_holds_nobody_up(tmp_path: Path) -> None:
     done = await ran(tmp_path, {"shell": "sleep 60 & echo $! > child; echo $! > apart; echo done"})
     assert done == Ran(0, "done\n", "")
-    for pid in _alive(tmp_path):
+    for pid in filter(is_alive, _children(tmp_path)):
         psutil.Process(pid).kill()
 
 
-def _alive(folder: Path) -> list[int]:
-    found = [int((folder / name).read_text()) for name in ("child", "apart")]
-    return [pid for pid in dict.fromkeys(found) if lives(pid)]
+def _children(folder: Path) -> list[int]:
+    return [int((folder / name).read_text()) for name in ("child", "apart")]

@@ -6,8 +6,6 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,11 +35,3 @@ def blocks(at: Raw) -> list[dict[str, Any]]:
     contents = [params["content"] for params in at.params("chat/contentReceived")]
     ended = [one for one in contents if one["type"] == "hookActionFinished"]
     return [{name: one[name] for name in one if name not in {"type", "id", "actionType"}} for one in ended]
-
-
-def lives(pid: int) -> bool:
-    """One that is dead may not have been buried yet."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

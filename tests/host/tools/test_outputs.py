@@ -19,8 +19,8 @@ from jupyter_eca.protocol.chat import ChatToolOutputParams, ChatToolOutputResult
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatForkParams, ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import Role, TextContent, ToolCalledContent
 from jupyter_eca.workspace.tool_result import ToolResult
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, said
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,7 +179,7 @@ async def test_only_a_client_with_the_envelope_is_told_that_there_is_more(tmp_pa
         lend(table, LONG)
         assert called(await answer(await table.client(), "go")).whole
         await strict.ask("chat/list", {})
-        told = [one["content"] for one in strict.told("chat/contentReceived")]
+        told = [one["content"] for one in strict.params("chat/contentReceived")]
         assert [name for one in told if one["type"] == "toolCalled" for name in one if name == "whole"] == []
 
 

@@ -15,8 +15,8 @@ from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.jsonrpc import Notification
 from jupyter_eca.workspace.tool_result import Report
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, Desk, desk
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ async def test_a_call_that_goes_on_is_reported_while_it_does(tmp_path: Path) -> 
             await work.begun.wait()
         work.report(Report("one", done=1, total=2))
         await at.until(lambda m: isinstance(m, Notification) and m.method == "chat/toolCallProgress")
-        (told,) = at.told("chat/toolCallProgress")
+        (told,) = at.params("chat/toolCallProgress")
         assert (told["chatId"], told["text"], told["progress"]) == ("chat", "one", 1)
         assert not work.go_on.is_set()
         work.go_on.set()
@@ -117,8 +117,8 @@ async def test_a_client_of_ecas_own_protocol_is_told_nothing_of_it(tmp_path: Pat
         await heard(table, lambda work: work.report(Report("one")))
         for at in (editor, ours):
             await at.until(lambda m: isinstance(m, Notification) and m.params.get("status") == "idle")
-        assert editor.told("chat/toolCallProgress") == []
-        assert len(ours.told("chat/toolCallProgress")) == 1
+        assert editor.params("chat/toolCallProgress") == []
+        assert len(ours.params("chat/toolCallProgress")) == 1
 
 
 async def test_of_a_client_that_does_not_read_only_the_newest_report_of_each_call_waits() -> None:

@@ -18,9 +18,9 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
 )
 from jupyter_eca.transport.eca_client import Decision
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import answer, desk, outcomes, said
 from tests.support.notebook_page import Room, called, code, room
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,7 @@ async def test_whoever_shows_the_chat_is_told_that_its_agent_is_another(tmp_path
             await answer(there.client, "go", yes)
             await other.ask("chat/list", {})
             chosen = {"selectAgent": "code", "selectBehavior": "agent"}
-            assert other.told("config/updated")[-1] == {"chat": chosen, "chatId": "chat"}
+            assert other.params("config/updated")[-1] == {"chat": chosen, "chatId": "chat"}
 
 
 async def test_where_the_default_agent_is_ones_own_it_carries_the_plan_out(tmp_path: Path) -> None:

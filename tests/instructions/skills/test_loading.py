@@ -13,9 +13,9 @@ from jupyter_eca.instructions.skills.section import SKILL_TOOL
 from jupyter_eca.plugins.tools.skill import skill as tool
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
 from jupyter_eca.workspace.ports import Files
-from tests.fronts.eca.line import line
 from tests.instructions.skills.write import skill
 from tests.support.host_and_client import answer, desk, said, tool_states
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,7 @@ async def test_what_is_wrong_with_a_skill_is_told_once(project: Path) -> None:
         for message in ("hello", "go", "hello"):
             await answer(other, message)
         await client.ask("chat/list", {})
-        told = [one["message"] for one in client.told("$/showMessage")]
+        told = [one["message"] for one in client.params("$/showMessage")]
     assert len(told) == 1
     assert "bad/SKILL.md is not a skill and was left out: its front matter has no `name` (line 1)." in told[0]
 

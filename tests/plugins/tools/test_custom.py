@@ -7,14 +7,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 
 from jupyter_eca.config import Config, read
 from jupyter_eca.protocol.content import ShellCommandDetails, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import Decision
-from tests.fronts.eca.line import line
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, outcomes, tool_states
+from tests.support.processes import have_ended
+from tests.support.raw_client import line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +144,7 @@ async def test_a_stop_ends_the_command_and_all_it_started(tmp_path: Path) -> Non
         pid = int(await asyncio.wait_for(asyncio.to_thread((tmp_path / "told").read_text), PATIENCE))
         await client.stop("chat")
         assert outcomes(await turn) == ["stopped"]
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert have_ended(pid)
 
 
 async def test_a_flood_is_cut(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ async def test_a_custom_tool_does_not_take_the_place_of_a_native_one(tmp_path: P
         for _ in range(2):
             await answer(await table.client(), "hello")
         await client.ask("chat/list", {})
-        said = [one["message"] for one in client.told("$/showMessage")]
+        said = [one["message"] for one in client.params("$/showMessage")]
         tools = (await table.host.turns.draft("chat")).tools
     assert said == ["The custom tool 'read_file' was left out: there is one of that name."]
     assert [one.description for one in tools if one.name == "read_file"] != ["x"]

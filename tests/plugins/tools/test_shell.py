@@ -21,6 +21,7 @@ from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 from jupyter_eca.workspace.ports import Files
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
+from tests.support.processes import have_ended
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ pytestmark = pytest.mark.asyncio
 async def run(folder: Path, command: str, **arguments: Any) -> ToolResult:
     async with asyncio.timeout(PATIENCE):
         return await shell_command.run(ToolContext("chat", Files((folder,))), {"command": command, **arguments})
-
-
-def alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 def mode_of(path: Path) -> int:
@@ -108,7 +105,7 @@ async def test_a_command_over_its_time_is_ended_with_its_children_and_tells_what
     *pids, note = result.text.splitlines()
     assert note.startswith("[ended after 0.5 s")
     assert len(pids) == 2
-    assert not any(alive(int(pid)) for pid in pids)
+    assert have_ended(*map(int, pids))
 
 
 async def test_a_stopped_command_is_ended_with_its_children_and_keeps_what_it_printed(tmp_path: Path) -> None:
@@ -119,7 +116,7 @@ async def test_a_stopped_command_is_ended_with_its_children_and_keeps_what_it_pr
     running.cancel()
     result = await asyncio.wait_for(running, PATIENCE)
     assert (result.text, result.error) == ("before\n[ended by the user]", True)
-    assert not alive(pid)
+    assert have_ended(pid)
 
 
 @pytest.mark.parametrize("steps", range(1, 30, 2))
@@ -144,7 +141,7 @@ def command_of(pid: int) -> list[str]:
 async def test_what_a_command_leaves_behind_is_ended_and_told(tmp_path: Path) -> None:
     result = await run(tmp_path, "sleep 1000 & echo $!")
     pid, note = result.text.splitlines()
-    assert not alive(int(pid))
+    assert have_ended(int(pid))
     assert note.startswith("[what it left running was ended")
     assert not result.error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import Notification, Request
 from tests.support.host_and_client import Desk, desk
 from tests.support.raw_client import Raw, raw
 
@@ -35,6 +35,7 @@ async def seat(
 async def prompt(at: Raw, message: str, chat: str = "c", **more: Any) -> str:
     """A whole turn; gives what the model said in it."""
     before = len(at.heard)
+    at.catch_up()
     await at.result("chat/prompt", {"chatId": chat, "message": message, **more})
     await at.finished()
     return words(at, before)
@@ -48,7 +49,7 @@ def words(at: Raw, since: int = 0, role: str = "assistant") -> str:
 async def asked(at: Raw, method: str, answer: Any) -> dict[str, Any]:
     """The next request of the server's, answered; gives its parameters."""
     question = await at.until(lambda message: isinstance(message, Request) and message.method == method)
-    await at.link.send(Result(question.id, answer))
+    await at.answer(question, answer)
     return question.params
 
 

@@ -1,6 +1,6 @@
 """Runs every scored scenario of the suite against our client manager.
 
-    python -m tests.requirements.mcp_suite.client FOLDER
+    python -m tests.requirements.mcp_suite.client FOLDER [--sample]
 
 Results are left in FOLDER. Scenarios run two at a time, since some of them have waits in real time; one that fails is
 run once more alone before it counts.
@@ -87,6 +87,25 @@ def run(command: tuple[str, ...], revision: str, folder: Path, scenario: str) ->
     return Outcome(scenario, passed or scenario in _SILENT, tuple(bad))
 
 
+# One scenario of each kind, for every change; all of them run at night.
+SAMPLE = [
+    "initialize",
+    "tools_call",
+    "request-metadata",
+    "sse-retry",
+    "elicitation-sep1034-client-defaults",
+    "auth/basic-cimd",
+    "auth/scope-step-up",
+    "auth/token-endpoint-auth-basic",
+    "auth/pre-registration",
+    "auth/iss-wrong-issuer",
+    "auth/offline-access-scope",
+    "auth/resource-mismatch",
+    "sep-2322-client-request-state",
+    "http-standard-headers",
+    "json-schema-ref-no-deref",
+]
+
 # Scenarios that check nothing but that the client got through.
 _SILENT = {"initialize"}
 
@@ -110,6 +129,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", default=[], help="a scenario")
+    parser.add_argument("--sample", action="store_const", dest="only", const=SAMPLE, help="one scenario of each kind")
     parser.add_argument("--revision", action="append", default=[], choices=REVISIONS)
     given = parser.parse_args()
     folder = given.folder.resolve()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from jupyter_eca.workspace.kernels import client
+from tests.workspace.notebooks import contract
 from tests.workspace.notebooks.answers import ANSWERS, Answer, answer
 from tests.workspace.notebooks.contract import *  # noqa: F403  # the tests, and what comes with them
 
@@ -21,5 +23,7 @@ async def at(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     with pytest.MonkeyPatch.context() as patch:
         for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        patch.setattr(client, "LAST_WORDS", contract.PATIENCE)
+        patch.setattr(client, "FIRST_WORD", contract.PATIENCE)
         async with answer(request.param, tmp_path_factory.mktemp("work")) as made:
             yield made
