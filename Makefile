@@ -1,6 +1,7 @@
 # make lab    JupyterLab with the assistant, open on the tour
 # make test   everything that CI runs; with NIGHTLY=1 also what takes minutes
 # make conformance   the official suite of the Model Context Protocol; takes minutes
+# make dist   the wheel and the sdist in dist/, checked; the wheel is installed and used where there is no Node.js
 # make bench  what it costs, beside what it is compared to
 
 VENV := .venv
@@ -24,7 +25,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test bench conformance needs needs-lab check typescript python server conformance-client notebooks browser parts clean
+.PHONY: lab test dist bench conformance needs needs-lab check typescript python server conformance-client notebooks browser parts clean
 
 lab: $(VENV)/.installed
 	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
@@ -105,6 +106,11 @@ notebooks: $(VENV)/.tested
 bench: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench
 
+dist: $(VENV)/.installed
+	rm -rf dist
+	$(BIN)/uv build -q --out-dir dist
+	$(BIN)/python -m tests.e2e.dist.check dist
+
 # The server's half is one of the tests of `python`.
 conformance: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite
@@ -114,4 +120,4 @@ conformance-client: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.requirements.mcp_suite.client $(VENV)/suite $(if $(NIGHTLY),,--sample)
 
 clean:
-	rm -rf $(VENV) jupyter_eca/labextension jupyter_eca/apps/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules
+	rm -rf $(VENV) dist jupyter_eca/labextension jupyter_eca/apps/kernel/static labextension/lib labextension/node_modules tests/npm/node_modules

@@ -1,85 +1,50 @@
-"""Who may import whom (design, section 2), what is heavy, and how long a file may be."""
+"""The rules of the house: which room may import which, no rings, what is heavy, how names are formed.
+
+The rooms and the imports are `tests.support.rooms`. A failing test names the file and the line.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from dataclasses import dataclass
-from functools import cache
-from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT = Path(__file__).parent.parent
-OURS = "jupyter_eca"
-MAX_LINES = {OURS: 400, "tests": 600}
-
-# A part is a folder or a module of the package; the empty one is `__init__`, the version and the hooks.
-BASE = frozenset({"", "errors", "paths", "plugins", "secrecy", "whole"})
-CORE = BASE | {"protocol", "engine"}
-SHELL = frozenset(
-    {"workspace", "providers", "tools", "contexts", "store", "config", "credentials", "hooks", "instructions", "skills"}
+from tests.support.rooms import (
+    LEAVES,
+    OURS,
+    ROOMS,
+    ROOT,
+    allowed,
+    imports,
+    imports_of,
+    module_of,
+    ring,
+    sources,
+    tree_of,
+    with_drawing,
 )
-# The host, and what it is made of.
-HOST = frozenset(
-    {"around", "host", "live", "work", "archive", "checkpoints", "cells", "filesback", "changes", "announce"}
-    | {"budgets", "estimates", "going", "hooking", "ledger", "locks", "moments", "outputs", "outside", "pins"}
-    | {"reporting", "ruling", "sampling", "setups", "subagents", "toolbox", "warming"}
-)
-INNER = CORE | SHELL | HOST | {"links", "client", "audience", "commands", "fronts"}
 
-MAY_IMPORT: dict[str, frozenset[str]] = {
-    "": frozenset({"kernel", "server", "api", "lending"}),
-    "api": INNER | {"kernel", "process"},
-    "lending": CORE | SHELL,
-    "errors": frozenset(),
-    "paths": frozenset(),
-    "plugins": frozenset(),
-    "secrecy": frozenset(),
-    "whole": frozenset(),
-    "protocol": frozenset({"errors"}),
-    "engine": frozenset({"errors", "protocol"}),
-    **dict.fromkeys(SHELL, CORE | SHELL),
-    "keyrings": frozenset(),
-    "credentials": CORE | SHELL | {"keyrings"},
-    "links": frozenset({"errors", "protocol", "secrecy"}),
-    "client": frozenset({"", "errors", "protocol", "links"}),
-    "audience": CORE | SHELL,
-    **dict.fromkeys(HOST, CORE | SHELL | HOST | {"audience", "commands"}),
-    "doctor": CORE | SHELL | {"host"},
-    "commands": CORE | SHELL | HOST | {"audience", "doctor"},
-    "fronts": CORE | SHELL | HOST | {"audience", "commands", "links"},
-    "process": INNER | {"doctor", "lending"},
-    "cli": INNER | {"process"},
-    "__main__": frozenset({"cli"}),
-    "server": INNER | {"doctor"},
-    "kernel": INNER | {"doctor", "lending"},
-}
-# How a terminal shows an answer and asks is the same in a kernel's console and on the command line.
-TERMINAL = ("approve", "choosing", "options", "question", "screen", "transcript")
-EXCEPTIONS = {(part, f"{OURS}.kernel.{name}") for part in ("cli", "process") for name in TERMINAL} | {
-    ("cli", f"{OURS}.kernel.topython")
-}
+MAX_MODULES = 24
+# Who may name the class `Host`, the one that knows all parts. Every part of it takes the collaborators it needs.
+KNOW_THE_HOST = ("host/host.py", "host/commands", "fronts", "apps")
 
 IMPURE = ("asyncio", "time", "random", "uuid", "os", "pathlib", "sqlite3")
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "jupyter_server": ("server", "workspace/server.py"),
-    "tornado": ("server",),
-    "IPython": ("kernel",),
-    "anywidget": ("kernel",),
-    "ipywidgets": ("kernel",),
-    "sqlite3": ("store",),
-    "mcp": ("workspace/mcp", "fronts/mcp"),
-    "mcp_types": ("workspace/mcp", "fronts/mcp"),
-    "keyring": ("keyrings.py",),
-    "starlette": ("fronts/rest", "fronts/mcp", "fronts/plugged.py"),
-    "uvicorn": ("fronts/serving.py",),
+    "jupyter_server": ("apps/server", "workspace/kernels/jupyter_server.py"),
+    "tornado": ("apps/server",),
+    "IPython": ("apps/kernel",),
+    "anywidget": ("apps/kernel",),
+    "ipywidgets": ("apps/kernel",),
+    "sqlite3": ("host/store",),
+    "mcp": ("mcp_client", "fronts/mcp"),
+    "mcp_types": ("mcp_client", "fronts/mcp"),
+    "keyring": ("config/keyring_backend.py",),
+    "starlette": ("fronts/rest", "fronts/mcp", "fronts/plugin_mount.py"),
+    "uvicorn": ("fronts/asgi_server.py",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
 HEAVY = (
@@ -95,97 +60,105 @@ HEAVY = (
     "starlette",
     "uvicorn",
 )
+# A function begins with a verb (style, section 6). Words that end in -ed are participles but for these; the others are
+# listed. A property may be named by one.
+ENDS_IN_ED = frozenset({"embed", "feed", "heed", "need", "seed", "speed"})
+PARTICIPLES = frozenset(
+    {"become", "begun", "bound", "broken", "brought", "chosen", "come", "done", "drawn", "forgotten", "foreseen"}
+    | {"found", "given", "gone", "heard", "held", "hidden", "kept", "known", "left", "lent", "lost", "made", "meant"}
+    | {"said", "seen", "sent", "shown", "spent", "spoken", "taken", "thought", "told", "understood", "unknown"}
+    | {"unseen", "withheld", "woven", "written"}
+)
 
 
-@dataclass(frozen=True)
-class Import:
-    """`typing`: only under TYPE_CHECKING; `lazy`: when a function runs."""
-
-    file: Path
-    line: int
-    module: str
-    typing: bool
-    lazy: bool
-
-    @property
-    def part(self) -> str:
-        return part_of(self.file.relative_to(ROOT / OURS).with_suffix("").parts)
-
-    @property
-    def top(self) -> str:
-        return self.module.partition(".")[0]
-
-    @property
-    def ours(self) -> str | None:
-        """The part that it imports, None when it is none of ours."""
-        return part_of(tuple(self.module.split("."))[1:]) if self.top == OURS else None
-
-    def __str__(self) -> str:
-        return f"{self.file.relative_to(ROOT)}:{self.line}: imports {self.module}"
+def is_participle(name: str) -> bool:
+    """Whether a function's name is one participle, alone or with a word behind it (`taken_back`)."""
+    word = name.lstrip("_").partition("_")[0]
+    return word in PARTICIPLES or (word.endswith("ed") and word not in ENDS_IN_ED)
 
 
-def part_of(path: tuple[str, ...]) -> str:
-    first = path[0] if path else ""
-    return "" if first == "__init__" else first
+def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
 
 
-def sources(folder: str) -> list[Path]:
-    return sorted(path for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts)
+def test_the_package_has_eleven_rooms_and_five_modules() -> None:
+    entries = {path.stem for path in (ROOT / OURS).iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))}
+    assert entries == {"__init__", "__main__", *LEAVES, *ROOMS}
 
 
-@cache
-def imports() -> tuple[Import, ...]:
-    return tuple(chain.from_iterable(_imports(path, ast.parse(path.read_text("utf-8"))) for path in sources(OURS)))
+def test_a_room_imports_only_itself_and_the_rooms_before_it() -> None:
+    ours = [found for found in imports() if found.imported_room is not None]
+    assert [str(found) for found in ours if found.imported_room not in allowed(found.room)] == []
 
 
-def _imports(file: Path, node: ast.AST, *, typing: bool = False, lazy: bool = False) -> Iterator[Import]:
-    for child in ast.iter_child_nodes(node):
-        inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        checked = typing or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-        for module in _modules(child):
-            yield Import(file, getattr(child, "lineno", 0), module, checked, inside)
-        yield from _imports(file, child, typing=checked, lazy=inside)
+def test_the_drawing_of_the_rooms_is_todays() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert with_drawing(page) == page, "run: python -m tests.support.rooms ARCHITECTURE.md"
 
 
-def _modules(node: ast.AST) -> list[str]:
-    match node:
-        case ast.Import(names=names):
-            return [alias.name for alias in names]
-        case ast.ImportFrom(module=str(module), names=names) if module == OURS:
-            return [f"{OURS}.{alias.name}" if _is_module(alias.name) else OURS for alias in names]
-        case ast.ImportFrom(module=str(module), level=0):
-            return [module]
-        case ast.ImportFrom():
-            raise AssertionError(f"line {node.lineno}: a relative import")
-        case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(value=str(module))]):
-            return [module]
-        case _:
-            return []
+def test_no_modules_import_each_other_in_a_ring() -> None:
+    """Imports for type checkers and inside functions count, too: a ring is two files that are really one."""
+    graph = defaultdict[str, set[str]](set)
+    for found in imports():
+        if found.top == OURS and found.module != module_of(found.file):
+            graph[module_of(found.file)].add(found.module)
+    assert ring(graph) == []
 
 
-def _is_module(name: str) -> bool:
-    return (ROOT / OURS / name).is_dir() or (ROOT / OURS / f"{name}.py").is_file()
+def test_no_modules_of_the_labextension_import_each_other_in_a_ring() -> None:
+    source, graph = ROOT / "labextension" / "src", defaultdict[str, set[str]](set)
+    for path in sorted(source.rglob("*.ts*")):
+        for target in re.findall(r"""(?:from|import|import\()\s*['"](\.[^'"]+)['"]""", path.read_text("utf-8")):
+            imported = (path.parent / target).resolve()
+            if imported.suffix not in {".css", ".svg"}:
+                graph[str(path.relative_to(source).with_suffix(""))].add(str(imported.relative_to(source)))
+    assert graph
+    assert ring(graph) == []
 
 
-def test_every_part_has_a_rule() -> None:
-    assert {found.part for found in imports()} <= MAY_IMPORT.keys()
+@pytest.mark.parametrize(("folder", "pattern"), [(OURS, "*.py"), ("labextension/src", "*.ts*")])
+def test_a_folder_has_few_modules(folder: str, pattern: str) -> None:
+    modules = (path for path in (ROOT / folder).rglob(pattern) if path.stem != "__init__")
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in modules)
+    assert {name: count for name, count in counts.items() if count > MAX_MODULES} == {}
 
 
-def test_imports_point_inwards() -> None:
+def test_a_public_class_name_is_used_once() -> None:
+    places = defaultdict[str, list[str]](list)
+    for path in sources(OURS):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_the_parts_of_the_host_do_not_name_it() -> None:
+    places = [ROOT / OURS / place for place in KNOW_THE_HOST]
     wrong = [
-        str(found)
-        for found in imports()
-        if found.ours is not None
-        and found.ours != found.part
-        and found.ours not in MAY_IMPORT[found.part]
-        and (found.part, found.module) not in EXCEPTIONS
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sources(OURS)
+        if not any(path.is_relative_to(place) for place in places)
+        for node in ast.walk(tree_of(path))
+        if (isinstance(node, ast.Name) and node.id == "Host")
+        or (isinstance(node, ast.ImportFrom) and any(alias.name == "Host" for alias in node.names))
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize("part", ["protocol", "engine"])
-def test_the_core_is_pure(part: str) -> None:
-    assert [str(found) for found in imports() if found.part == part and found.top in IMPURE] == []
+def test_no_function_is_named_by_a_participle() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in sources(OURS)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_participle(node.name) and not is_property(node)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", ["protocol", "engine"])
+def test_the_core_is_pure(room: str) -> None:
+    assert [str(found) for found in imports() if found.room == room and found.top in IMPURE] == []
 
 
 @pytest.mark.parametrize("module", ONLY_IN)
@@ -202,29 +175,28 @@ def test_a_framework_stays_in_its_place(module: str) -> None:
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_vendors_sdk_is_imported_on_first_use_by_one_provider_only(sdk: str) -> None:
     uses = [found for found in imports() if found.top == sdk and not found.typing]
-    assert [str(found) for found in uses if not found.lazy or found.part != "providers"] == []
+    providers = ROOT / OURS / "plugins" / "providers"
+    assert [str(found) for found in uses if not found.lazy or not found.file.is_relative_to(providers)] == []
     assert len({found.file for found in uses}) <= 1, [str(found) for found in uses]
 
 
-def test_a_wrong_import_is_told_with_its_file_and_line() -> None:
+def test_a_wrong_import_is_reported_with_its_file_and_line() -> None:
     path = ROOT / OURS / "engine" / "imagined.py"
-    found = list(_imports(path, ast.parse("import math\ndef f():\n    from jupyter_eca import host\n")))
+    found = list(imports_of(path, ast.parse("import math\ndef f():\n    from jupyter_eca import host\n")))
     assert [str(one) for one in found] == [
         "jupyter_eca/engine/imagined.py:1: imports math",
-        "jupyter_eca/engine/imagined.py:3: imports jupyter_eca.host.host",
+        "jupyter_eca/engine/imagined.py:3: imports jupyter_eca.host",
     ]
-    assert (found[1].part, found[1].ours, found[1].lazy) == ("engine", "host", True)
+    assert (found[1].room, found[1].imported_room, found[1].lazy) == ("engine", "host", True)
 
 
-@pytest.mark.parametrize("module", [OURS, f"{OURS}.kernel.magic"])
+def test_a_ring_is_found() -> None:
+    assert sorted(set(ring({"a": {"b"}, "b": {"c"}, "c": {"b"}}))) == ["b", "c"]
+
+
+@pytest.mark.parametrize("module", [OURS, f"{OURS}.apps.kernel.magic"])
 def test_what_every_kernel_loads_imports_nothing_heavy(module: str) -> None:
     script = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & sys.modules.keys()))"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
-
-
-@pytest.mark.parametrize("folder", MAX_LINES)
-def test_a_file_can_be_read_in_five_minutes(folder: str) -> None:
-    lengths = {str(path.relative_to(ROOT)): path.read_text("utf-8").count("\n") for path in sources(folder)}
-    assert {path: length for path, length in lengths.items() if length > MAX_LINES[folder]} == {}
