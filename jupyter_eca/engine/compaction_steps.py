@@ -1,4 +1,4 @@
-"""How a summary is asked for and taken, within a step. Each function returns the signal that the turn is to be given.
+"""How a summary is asked for and taken, within a step. Each function returns the signal to give to the turn.
 
 It must not give signals: `turn_driver` does. What is summarised, and what is left of it, is in `model/compaction`.
 """

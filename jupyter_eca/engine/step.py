@@ -54,7 +54,10 @@ Step = tuple[ChatState, tuple[Event, ...], tuple[Effect, ...]]
 
 
 def step(state: ChatState, input: Input) -> Step:
-    """Raises: IllegalSignal when the input means nothing now; the state given still stands."""
+    """Return what the chat becomes.
+
+    Raises: IllegalSignal when the input means nothing now; the state before still stands.
+    """
     builder = StepBuilder(state, input.at)
     driver = TurnDriver(builder)
     match input:

@@ -48,7 +48,7 @@ class StepBuilder:
         turn: str | None = None,
         local: bool | None = None,
     ) -> None:
-        """Add an event, and what it means to the model to the history.
+        """Add an event, and remember what it means to the model.
 
         `turn` is the turn under way unless it is named; "" is for a fact beside the turns, which is never local.
         Without `local` an event of the turn is local if the turn is.
