@@ -83,7 +83,7 @@ async def test_an_answer_that_is_no_content_is_none(answer: Json | None) -> None
     async def ask(_method: str, _params: Json) -> Json | None:
         return answer
 
-    with pytest.raises(at_client.RemoteError, match="no content"):
+    with pytest.raises(at_client.RemoteError, match="not a resource"):
         await at_client.read(ask, FAR)
 
 
