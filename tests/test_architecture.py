@@ -43,8 +43,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp": ("mcp_client", "fronts/mcp"),
     "mcp_types": ("mcp_client", "fronts/mcp"),
     "keyring": ("config/keyring_backend.py",),
-    "starlette": ("fronts/rest", "fronts/mcp", "fronts/plugin_mount.py"),
-    "uvicorn": ("fronts/asgi_server.py",),
+    "starlette": ("fronts/rest", "fronts/mcp", "fronts/http"),
+    "uvicorn": ("fronts/http/server.py",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
 HEAVY = (
