@@ -32,13 +32,13 @@ _PACKAGES: Final = frozenset({"jupyter_eca", "anthropic", "openai", "httpx2", "h
 _known: set[str] = set()
 
 
-def know(*values: str) -> None:
+def register_secret(*values: str) -> None:
     """Register secrets. `Bearer KEY` is registered as a whole, and each of its words separately."""
     for value in values:
         _known.update(part for part in (value.strip(), *value.split()) if _is_long_enough(part))
 
 
-def know_named(name: str, value: str, *, opaque: bool = False) -> None:
+def register_named_secret(name: str, value: str, *, opaque: bool = False) -> None:
     """Register the value of a variable or header if its name says that it is a secret.
 
     With `opaque`, a value that looks like a random string is registered too, whatever its name is. This is not the
@@ -46,16 +46,16 @@ def know_named(name: str, value: str, *, opaque: bool = False) -> None:
     """
     if _NAMES.search(name):
         if not value.startswith(("/", "~", "http")):  # the path or URL of a key is not a secret
-            know(value)
+            register_secret(value)
     elif opaque:
-        know(*(part for part in value.split() if _OPAQUE.fullmatch(part)))
+        register_secret(*(part for part in value.split() if _OPAQUE.fullmatch(part)))
 
 
 def _is_long_enough(part: str) -> bool:
     return len(part) >= (_MIN_CHARS if any(map(str.isdigit, part)) else _WORD_CHARS)
 
 
-def hide(text: str) -> str:
+def redact(text: str) -> str:
     """Return the text with every registered secret replaced by `HIDDEN`."""
     # The longest secret first, because one secret may be part of another. Iterate over a copy: threads log too.
     for secret in sorted((value for value in tuple(_known) if value in text), key=len, reverse=True):
@@ -63,7 +63,7 @@ def hide(text: str) -> str:
     return text
 
 
-class Veil(logging.Filter):
+class RedactingFilter(logging.Filter):
     """Redacts log records and drops none of them. A record without a secret keeps its arguments, which some formatters
     read."""
 
@@ -73,24 +73,24 @@ class Veil(logging.Filter):
             message = record.getMessage()
         except Exception:  # noqa: BLE001  # the caller's format string is wrong; `logging` itself reports that
             return True
-        redacted = hide(message)
+        redacted = redact(message)
         if redacted != message:
             record.msg, record.args = redacted, ()
-        if record.exc_info and (traceback := _FORMATTER.formatException(record.exc_info)) != hide(traceback):
-            record.exc_info, record.exc_text = None, hide(traceback)
+        if record.exc_info and (traceback := _FORMATTER.formatException(record.exc_info)) != redact(traceback):
+            record.exc_info, record.exc_text = None, redact(traceback)
         return True
 
 
 _FORMATTER: Final = logging.Formatter()
-VEIL: Final = Veil()
+REDACTING_FILTER: Final = RedactingFilter()
 """The one filter instance. `logging` adds the same instance to a logger only once."""
 
 
-def veil() -> None:
+def install_log_filter() -> None:
     """Add the filter to all loggers of `_PACKAGES` that exist now.
 
     A filter does not apply to child loggers. Call this again after a library is imported; a second call is harmless.
     """
     for name in tuple(logging.Logger.manager.loggerDict):
         if name.partition(".")[0] in _PACKAGES:
-            logging.getLogger(name).addFilter(VEIL)
+            logging.getLogger(name).addFilter(REDACTING_FILTER)

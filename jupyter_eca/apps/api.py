@@ -15,24 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.apps.kernel.answer.turn import answer_of
-from jupyter_eca.engine.text.mentions import live, split
+from jupyter_eca.engine.text.mentions import parse_live, split_mention
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.context import DirectoryContext, FileContext, LinesRange, WebContext
 from jupyter_eca.protocol.event import Outcome
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable
 
     from jupyter_eca.apps.kernel.answer.transcript import TranscriptCall
     from jupyter_eca.apps.kernel.answer.turn import Answer
-    from jupyter_eca.transport.eca_client import Client, Received
+    from jupyter_eca.transport.eca_client import ContentReceived, EcaClient
 
-    Approve = Callable[[TranscriptCall], "bool | Decision | Awaitable[bool | Decision]"]
+    Approve = Callable[[TranscriptCall], "bool | CallDecision | Awaitable[bool | CallDecision]"]
 
 # Seconds that the engine has to end a turn that nobody waits for any more.
 _STOP_PATIENCE: Final = 5.0
@@ -59,8 +59,8 @@ class Reply:
     def __init__(self, chat: Chat, question: Question) -> None:
         self._chat = chat
         self._question = question
-        self._transcript = Transcript()
-        self._events: AsyncGenerator[Received] | None = None
+        self._transcript = CellTranscript()
+        self._events: AsyncGenerator[ContentReceived] | None = None
 
     @property
     def text(self) -> str:
@@ -83,14 +83,14 @@ class Reply:
         self._check()
         return self.answer
 
-    def __aiter__(self) -> AsyncGenerator[Received]:
+    def __aiter__(self) -> AsyncGenerator[ContentReceived]:
         """Iterate over the events, once; leaving early stops the turn. Raises: LocalError the second time."""
         if self._events is not None:
             raise LocalError("This question was asked already. Ask again for another answer.")
         self._events = self._ask()
         return self._events
 
-    async def _ask(self) -> AsyncGenerator[Received]:
+    async def _ask(self) -> AsyncGenerator[ContentReceived]:
         client, chat, question = self._chat.client, self._chat.id, self._question
         asked: set[str] = set()
         events = client.ask(
@@ -101,10 +101,10 @@ class Reply:
                 async for event in events:
                     self._transcript.add(event)
                     yield event
-                    for call in self._transcript.waiting:
+                    for call in self._transcript.undecided_calls:
                         if call.id not in asked:
                             asked.add(call.id)
-                            await client.decide(chat, call.id, await self._chat.decided(call))
+                            await client.decide(chat, call.id, await self._chat.decide(call))
             except RemoteError:
                 raise
             except BaseException:  # also a cancelled program, one that leaves the loop, an `approve` that raises
@@ -116,7 +116,7 @@ class Reply:
         if self._transcript.outcome is not Outcome.COMPLETED:
             raise TurnError(self._transcript.remark or "The turn was stopped.")
 
-    async def _end(self, events: AsyncIterator[Received]) -> None:
+    async def _end(self, events: AsyncIterator[ContentReceived]) -> None:
         """End the turn, so that the next question finds an idle chat."""
         await self._chat.stop()
         with suppress(TimeoutError):
@@ -128,7 +128,7 @@ class Reply:
 class Chat:
     """A conversation: each question knows the ones before. With the `id` of an existing chat it continues that chat."""
 
-    def __init__(self, client: Client, approve: Approve | None = None, id: str = "") -> None:
+    def __init__(self, client: EcaClient, approve: Approve | None = None, id: str = "") -> None:
         self.id = id or uuid.uuid4().hex
         self.client = client
         self._approve = approve
@@ -148,12 +148,12 @@ class Chat:
     async def stop(self) -> None:
         await self.client.stop(self.id)
 
-    async def decided(self, call: TranscriptCall) -> Decision:
+    async def decide(self, call: TranscriptCall) -> CallDecision:
         if self._approve is None:
-            return Decision(False, reason=_UNASKED)
+            return CallDecision(False, reason=_UNASKED)
         said = self._approve(call)
         said = await said if inspect.isawaitable(said) else said
-        return said if isinstance(said, Decision) else Decision(said)
+        return said if isinstance(said, CallDecision) else CallDecision(said)
 
 
 class Connection(Chat):
@@ -185,9 +185,9 @@ async def connect(
     if shell is not None:
         yield Connection(await _of_the_notebook(shell, asks=approve is not None), approve)
         return
-    from jupyter_eca.apps.process import connected
+    from jupyter_eca.apps.process import connect
 
-    async with connected(_absolute(folder or os.curdir), _absolute(config_file) if config_file else None) as client:
+    async with connect(_absolute(folder or os.curdir), _absolute(config_file) if config_file else None) as client:
         yield Connection(client, approve)
 
 
@@ -195,7 +195,7 @@ def _absolute(path: Path | str) -> Path:
     return Path(path).absolute()
 
 
-async def _of_the_notebook(shell: Any, *, asks: bool) -> Client:
+async def _of_the_notebook(shell: Any, *, asks: bool) -> EcaClient:
     """Return the client that the cells of the kernel use too. Where nobody watches the cells, the first to connect says
     whether anybody answers."""
     from jupyter_eca.apps.kernel.cell_session import session_of
@@ -221,9 +221,9 @@ def context(word: str | Model) -> Model:
     word = word.removeprefix("@")
     if word.startswith(("http://", "https://")):
         return WebContext(url=word)
-    if (meant := live(word)) is not None:
+    if (meant := parse_live(word)) is not None:
         return LIVE[meant.kind](meant.name)
-    path, start, end = split(word)
+    path, start, end = split_mention(word)
     if path.endswith("/"):
         return DirectoryContext(path=path)
     return FileContext(path=path, lines_range=LinesRange(start=start, end=end) if start else None)

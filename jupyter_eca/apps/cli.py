@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jupyter_eca.errors import EcaError
 
     for handler in logging.getLogger().handlers:
-        handler.addFilter(redaction.VEIL)
+        handler.addFilter(redaction.REDACTING_FILTER)
 
     try:
         return asyncio.run(_run(given))

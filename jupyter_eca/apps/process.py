@@ -23,12 +23,12 @@ from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.event import Outcome
-from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.eca_client import EcaClient
 from jupyter_eca.transport.memory import pair
-from jupyter_eca.transport.stdio import take_stdio
+from jupyter_eca.transport.stdio import open_stdio
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
-from jupyter_eca.workspace.paths import database, path_of
+from jupyter_eca.workspace.paths import find_database, parse_file_uri
 from jupyter_eca.workspace.ports import Files, Workspace
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.base import ProgramFront
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.transport.eca_client import Answers
+    from jupyter_eca.transport.eca_client import QuestionHandler
 
 # Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
 PARENT_EVERY = 2.0
@@ -61,15 +61,15 @@ def _unwrap_single_error() -> Generator[None]:
 
 
 @asynccontextmanager
-async def running(
+async def run_host(
     folders: Sequence[Path], config_file: Path | None, options: dict[str, Any] | None = None
 ) -> AsyncGenerator[Host]:
     """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
-    read = partial(config.read, folders, config_file, options)
+    read = partial(config.read_config, folders, config_file, options)
     settings = await asyncio.to_thread(read)
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
-    host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), database(), read)
+    host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), find_database(), read)
     with _unwrap_single_error():
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(host.run())
@@ -105,10 +105,10 @@ class ProcessDoor:
         """
         while True:
             params, made = await self._requests.get()
-            named = [path_of(folder.uri) for folder in params.workspace_folders]
+            named = [parse_file_uri(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
-                async with running(folders, self._config_file, params.initialization_options) as host:
+                async with run_host(folders, self._config_file, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
                     made.set_result(host)
                     await _wait_for_exit(params.process_id)
@@ -164,7 +164,7 @@ async def serve(folder: Path, config_file: Path | None) -> int:
     `exit`.
     """
     async with _door(folder, config_file) as (door, keeping):
-        link = take_stdio()
+        link = open_stdio()
         _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
         with suppress(NotImplementedError):  # on Windows
@@ -186,15 +186,15 @@ def _preload() -> None:
 
 
 @asynccontextmanager
-async def connected(
-    folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: Answers | None = None
-) -> AsyncGenerator[Client]:
+async def connect(
+    folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: QuestionHandler | None = None
+) -> AsyncGenerator[EcaClient]:
     """Give a client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, theirs = pair()
     with _unwrap_single_error():
         async with _door(folder, config_file, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
             tasks.create_task(EcaSession(theirs, door).run())
-            client = Client(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
+            client = EcaClient(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
             tasks.create_task(client.run())
             try:
                 await client.initialize(unattended=unattended, folders=(folder.as_uri(),))
@@ -207,27 +207,27 @@ async def connected(
 async def ask(folder: Path, config_file: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
     """Answer one question on stdout, in `chat` or a new chat. The user approves tool calls by typing, at a terminal."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
-    from jupyter_eca.apps.kernel.answer.terminal_approval import typed
-    from jupyter_eca.apps.kernel.answer.terminal_question import typed as typed_answer
-    from jupyter_eca.apps.kernel.answer.transcript import Transcript
+    from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
+    from jupyter_eca.apps.kernel.answer.terminal_question import ask_answer as typed_answer
+    from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
     from jupyter_eca.apps.kernel.model_check import check
     from jupyter_eca.apps.kernel.options import Ask
 
-    chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), Transcript(Ask(question).command)
+    chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), CellTranscript(Ask(question).command)
     asked: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return typed_answer(question)
 
-    async with connected(folder, config_file, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
+    async with connect(folder, config_file, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
         await check(client.setup, model, agent)
         async for received in client.ask(chat, question, model, agent):
             transcript.add(received)
             screen.draw(transcript)
-            for call in transcript.waiting:
+            for call in transcript.undecided_calls:
                 if call.key not in asked:
                     asked.add(call.key)
-                    await client.decide(call.chat or chat, call.id, typed(call))
+                    await client.decide(call.chat or chat, call.id, ask_decision(call))
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1
 
@@ -235,11 +235,11 @@ async def ask(folder: Path, config_file: Path | None, question: str, model: str,
 async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
     """Run the front of that name as a program, until its client leaves or a signal."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
-    await front.run(options, folder, partial(running, [folder], config_file))
+    await front.run(options, folder, partial(run_host, [folder], config_file))
     return 0
 
 
 async def doctor(folder: Path, config_file: Path | None) -> int:
-    async with running([folder], config_file) as host:
+    async with run_host([folder], config_file) as host:
         sys.stdout.write(await report(host.services, "in a process of its own") + "\n")
     return 0

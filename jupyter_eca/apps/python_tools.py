@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from jupyter_eca.errors import LocalError, ToolError
-from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validated
+from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validate
 from jupyter_eca.protocol.tool import LentTool, ToolCallResult
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class PythonTools:
         if (one := self._functions.get(name)) is None:
             return ToolCallResult(text=f"There is no function {name} any more.", error=True)
         try:
-            given = validated(one.arguments, arguments)
+            given = validate(one.arguments, arguments)
             # Beside the loop, which would hear no stop meanwhile.
             result = await asyncio.to_thread(one.function, **given)
             return ToolCallResult(text=_text(await result if inspect.isawaitable(result) else result))

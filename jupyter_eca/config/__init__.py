@@ -3,14 +3,14 @@
 It must not know the host. `engine` is its neighbour: it has the approval policy that the configuration fills.
 """
 
-from jupyter_eca.config.agent_checks import place, problems
+from jupyter_eca.config.agent_checks import find_problems, locate_problem
 from jupyter_eca.config.agents import Agent
-from jupyter_eca.config.layers import read
+from jupyter_eca.config.layers import read_config
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.provider_schema import ModelConfig, ProviderConfig, RetryRule
 from jupyter_eca.config.resolved import Resolved, resolve
 from jupyter_eca.config.schema import AgentConfig, Config, McpServerConfig, ToolCallConfig, VariantSet
-from jupyter_eca.config.secret_fields import held, make_known
+from jupyter_eca.config.secret_fields import iter_secrets, register_secrets
 from jupyter_eca.config.watch import watch
 
 __all__ = [
@@ -24,12 +24,12 @@ __all__ = [
     "RetryRule",
     "ToolCallConfig",
     "VariantSet",
-    "held",
-    "make_known",
+    "find_problems",
+    "iter_secrets",
+    "locate_problem",
     "merge",
-    "place",
-    "problems",
-    "read",
+    "read_config",
+    "register_secrets",
     "resolve",
     "watch",
 ]

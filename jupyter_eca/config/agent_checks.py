@@ -22,7 +22,7 @@ _ECA_ONLY: Final = frozenset({"compact_chat", "git", "tool_search", "web_search"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AgentProblem:
     """A mistake in the settings of an agent."""
 
     agent: str
@@ -33,7 +33,7 @@ class Problem:
     """A sentence for the user."""
 
 
-def problems(resolved: Resolved, tools: Collection[str], providers: Collection[str]) -> Iterator[Problem]:
+def find_problems(resolved: Resolved, tools: Collection[str], providers: Collection[str]) -> Iterator[AgentProblem]:
     """Yield the mistakes in all agents.
 
     `tools` are the names of our own tools. A server's tools can change at any time, so for them only the server's name
@@ -45,21 +45,21 @@ def problems(resolved: Resolved, tools: Collection[str], providers: Collection[s
         parent = settings.inherit
         if parent and ALIASES.get(parent, parent) not in known:
             text = f"{of} inherits from {parent!r}, which does not exist. It works without a parent."
-            yield Problem(name, parent, text)
+            yield AgentProblem(name, parent, text)
         for spawner in settings.spawnable_by or ():
             if ALIASES.get(spawner, spawner) not in known:
-                yield Problem(name, spawner, f"{of} names {spawner!r} in `spawnableBy`. There is no such agent.")
+                yield AgentProblem(name, spawner, f"{of} names {spawner!r} in `spawnableBy`. There is no such agent.")
         model = settings.default_model
         if model and ("/" not in model or model.partition("/")[0] not in providers):
             text = f"{of} names the model {model!r}, which no provider offers. Another model answers instead."
-            yield Problem(name, model, text)
+            yield AgentProblem(name, model, text)
         for selector in _selectors(settings):
             if not _exists(selector, config, tools):
                 text = f"{of} names the tool {selector!r}, which does not exist. This setting has no effect."
-                yield Problem(name, selector, text)
+                yield AgentProblem(name, selector, text)
 
 
-def place(problem: Problem, sources: Iterable[str]) -> str:
+def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
     """Return `FILE:LINE: ` of the place with the mistake, or "" when no file has it. Blocks."""
     for source in reversed(list(sources)):
         path = Path(source)

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
-from jupyter_eca.engine.approval.policy import Policy, key, merged
+from jupyter_eca.engine.approval.policy import Policy, key, merge_policies
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Agent(Model):
         is_allowed = by is None or not {self.name, self.kind}.isdisjoint(ALIASES.get(name, name) for name in by)
         return is_allowed and other.mode is not AgentMode.PRIMARY
 
-    def has(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
+    def has_tool(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
         """Return whether the agent has a tool.
 
         `reads` says whether the tool only reads, and `agents` which agents it is for (empty: all). An agent that only
@@ -112,14 +112,14 @@ def _resolve(config: Config, name: str) -> Agent:
     settings = [own for _, own in ancestry]
     policy = config.tool_call.approval
     for ancestor, own in reversed(ancestry):
-        policy = merged(policy, own.tool_call.approval, ancestor)
+        policy = merge_policies(policy, own.tool_call.approval, ancestor)
     disabled = [*config.disabled_tools, *(tool for one in settings for tool in one.disabled_tools or ())]
     return Agent(
         name=name,
         kind=kind,
         mode=next((one.mode for one in settings if one.mode), AgentMode.PRIMARY),
         description=next((one.description for one in settings if one.description), ""),
-        prompt=next((one.words for one in settings if one.words), general),
+        prompt=next((one.prompt_text for one in settings if one.prompt_text), general),
         default_model=next((one.default_model for one in settings if one.default_model), None),
         variant=next((one.variant for one in settings if one.variant), None),
         disabled_tools=tuple(dict.fromkeys(disabled)),

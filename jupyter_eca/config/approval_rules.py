@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.config.editing import WRITING, Written
+from jupyter_eca.config.editing import WRITING, ConfigFiles
 from jupyter_eca.config.layers import ALLOWED
 from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.approval.policy import Decision, Rule
-from jupyter_eca.engine.approval.proposed_rule import both, without
+from jupyter_eca.engine.approval.proposed_rule import merge_rules, subtract_rule
 from jupyter_eca.errors import LocalError
 from jupyter_eca.protocol import approval as wire
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config.editing import Place
-    from jupyter_eca.config.mcp_servers import Sources
+    from jupyter_eca.config.mcp_servers import ConfigSources
     from jupyter_eca.config.schema import Config
     from jupyter_eca.engine.approval.policy import Policy
 
@@ -29,26 +29,26 @@ _NO_ROOM: Final = "{file} has another rule {rule!r} already. Change it there."
 _NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}."
 
 
-def held(config: Config, where: Sources) -> tuple[wire.ApprovalRule, ...]:
+def list_rules(config: Config, where: ConfigSources) -> tuple[wire.ApprovalRule, ...]:
     """Return all rules: the general ones, then each agent's own. Blocks."""
-    files = Written(where)
+    files = ConfigFiles(where)
     common = [*_rules(files, config.tool_call.approval)]
     for name, agent in config.agent.items():
         common += _rules(files, agent.tool_call.approval, name)
     return tuple(common)
 
 
-def _rules(files: Written, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
+def _rules(files: ConfigFiles, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
     kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
     for decision, rules in kinds:
         for name, rule in rules.items():
-            named = [file for place in _list_keys(agent, decision, name) for file in files.defining(place)]
+            named = [file for place in _list_keys(agent, decision, name) for file in files.find_defining_files(place)]
             yield wire.ApprovalRule(
                 decision=decision.value,
                 rule=name,
                 args_matchers=rule.args_matchers,
                 agent=agent or None,
-                files=tuple(map(files.shown, named)),
+                files=tuple(map(files.display_name, named)),
                 built_in=not agent and decision is Decision.ALLOW and name in ALLOWED and not named,
                 own=not agent and any(file in files.own for file in named),
             )
@@ -62,55 +62,55 @@ def _list_keys(agent: str, decision: Decision, name: str) -> list[Place]:
     return [(key, one, *_APPROVAL, decision, name) for key in ("agent", "behavior") for one in called]
 
 
-def places(where: Sources, rule: str) -> tuple[wire.RulePlace, ...]:
+def list_files_for_rule(where: ConfigSources, rule: str) -> tuple[wire.RulePlace, ...]:
     """Return the files to which an allowing rule can be written, the best one first. Blocks."""
-    files = Written(where)
+    files = ConfigFiles(where)
     if there := _find_own_files(files, Decision.ALLOW, rule):
-        scope = "global" if there[-1] == files.anywhere else "workspace"
-        return (wire.RulePlace(scope=scope, file=files.shown(there[-1])),)
+        scope = "global" if there[-1] == files.user_file else "workspace"
+        return (wire.RulePlace(scope=scope, file=files.display_name(there[-1])),)
     return (
-        wire.RulePlace(scope="workspace", file=files.shown(files.workspace)),
-        wire.RulePlace(scope="global", file=files.shown(files.anywhere)),
+        wire.RulePlace(scope="workspace", file=files.display_name(files.workspace)),
+        wire.RulePlace(scope="global", file=files.display_name(files.user_file)),
     )
 
 
-def add(where: Sources, rule: wire.ApprovalsAddParams) -> str:
+def add_rule(where: ConfigSources, rule: wire.ApprovalsAddParams) -> str:
     """Add a rule and return the file that has it now. Blocks.
 
     Raises: LocalError, ConfigError, and ValueError when a matcher is not a regular expression.
     """
     added = Rule(args_matchers=rule.args_matchers)
     with WRITING:
-        files = Written(where)
+        files = ConfigFiles(where)
         there = _find_own_files(files, rule.decision, rule.rule)
-        file = there[-1] if there else files.workspace if rule.scope == "workspace" else files.anywhere
+        file = there[-1] if there else files.workspace if rule.scope == "workspace" else files.user_file
         old = _parse_rule(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if there else None
-        if (made := both(old, added)) is None:
-            raise LocalError(_NO_ROOM.format(file=files.shown(file), rule=rule.rule))
+        if (made := merge_rules(old, added)) is None:
+            raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule))
         files.put(file, (*_APPROVAL, rule.decision, rule.rule), _to_json(made))
-    return files.shown(file)
+    return files.display_name(file)
 
 
-def remove(where: Sources, rule: wire.RuleText) -> None:
+def remove_rule(where: ConfigSources, rule: wire.RuleText) -> None:
     """Remove a rule from all files that the user may change. Blocks. Raises: LocalError, ConfigError."""
     gone = Rule(args_matchers=rule.args_matchers)
     place = (*_APPROVAL, rule.decision, rule.rule)
     with WRITING:
-        files = Written(where)
+        files = ConfigFiles(where)
         there = _find_own_files(files, rule.decision, rule.rule)
         if not there:
             raise LocalError(_NOT_OURS.format(rule=rule.rule))
         for file in there:
             try:
-                left = without(_parse_rule(files.at(file, place)), gone)
+                left = subtract_rule(_parse_rule(files.at(file, place)), gone)
             except ValueError as error:
-                raise LocalError(_NO_ROOM.format(file=files.shown(file), rule=rule.rule)) from error
+                raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule)) from error
             files.drop(file, place) if left is None else files.put(file, place, _to_json(left))
 
 
-def _find_own_files(files: Written, decision: str, rule: str) -> list[Path]:
+def _find_own_files(files: ConfigFiles, decision: str, rule: str) -> list[Path]:
     """Return the files with this rule that the user may change."""
-    return [file for file in files.defining((*_APPROVAL, decision, rule)) if file in files.own]
+    return [file for file in files.find_defining_files((*_APPROVAL, decision, rule)) if file in files.own]
 
 
 def _parse_rule(value: Any) -> Rule:

@@ -48,7 +48,7 @@ _IN_PLAIN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class StoredKey:
     """A stored key."""
 
     key: str = field(repr=False)
@@ -56,10 +56,10 @@ class Login:
     """The address that the key is for; None for the provider's own. The key is never sent to another address."""
 
 
-class Credentials:
+class KeyStore:
     """The stored keys, by the name of their provider."""
 
-    may_last: bool = True
+    can_be_persistent: bool = True
     """Whether keys could outlast this process if a keyring were installed. If so, users are told how."""
 
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
@@ -67,17 +67,17 @@ class Credentials:
         self._file = file
         self._keyrings = Keyrings(ring)
         self._seen: tuple[int, int, int] | None = None
-        self._known: dict[str, Login] = {}
-        self._memory: dict[str, Login] = {}
+        self._known: dict[str, StoredKey] = {}
+        self._memory: dict[str, StoredKey] = {}
         self._warned = False
         # A thread that has read the file must not replace a key that another thread has stored in the meantime.
         self._update_lock = Lock()
 
-    def known(self, provider: str) -> Login | None:
+    def get(self, provider: str) -> StoredKey | None:
         """Return the key of a provider as of the last `load`. This method does not block."""
         return self._known.get(provider) or self._memory.get(provider)
 
-    def lasts(self) -> bool:
+    def is_persistent(self) -> bool:
         """Return whether a key that is stored now outlasts this process.
 
         This imports a keyring, which may ask its owner. Call it only when somebody signs in.
@@ -96,11 +96,11 @@ class Credentials:
                     for name in found:
                         self._memory.pop(name, None)
 
-    def store(self, provider: str, login: Login) -> bool:
+    def store(self, provider: str, login: StoredKey) -> bool:
         """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
-        redaction.know(login.key)
+        redaction.register_secret(login.key)
         kept = False
-        if self._keyrings.found() or provider in self._entries():
+        if self._keyrings.is_available() or provider in self._entries():
             with self._lock_entries() as entries:
                 kept = self._keyrings.keep(provider, login.key)
                 before = entries.pop(provider, {})
@@ -128,7 +128,7 @@ class Credentials:
         self._remember(provider, None)
         self.load()
 
-    def _remember(self, provider: str, login: Login | None) -> None:
+    def _remember(self, provider: str, login: StoredKey | None) -> None:
         if login is None:
             self._memory.pop(provider, None)
         else:
@@ -155,18 +155,18 @@ class Credentials:
         pairs = cast("dict[str, Any]", data).items() if isinstance(data, dict) else ()
         return {name: cast("dict[str, Any]", entry) for name, entry in pairs if isinstance(entry, dict)}
 
-    def _login(self, provider: str, entry: dict[str, Any]) -> Login | None:
+    def _login(self, provider: str, entry: dict[str, Any]) -> StoredKey | None:
         key = self._keyrings.fetch(provider) if entry.get("keyring") else _plain_key(entry)
         if not key:
             return None
-        redaction.know(key)
+        redaction.register_secret(key)
         url = entry.get("url")
-        return Login(key, url if isinstance(url, str) else None)
+        return StoredKey(key, url if isinstance(url, str) else None)
 
     def _move_plain_keys(self) -> None:
         """Move keys that are in plain text into the keyring."""
         plain = {name: key for name, entry in self._entries().items() if (key := _plain_key(entry))}
-        if plain and self._keyrings.found():
+        if plain and self._keyrings.is_available():
             with suppress(OSError), self._lock_entries() as entries:
                 plain = {name: key for name, entry in entries.items() if (key := _plain_key(entry))}
                 moved = [name for name, key in plain.items() if self._keyrings.keep(name, key)]
@@ -199,20 +199,20 @@ class Credentials:
         fresh.replace(self._file)
 
 
-class InMemory(Credentials):
+class MemoryKeyStore(KeyStore):
     """Keys that live as long as this process. No file or keyring is used, not even for reading: a key that an earlier
     user has left there does not belong to this user."""
 
-    may_last = False
+    can_be_persistent = False
 
-    def lasts(self) -> bool:
+    def is_persistent(self) -> bool:
         return False
 
     def load(self) -> None:
         pass
 
-    def store(self, provider: str, login: Login) -> bool:
-        redaction.know(login.key)
+    def store(self, provider: str, login: StoredKey) -> bool:
+        redaction.register_secret(login.key)
         self._remember(provider, login)
         return False
 
@@ -220,9 +220,9 @@ class InMemory(Credentials):
         self._remember(provider, None)
 
 
-def beside(database: Path) -> Credentials:
+def open_key_store(database: Path) -> KeyStore:
     """Return the stored keys that belong to a database of chats, or those of this process only."""
-    kind = InMemory if os.environ.get(MEMORY_ONLY) == "memory" else Credentials
+    kind = MemoryKeyStore if os.environ.get(MEMORY_ONLY) == "memory" else KeyStore
     return kind(database.with_name("auth.json"))
 
 

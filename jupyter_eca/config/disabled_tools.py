@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.editing import WRITING, Written
+from jupyter_eca.config.editing import WRITING, ConfigFiles
 from jupyter_eca.errors import LocalError
 
 if TYPE_CHECKING:
-    from jupyter_eca.config.mcp_servers import Sources
+    from jupyter_eca.config.mcp_servers import ConfigSources
     from jupyter_eca.config.schema import Config
 
 _KEY: Final = ("disabledTools",)
@@ -19,7 +19,7 @@ _ELSEWHERE: Final = "{name} is not switched off by `disabledTools`: an agent, a 
 _FOREIGN: Final = "`disabledTools` is in {file}, which is not changed from here."
 
 
-def switch(config: Config, where: Sources, names: frozenset[str], name: str, *, on: bool) -> None:
+def switch_tool(config: Config, where: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
     """Switch a tool on or off. `names` are all names that the list may have for it, and `name` is the one to write.
 
     The list in a later file replaces the one in an earlier file, so the last file with a list is changed. Blocks.
@@ -30,9 +30,9 @@ def switch(config: Config, where: Sources, names: frozenset[str], name: str, *, 
     if on and off == config.disabled_tools:
         raise LocalError(_ELSEWHERE.format(name=name))
     with WRITING:
-        files = Written(where)
-        there = files.defining(_KEY)
-        file = there[-1] if there else files.anywhere
+        files = ConfigFiles(where)
+        there = files.find_defining_files(_KEY)
+        file = there[-1] if there else files.user_file
         if file not in files.own:
-            raise LocalError(_FOREIGN.format(file=files.shown(file)))
+            raise LocalError(_FOREIGN.format(file=files.display_name(file)))
         files.put(file, _KEY, [*off, *([] if on else [name])])

@@ -15,7 +15,7 @@ from jupyter_eca.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from jupyter_eca.config.mcp_servers import Sources
+    from jupyter_eca.config.mcp_servers import ConfigSources
 
 Place = tuple[str, ...]
 
@@ -23,20 +23,20 @@ Place = tuple[str, ...]
 WRITING: Final = Lock()
 
 
-class Written:
+class ConfigFiles:
     """The configuration files as they are written. All methods block.
 
     `own` are the files that a client may change: the user's own file, and those of the workspace.
     """
 
-    def __init__(self, where: Sources) -> None:
+    def __init__(self, where: ConfigSources) -> None:
         self._where = where
-        self.workspace = where.workspace(where.folders[0])
-        self.anywhere = where.anywhere()
-        self.own = frozenset((*map(where.workspace, where.folders), self.anywhere))
+        self.workspace = where.workspace_file(where.folders[0])
+        self.user_file = where.user_file()
+        self.own = frozenset((*map(where.workspace_file, where.folders), self.user_file))
         self._content = {file: _parse(file) for file in dict.fromkeys((*where.read, *self.own))}
 
-    def defining(self, place: Place) -> list[Path]:
+    def find_defining_files(self, place: Place) -> list[Path]:
         """Return the files that have a value at this key. The file that wins comes last."""
         return [file for file in self._content if self.at(file, place) is not None]
 
@@ -47,7 +47,7 @@ class Written:
             value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
         return value
 
-    def shown(self, file: Path) -> str:
+    def display_name(self, file: Path) -> str:
         """Return the path as the user knows it: relative to a folder of the workspace, or with `~`."""
         return next(self._possible_names(file), str(file))
 
@@ -63,7 +63,7 @@ class Written:
         try:
             mcp_servers.replace_text(file, change(mcp_servers.read_text(file)))
         except OSError as error:
-            raise ConfigError(f"{self.shown(file)} cannot be written: {error.strerror}.") from error
+            raise ConfigError(f"{self.display_name(file)} cannot be written: {error.strerror}.") from error
 
     def _possible_names(self, file: Path) -> Iterator[str]:
         for base, name in self._bases():

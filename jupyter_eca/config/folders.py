@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-def home() -> Path:
+def get_user_folder() -> Path:
     """Return the user's own folder, which may not exist."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "eca"
 
 
-def markdown(roots: Iterable[Path], kind: str, *, nested: bool = False) -> Iterator[Path]:
+def find_markdown_files(roots: Iterable[Path], kind: str, *, nested: bool = False) -> Iterator[Path]:
     """Yield the Markdown files of a kind (`commands`, `rules`, ...). The first file of a name wins. Blocks."""
     pattern = "**/*.md" if nested else "*.md"
     within = [root.resolve() for root in roots]
     for root in within:
-        yield from (path for path in _files(root / ".eca" / kind, pattern) if inside(path, within))
-    yield from _files(home() / kind, pattern)
+        yield from (path for path in _files(root / ".eca" / kind, pattern) if is_inside(path, within))
+    yield from _files(get_user_folder() / kind, pattern)
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:
@@ -37,7 +37,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
-def inside(path: Path, roots: Iterable[Path]) -> bool:
+def is_inside(path: Path, roots: Iterable[Path]) -> bool:
     """Return whether a path is in one of the folders after all links are followed."""
     try:
         real = path.resolve()

@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"^(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'\[{|>&*!#
 _RENAMED = {"model": "defaultModel", "steps": "maxSteps"}
 
 
-def headed(text: str) -> tuple[dict[str, Any], str]:
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the front matter (empty when there is none) and the text below it. Raises: ValueError that names the
     line."""
     import yaml  # 15 ms, and only needed by those who have such a file
@@ -34,13 +34,13 @@ def headed(text: str) -> tuple[dict[str, Any], str]:
     return named, (found[2] if found else text).strip()
 
 
-def forgiving(text: str) -> tuple[dict[str, Any], str]:
+def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the same as `headed`, but also accept a value that contains `: `. People write it, and it is not YAML.
 
     Raises: ValueError that names the line.
     """
     try:
-        return headed(text)
+        return split_front_matter(text)
     except ValueError:
         found = _FRONT.match(text)
         if found is None:
@@ -49,7 +49,7 @@ def forgiving(text: str) -> tuple[dict[str, Any], str]:
         if quoted == found[1]:
             raise
         try:
-            return headed(f"---\n{quoted}---\n{found[2]}")
+            return split_front_matter(f"---\n{quoted}---\n{found[2]}")
         except ValueError:
             pass
         raise
@@ -62,7 +62,7 @@ def _quote_value(line: re.Match[str]) -> str:
     )
 
 
-def decoded(data: bytes, errors: str = "strict") -> str:
+def decode_text(data: bytes, errors: str = "strict") -> str:
     """Decode a file. `errors` is that of `bytes.decode`. Raises: ValueError that names the line, when it is not
     text."""
     try:
@@ -78,7 +78,7 @@ def decoded(data: bytes, errors: str = "strict") -> str:
 
 def agent(text: str) -> dict[str, Any]:
     """Parse an agent's file into an entry of the key `agent`. Raises: ValueError with a message for the user."""
-    front, body = headed(text)
+    front, body = split_front_matter(text)
     written = {_RENAMED.get(name, name): value for name, value in front.items()}
     tools: Any = written.pop("tools", None)
     if isinstance(tools, dict):

@@ -111,7 +111,7 @@ class Hook(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedHook:
     """A hook that is ignored because of an error."""
 
     name: str
@@ -120,26 +120,26 @@ class Refused:
     why: str
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """The sentence for the user."""
         where = f" of {self.source}" if self.source else ""
         return f"The hook {self.name!r}{where} was left out: {self.why}."
 
 
-def read(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[Refused, ...]]:
+def parse_hooks(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[RejectedHook, ...]]:
     """Return the hooks in the order in which they run, and those that are ignored."""
     hooks: list[Hook] = []
-    refused: list[Refused] = []
+    refused: list[RejectedHook] = []
     for name in sorted(written):
         settings = written[name]
         if not isinstance(settings, dict):
-            refused.append(Refused(name, "", "it is not an object"))
+            refused.append(RejectedHook(name, "", "it is not an object"))
             continue
         fields = cast("dict[str, Any]", settings)
         try:
             hooks.append(Hook.model_validate({**fields, "name": name}))
         except ValidationError as error:
-            refused.append(Refused(name, str(fields.get("source", "")), _reason(error)))
+            refused.append(RejectedHook(name, str(fields.get("source", "")), _reason(error)))
     return tuple(hooks), tuple(refused)
 
 

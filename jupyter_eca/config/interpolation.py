@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
-from jupyter_eca.config.schema import state
+from jupyter_eca.config.schema import read_file_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
 
 @dataclass
-class Found:
+class ReadingNotes:
     """What was found while the configuration is read."""
 
     warnings: list[str] = field(default_factory=list[str])
@@ -49,7 +49,7 @@ class Found:
 
     def watch(self, path: Path) -> None:
         """Remember the state of a path. Call this before the path is read, so that no change is missed."""
-        self.watched.setdefault(str(path), state(path))
+        self.watched.setdefault(str(path), read_file_state(path))
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Layer:
     folder: Path
     """Where relative paths start."""
     environment: Mapping[str, str]
-    found: Found
+    found: ReadingNotes
     own: bool = False
     """Whether this is the user's own configuration. Only that may run commands."""
     within: Path | None = None
     """The folder that a project's configuration may not leave, because somebody else may have written it."""
 
-    def filled(self, value: Any, netrc_file: str | None = None) -> Any:
+    def fill(self, value: Any, netrc_file: str | None = None) -> Any:
         """Return the value with the placeholders in all its strings filled in."""
         match value:
             case str():
@@ -75,9 +75,9 @@ class Layer:
                     return _register_secret(self._command(whole[1]))
                 return _DYNAMIC.sub(lambda part: self._fill_part(part[1], part[2], netrc_file), value)
             case dict():
-                return {name: self.filled(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
+                return {name: self.fill(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
             case list():
-                return [self.filled(item, netrc_file) for item in cast("list[Any]", value)]
+                return [self.fill(item, netrc_file) for item in cast("list[Any]", value)]
             case _:
                 return value
 
@@ -92,7 +92,7 @@ class Layer:
                 return sys.executable
             case "env":
                 name, _, default = what.partition(":")
-                redaction.know_named(name, self.environment.get(name, ""))
+                redaction.register_named_secret(name, self.environment.get(name, ""))
                 return self.environment.get(name) or default
             case "file":
                 return _register_secret(self._file(what))
@@ -165,7 +165,7 @@ class Layer:
 def _register_secret(value: str) -> str:
     """Register a value as a secret, unless it looks like a text or a path. A prompt may be in a file too."""
     if not (re.search(r"\s", value) or value.startswith(("/", "~", "http"))):
-        redaction.know(value)
+        redaction.register_secret(value)
     return value
 
 

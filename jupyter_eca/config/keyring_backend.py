@@ -44,13 +44,13 @@ class Keyrings:
         self._cached: Sequence[Ring] | None = None
         self._logged = False
 
-    def found(self) -> bool:
+    def is_available(self) -> bool:
         """Return whether there is a recommended keyring. It may still be locked or unreachable."""
         return bool(self._usable())
 
     def works(self) -> bool:
         """Return whether a test word can be stored. Nothing else shows that a keyring is locked or unreachable."""
-        if not self.found():
+        if not self.is_available():
             return False
         name, word = f"test-{secrets.token_hex(4)}", "works"
         kept = self.keep(name, word)
@@ -70,7 +70,7 @@ class Keyrings:
         return False
 
     def fetch(self, name: str) -> str | None:
-        if not self.found():
+        if not self.is_available():
             _log.warning("the key for %s is in a keyring, and none can be used now; sign in again", name)
             return None
         try:
@@ -98,22 +98,22 @@ class Keyrings:
             _log.info("the keyring does not work (%s): keys are kept in memory", why)
 
     def _usable(self) -> tuple[Ring, ...]:
-        return tuple(ring for ring in self._all() if _recommended(ring))
+        return tuple(ring for ring in self._all() if _is_recommended(ring))
 
     def _all(self) -> Sequence[Ring]:
         if self._cached is None:
-            self._cached = (self._ring,) if self._ring is not None else _installed()
+            self._cached = (self._ring,) if self._ring is not None else _list_installed()
         return self._cached
 
 
-def _recommended(ring: Ring) -> bool:
+def _is_recommended(ring: Ring) -> bool:
     try:
         return cast("float", ring.priority) >= _RECOMMENDED
     except Exception:  # noqa: BLE001  # so they say that they cannot be used here
         return False
 
 
-def _installed() -> Sequence[Ring]:
+def _list_installed() -> Sequence[Ring]:
     """Return the installed keyring. For a chain, return its parts, because a chain of two counts as recommended
     whatever its parts are."""
     try:

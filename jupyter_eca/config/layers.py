@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.config import front_matter
 from jupyter_eca.config.custom_tools import CustomToolConfig
-from jupyter_eca.config.interpolation import Found, Layer
+from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.errors import ConfigError
@@ -49,7 +49,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
 
-def read(
+def read_config(
     folders: Iterable[Path],
     only: Path | None = None,
     client: Mapping[str, Any] | None = None,
@@ -86,7 +86,7 @@ class _ConfigReader:
     folders: tuple[Path, ...]
     home: Path
     environment: Mapping[str, str]
-    found: Found = field(default_factory=Found)
+    found: ReadingNotes = field(default_factory=ReadingNotes)
     sources: list[str] = field(default_factory=list[str])
     variables: dict[str, str] = field(default_factory=dict[str, str])
     data: Json = field(default_factory=lambda: dict(_DEFAULTS))
@@ -169,7 +169,7 @@ class _ConfigReader:
             self.found.watch(path)
             try:
                 layer = self._layer(str(path), path.parent, own=own, within=within)
-                written = layer.filled(front_matter.agent(path.read_text(encoding="utf-8")))
+                written = layer.fill(front_matter.agent(path.read_text(encoding="utf-8")))
                 AgentConfig.model_validate(written)
             except (OSError, ValueError) as error:
                 self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
@@ -180,7 +180,7 @@ class _ConfigReader:
 
     def _settle(self, settings: Json, layer: Layer) -> None:
         netrc_file = settings.get("netrcFile") or self.data.get("netrcFile")
-        filled = _modernize(layer.filled(settings, netrc_file if isinstance(netrc_file, str) else None))
+        filled = _modernize(layer.fill(settings, netrc_file if isinstance(netrc_file, str) else None))
         providers: Any = filled.get("providers")
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
             if isinstance(provider, dict):

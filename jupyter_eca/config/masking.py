@@ -21,15 +21,15 @@ _INLINE = re.compile(
 )
 
 
-def masked(value: Any, name: str = "") -> Any:
+def mask_secrets(value: Any, name: str = "") -> Any:
     """Return a copy of JSON data with all secrets masked. `name` is the key of the value."""
     sealed = name.lower().replace("_", "").replace("-", "") in _SEALED
     match value:
         case dict():
             items = cast("dict[str, Any]", value).items()
-            return {key: MASK if sealed and isinstance(item, str) else masked(item, key) for key, item in items}
+            return {key: MASK if sealed and isinstance(item, str) else mask_secrets(item, key) for key, item in items}
         case list() | tuple():
-            return [masked(item, name) for item in cast("list[Any]", value)]
+            return [mask_secrets(item, name) for item in cast("list[Any]", value)]
         case str() if value and _SECRET.search(name):
             return MASK
         case str():

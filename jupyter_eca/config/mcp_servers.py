@@ -34,7 +34,7 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ConfigSources:
     """The files in which servers can be defined."""
 
     read: tuple[Path, ...]
@@ -45,7 +45,7 @@ class Sources:
     """Replaces `~/.config`."""
 
     @classmethod
-    def of(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> Sources:
+    def of(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> ConfigSources:
         """Return the files of a configuration. Markdown files are left out, because they contain only agents."""
         read = (Path(source) for source in config.sources)
         return cls(tuple(file for file in read if file.suffix != ".md"), folders, home)
@@ -54,22 +54,22 @@ class Sources:
     def shared(self) -> tuple[Path, ...]:
         return tuple(folder / ".mcp.json" for folder in self.folders)
 
-    def workspace(self, folder: Path) -> Path:
+    def workspace_file(self, folder: Path) -> Path:
         return folder / ".eca" / "config.json"
 
-    def anywhere(self) -> Path:
+    def user_file(self) -> Path:
         """Return the file for servers of all workspaces: the user's file, or the one that replaces it."""
-        ours = {self.workspace(folder) for folder in self.folders}
+        ours = {self.workspace_file(folder) for folder in self.folders}
         home = self.home or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         return next((file for file in self.read if file not in ours), home / "eca" / "config.json")
 
-    def defining(self, server: str) -> list[Path]:
+    def find_defining_files(self, server: str) -> list[Path]:
         """Return the files that define a server, the one that wins first. New files are included. Blocks."""
-        ours = (*reversed(self.read), *map(self.workspace, self.folders), self.anywhere())
+        ours = (*reversed(self.read), *map(self.workspace_file, self.folders), self.user_file())
         return [file for file in dict.fromkeys((*ours, *self.shared)) if server in _servers(file)]
 
 
-def definitions(config: Config, sources: Sources) -> dict[str, McpServerConfig]:
+def list_servers(config: Config, sources: ConfigSources) -> dict[str, McpServerConfig]:
     """Return the servers of the configuration, and those of the projects' `.mcp.json` that it does not name. Blocks.
 
     Opening a folder must not run the programs in its `.mcp.json`. So these servers are disabled until the user starts
@@ -83,17 +83,17 @@ def definitions(config: Config, sources: Sources) -> dict[str, McpServerConfig]:
     return found
 
 
-def adopted(sources: Sources, server: str) -> tuple[Path, dict[str, Any]] | None:
+def find_adoptable(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
     """Return where a server of `.mcp.json` is written when the user enables it: the workspace's own file, and the
     entry.
 
     None when a configuration file already defines the server. Blocks.
     """
-    if any(file not in sources.shared for file in sources.defining(server)):
+    if any(file not in sources.shared for file in sources.find_defining_files(server)):
         return None
     for folder, file in zip(sources.folders, sources.shared, strict=True):
         if isinstance(entry := _servers(file).get(server), dict):
-            return sources.workspace(folder), _convert_variables(entry)
+            return sources.workspace_file(folder), _convert_variables(entry)
     return None
 
 
@@ -110,7 +110,7 @@ def _convert_variables(value: Any) -> Any:
             return value
 
 
-def change(file: Path, server: str, fields: Mapping[str, Any]) -> None:
+def change_server(file: Path, server: str, fields: Mapping[str, Any]) -> None:
     """Set fields of a server's entry, and create the entry if needed. Blocks. Raises: ConfigError, OSError."""
     text = read_text(file)
     if server in jsonc.parse(text or "{}").get(_SERVERS, {}):
@@ -121,7 +121,7 @@ def change(file: Path, server: str, fields: Mapping[str, Any]) -> None:
     replace_text(file, text)
 
 
-def remove(file: Path, server: str) -> None:
+def remove_server(file: Path, server: str) -> None:
     """Blocks. Raises: ConfigError, OSError."""
     replace_text(file, jsonc.drop(read_text(file), (_SERVERS, server)))
 

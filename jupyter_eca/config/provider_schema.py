@@ -36,7 +36,7 @@ class RetryRule(Model):
     @field_validator("error_pattern")
     @classmethod
     def _pattern(cls, value: str | None) -> str | None:
-        return None if value is None else compiled(value)
+        return None if value is None else check_pattern(value)
 
     def matches(self, status: int | None, text: str) -> bool:
         """Return whether a failure with this status and this error text is such a failure."""
@@ -190,7 +190,7 @@ class ProviderConfig(Model):
         return None if key is None else "**********"
 
 
-def compiled(pattern: str) -> str:
+def check_pattern(pattern: str) -> str:
     """Return the pattern unchanged. Raises: ValueError when it is not a regular expression."""
     try:
         re.compile(pattern)

@@ -77,7 +77,7 @@ and in `~/.config/eca`. The text of the file is the prompt. The front matter of 
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ReferenceKey:
     """A row of the page. `inner` is the model of the value, or of the values in it."""
 
     name: str
@@ -88,12 +88,12 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReferenceSection:
     """A section of the page. `path` is where its keys are written; it is empty for the top level."""
 
     path: str
     model: type[Model]
-    keys: tuple[Key, ...]
+    keys: tuple[ReferenceKey, ...]
 
     @property
     def title(self) -> str:
@@ -101,18 +101,18 @@ class Section:
 
 
 @cache
-def sections() -> tuple[Section, ...]:
+def sections() -> tuple[ReferenceSection, ...]:
     """Return the sections in the order of the keys. A model that is used several times has one section, at its shortest
     path."""
     every = tuple(_walk("", Config))
-    nearest: dict[type[Model], Section] = {}
+    nearest: dict[type[Model], ReferenceSection] = {}
     for section in sorted(every, key=lambda one: (one.path.partition(".")[0] in _PARSED_LATER, one.path.count("."))):
         nearest.setdefault(section.model, section)
     return tuple(section for section in every if nearest[section.model] is section)
 
 
-def _walk(path: str, model: type[Model]) -> Iterator[Section]:
-    section = Section(path, model, tuple(_keys(model)))
+def _walk(path: str, model: type[Model]) -> Iterator[ReferenceSection]:
+    section = ReferenceSection(path, model, tuple(_keys(model)))
     yield section
     for key in section.keys:
         if key.inner is not None:
@@ -121,7 +121,7 @@ def _walk(path: str, model: type[Model]) -> Iterator[Section]:
             yield from _walk(f"{place}{named}", key.inner)
 
 
-def _keys(model: type[Model]) -> Iterator[Key]:
+def _keys(model: type[Model]) -> Iterator[ReferenceKey]:
     docs = read_field_docs(model)
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
@@ -129,7 +129,9 @@ def _keys(model: type[Model]) -> Iterator[Key]:
             alias = field.alias or to_camel(name)
             shape = schema["properties"][alias]
             inner = _PARSED_LATER.get(alias) or _inner(field.annotation)
-            yield Key(alias, _describe_type(shape, schema, inner), _default(field, shape), docs.get(name, ""), inner)
+            yield ReferenceKey(
+                alias, _describe_type(shape, schema, inner), _default(field, shape), docs.get(name, ""), inner
+            )
 
 
 def _inner(annotation: Any) -> type[Model] | None:
@@ -190,7 +192,7 @@ def page() -> str:
     return "\n".join([_HEAD, *(_render_section(section, places) for section in every)])
 
 
-def _render_section(section: Section, places: Mapping[type[Model], Section]) -> str:
+def _render_section(section: ReferenceSection, places: Mapping[type[Model], ReferenceSection]) -> str:
     heading = "#" * (2 if section.path.count(".") < 2 else 3)
     about = _camel(inspect.getdoc(section.model) or "")
     rows = "\n".join(_row(key, places) for key in section.keys)
@@ -202,7 +204,7 @@ def _render_section(section: Section, places: Mapping[type[Model], Section]) -> 
     return "\n\n".join(parts) + "\n"
 
 
-def _row(key: Key, places: Mapping[type[Model], Section]) -> str:
+def _row(key: ReferenceKey, places: Mapping[type[Model], ReferenceSection]) -> str:
     kind = f"[{key.kind}](#{slug(places[key.inner].title)})" if key.inner is not None else key.kind
     return f"| `{key.name}` | {kind} | {key.default} | {key.description.replace('|', '&#124;')} |"
 

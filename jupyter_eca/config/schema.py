@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, SecretStr, field_serializer, field_validator
 
 from jupyter_eca.config.custom_tools import CustomToolConfig
-from jupyter_eca.config.provider_schema import Payload, ProviderConfig, compiled
+from jupyter_eca.config.provider_schema import Payload, ProviderConfig, check_pattern
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.protocol.base import Model
 
@@ -109,7 +109,7 @@ class AgentConfig(Model):
         return (value,) if isinstance(value, str) else value
 
     @property
-    def words(self) -> str:
+    def prompt_text(self) -> str:
         """The system prompt, in whichever of the three spellings it is written."""
         return self.prompt or self.system_prompt or self.prompts.chat
 
@@ -204,7 +204,7 @@ class ModelChoice(Model):
     """The model, as PROVIDER/MODEL. Not set: the default model."""
 
 
-class Telling(StrEnum):
+class VariableDetail(StrEnum):
     """How much a model learns about a variable, whether the user adds the variable or the model asks for it. `names`:
     its name and type. `schema`: its shape, columns and memory too. `full`: a sample of its values too."""
 
@@ -217,13 +217,13 @@ class VariablesConfig(Model):
     """How much a model learns about variables, by their kind: `names` (name and type), `schema` (shape, columns and
     memory too) or `full` (a sample of the values too). One word instead of the object is for all kinds."""
 
-    table: Telling = Telling.FULL
+    table: VariableDetail = VariableDetail.FULL
     """Data frames."""
-    array: Telling = Telling.FULL
+    array: VariableDetail = VariableDetail.FULL
     """Arrays and series."""
-    figure: Telling = Telling.FULL
+    figure: VariableDetail = VariableDetail.FULL
     """Figures."""
-    value: Telling = Telling.FULL
+    value: VariableDetail = VariableDetail.FULL
     """All other variables."""
 
 
@@ -330,7 +330,7 @@ class Config(Model):
     @classmethod
     def _patterns(cls, value: dict[str, VariantSet]) -> dict[str, VariantSet]:
         for pattern in value:
-            compiled(pattern)
+            check_pattern(pattern)
         return value
 
     @field_serializer("variables")
@@ -343,7 +343,7 @@ class Config(Model):
         return os.environ.get(name, "") if added is None else added.get_secret_value()
 
 
-def state(path: Path) -> State | None:
+def read_file_state(path: Path) -> State | None:
     """Return the state of a file, or None when the file does not exist."""
     try:
         stat = path.stat()

@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 _NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
 
 
-def held(name: str, value: object) -> Iterator[tuple[str, str]]:
+def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
     """Yield each secret with its path, which begins with `name`."""
     match value:
         case SecretStr():
             yield name, value.get_secret_value()
         case BaseModel():
             for part, one in value:
-                yield from held(f"{name}.{part}".strip("."), one)
+                yield from iter_secrets(f"{name}.{part}".strip("."), one)
         case dict():
             for part, one in value.items():  # pyright: ignore[reportUnknownVariableType]  # of any kind
-                yield from held(f"{name}.{part}", one)  # pyright: ignore[reportUnknownArgumentType]
+                yield from iter_secrets(f"{name}.{part}", one)  # pyright: ignore[reportUnknownArgumentType]
         case tuple():
             for one in value:  # pyright: ignore[reportUnknownVariableType]
-                yield from held(name, one)  # pyright: ignore[reportUnknownArgumentType]
+                yield from iter_secrets(name, one)  # pyright: ignore[reportUnknownArgumentType]
         case _:
             pass
 
 
-def make_known(settings: BaseModel) -> None:
+def register_secrets(settings: BaseModel) -> None:
     """Register all secrets of the settings for redaction."""
-    for path, secret in held("", settings):
+    for path, secret in iter_secrets("", settings):
         above, _, name = path.rpartition(".")
         if above.rpartition(".")[2] in _NAMED:
-            redaction.know_named(name, secret, opaque=not path.startswith("variables."))
+            redaction.register_named_secret(name, secret, opaque=not path.startswith("variables."))
         else:
-            redaction.know(secret)
+            redaction.register_secret(secret)
     if isinstance(settings, ProviderConfig):
         _know_password(settings.url or "")
 
@@ -59,4 +59,4 @@ def _know_password(url: str) -> None:
         return
     if password:
         sent = b64encode(f"{user}:{password}".encode()).decode()
-        redaction.know(parts.password or "", password, sent)
+        redaction.register_secret(parts.password or "", password, sent)

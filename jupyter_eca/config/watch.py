@@ -10,7 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config.schema import state
+from jupyter_eca.config.schema import read_file_state
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def watch(
 
 
 def _states(paths: Iterable[str]) -> dict[str, State | None]:
-    return {path: state(Path(path)) for path in paths}
+    return {path: read_file_state(Path(path)) for path in paths}
 
 
 def _same(one: Config, other: Config) -> bool:

@@ -12,7 +12,7 @@ from jupyter_eca.engine import reply
 from jupyter_eca.engine.effects import CallModel
 from jupyter_eca.engine.inputs import ModelFailed, ModelFinished, Streamed
 from jupyter_eca.engine.model import compaction, task_plan
-from jupyter_eca.engine.model.compaction import Summing, Window
+from jupyter_eca.engine.model.compaction import SummaryUnderWay, WindowUsage
 from jupyter_eca.engine.model.delta import TextDelta, UsageDelta
 from jupyter_eca.engine.model.texts import (
     NOTHING_TO_SUMMARISE,
@@ -36,15 +36,15 @@ ModelInput = Streamed | ModelFinished | ModelFailed
 
 def is_due(state: ChatState) -> bool:
     """Whether a summary must be made before the next model call."""
-    return compaction.is_due(state.window, state.setup.compact_at, state.history, state.summed, state.steps)
+    return compaction.is_due(state.window, state.setup.compact_at, state.history, state.summarised_at_step, state.steps)
 
 
 def begin(builder: StepBuilder, focus: str) -> TurnSignal:
     """Begin a summary because a command asks for one."""
-    if not compaction.covered(builder.state.history):
+    if not compaction.select_covered(builder.state.history):
         builder.emit(TextContent(text=NOTHING_TO_SUMMARISE), Role.SYSTEM)
         return TurnSignal.CARRIED_OUT
-    builder.update(summing=Summing(focus=focus))
+    builder.update(summing=SummaryUnderWay(focus=focus))
     return TurnSignal.COMPACT
 
 
@@ -53,13 +53,13 @@ def make_room(builder: StepBuilder) -> TurnSignal | None:
     state = builder.state
     if state.said:
         return None
-    if not state.pruned and compaction.pruned(state.history) is not state.history:
+    if not state.pruned and compaction.prune(state.history) is not state.history:
         builder.update(pruned=True)
         builder.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PrunedAside())
         return TurnSignal.PRUNED
-    if state.summed is None and compaction.covered(state.history):
+    if state.summarised_at_step is None and compaction.select_covered(state.history):
         # It is the same step that is tried once more.
-        builder.update(summing=Summing(forced=True), steps=state.steps - 1)
+        builder.update(summing=SummaryUnderWay(forced=True), steps=state.steps - 1)
         return TurnSignal.FULL
     return None
 
@@ -67,16 +67,16 @@ def make_room(builder: StepBuilder) -> TurnSignal | None:
 def request_summary(builder: StepBuilder) -> None:
     """Call the model for a summary."""
     state = builder.state
-    summing = state.summing or Summing()
+    summing = state.summary_under_way or SummaryUnderWay()
     builder.update(summing=summing, request=state.request + 1, calls=(), indexes=(), summed=state.steps)
     builder.emit(ProgressContent(state="running", text=SUMMARISING), Role.SYSTEM)
-    request = replace(builder.model_request, messages=compaction.asking(builder.state.history, summing))
+    request = replace(builder.model_request, messages=compaction.build_summary_messages(builder.state.history, summing))
     builder.effects.append(CallModel(builder.state.request, request))
 
 
 def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
     """Take what the model says to the request. Reasoning and calls of tools are not asked for, and dropped."""
-    summing = builder.state.summing
+    summing = builder.state.summary_under_way
     if summing is None:
         return None
     match input:
@@ -87,8 +87,8 @@ def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
         case Streamed():
             pass
         case ModelFinished() if summing.text.strip():
-            builder.update(summing=None, window=Window())
-            text = SUMMARY + summing.text.strip() + task_plan.summarised(builder.state.tasks)
+            builder.update(summing=None, window=WindowUsage())
+            text = SUMMARY + summing.text.strip() + task_plan.format_for_summary(builder.state.tasks)
             # Also when a command has asked for it: the model is to hear of this.
             builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
             return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMED
@@ -99,7 +99,7 @@ def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
     return None
 
 
-def _fail(builder: StepBuilder, summing: Summing, why: str, *, final: bool = False) -> TurnSignal:
+def _fail(builder: StepBuilder, summing: SummaryUnderWay, why: str, *, final: bool = False) -> TurnSignal:
     """Go on without a summary where the next request may still fit. Nothing is lost."""
     builder.update(summing=None)
     builder.emit(TextContent(text=SUMMARY_FAILED.format(why)), Role.SYSTEM)

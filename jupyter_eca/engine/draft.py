@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.effects import CallModel
 from jupyter_eca.engine.inputs import Gathered, Prompted, Setup
 from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
-from jupyter_eca.engine.model.texts import noted_text
+from jupyter_eca.engine.model.texts import format_notes
 from jupyter_eca.engine.step import step
 from jupyter_eca.engine.turn import TurnStatus
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
 
 
-def drafted(
+def draft_request(
     state: ChatState,
     setup: Setup,
     message: str = "",
@@ -33,7 +33,7 @@ def drafted(
     While the chat answers, it is taken as if it had ended here. A summary that would be made first is left out.
     """
     if not message:
-        notes = noted_text(state.notes)
+        notes = format_notes(state.notes)
         said = (ChatMessage("user", (TextPart(notes),)),) if notes else ()
         return ModelRequest(setup.model, setup.system, (*state.history, *said), setup.tools, setup.variant)
     idle = replace(state, status=TurnStatus.IDLE, calls=(), reasoning="", summing=None)

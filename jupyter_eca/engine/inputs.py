@@ -73,7 +73,7 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallRequested:
     """A program of the user's own, not a model, calls one of the setup's tools. The turn is that one call."""
 
     at: int
@@ -93,7 +93,7 @@ class Asked:
     """What the call would do."""
     adjusted: Adjusted | None = None
     """What hooks make of it."""
-    said: tuple[Content, ...] = ()
+    hook_contents: tuple[Content, ...] = ()
     """What hooks have shown."""
 
 
@@ -117,7 +117,7 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CommandEnded:
     """A command of ours has been carried out, or the turn was refused."""
 
     at: int
@@ -125,12 +125,12 @@ class Answered:
     """What came of it."""
     failed: bool = False
     """Whether it was not carried out."""
-    unsaid: bool = False
+    withdrawn: bool = False
     """Whether no model is ever to read the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactionRequested:
     """A command of ours asks for a summary of the conversation."""
 
     at: int
@@ -150,7 +150,7 @@ class Steered:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class CallProgressed:
     """A running call has come further, and its details show it: a subagent has taken a step."""
 
     at: int
@@ -161,7 +161,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CostAdded:
     """An answer elsewhere is paid for by this chat: a subagent's."""
 
     at: int
@@ -174,7 +174,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Trusted:
+class TrustChanged:
     """The user trusts the chat from the next call on, or no longer does."""
 
     at: int
@@ -183,7 +183,7 @@ class Trusted:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class PolicyChanged:
     """The rules have changed. They hold at once, for calls that wait too."""
 
     at: int
@@ -192,7 +192,7 @@ class Ruled:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class FactAdded:
     """A fact about the chat beside its turns."""
 
     at: int
@@ -201,19 +201,19 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NoteAdded:
     """Something happened that no turn waited for: a job has ended, or the user took back changes. The model is never
     called for this alone."""
 
     at: int
     text: str
     """What everybody is shown."""
-    words: str
+    model_text: str
     """What the model reads before its next step, or with the next prompt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hooked:
+class HookReported:
     """A hook has begun, has ended or tells the user something. It is part of the turn under way."""
 
     at: int
@@ -265,7 +265,7 @@ class ModelFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
+class WaitEnded:
     """The time has passed that `Wait` asked for."""
 
     at: int
@@ -292,7 +292,7 @@ class ToolFinished:
     """The tools that are offered from now on, when the call has made or removed some."""
     links: tuple[UrlContent, ...] = ()
     """Links for the reader."""
-    whole: int | None = None
+    whole_length: int | None = None
     """How many characters were kept elsewhere of a text that was too long."""
     stops: bool = False
     """Whether the turn ends with it."""
@@ -335,22 +335,22 @@ class Stopped:
 
 Input = (
     Prompted
-    | Asked
+    | CallRequested
     | Gathered
-    | Answered
-    | Compacted
+    | CommandEnded
+    | CompactionRequested
     | Steered
-    | Trusted
-    | Ruled
-    | Reached
-    | Spent
-    | Marked
-    | Noted
-    | Hooked
+    | TrustChanged
+    | PolicyChanged
+    | CallProgressed
+    | CostAdded
+    | FactAdded
+    | NoteAdded
+    | HookReported
     | Streamed
     | ModelFinished
     | ModelFailed
-    | Waited
+    | WaitEnded
     | ToolFinished
     | Approved
     | Rejected

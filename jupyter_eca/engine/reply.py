@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import tool_calls
-from jupyter_eca.engine.model.compaction import Window
-from jupyter_eca.engine.model.context_window import breakdown
+from jupyter_eca.engine.model.compaction import WindowUsage
+from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import (
     Delta,
     Paused,
@@ -35,7 +35,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.protocol.event import SignatureAside
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.inputs import Spent
+    from jupyter_eca.engine.inputs import CostAdded
     from jupyter_eca.engine.step_builder import StepBuilder
 
 
@@ -93,7 +93,7 @@ def _add(builder: StepBuilder, cost: float | None) -> str | None:
     return None if total is None else f"{total:.4f}"
 
 
-def add_cost(builder: StepBuilder, spent: Spent) -> None:
+def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
     """Show what an answer elsewhere cost. What fills the window stays as it was."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
     about = {
@@ -111,7 +111,7 @@ def count(builder: StepBuilder, usage: UsageDelta) -> None:
     """Show what a request used and cost."""
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
-    builder.update(window=Window(tokens_in + usage.output_tokens, usage.context_limit or 0))
+    builder.update(window=WindowUsage(tokens_in + usage.output_tokens, usage.context_limit or 0))
     content = UsageContent(
         session_tokens=tokens_in + usage.output_tokens,
         message_input_tokens=tokens_in,
@@ -123,7 +123,7 @@ def count(builder: StepBuilder, usage: UsageDelta) -> None:
         auto_compact_percentage=builder.state.setup.compact_at or None,
         replayed=usage.replayed or None,
     )
-    filled = breakdown(builder.model_request, content)
+    filled = break_down(builder.model_request, content)
     content = content.model_copy(update={"context_breakdown": filled})
     builder.update(usage=content)
     builder.emit(content, Role.SYSTEM)

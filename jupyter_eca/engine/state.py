@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.inputs import Noted, Setup, Steered
-from jupyter_eca.engine.model.compaction import Window
+from jupyter_eca.engine.inputs import NoteAdded, Setup, Steered
+from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.model.compaction import Summing
+    from jupyter_eca.engine.model.compaction import SummaryUnderWay
     from jupyter_eca.engine.model.request import History
     from jupyter_eca.engine.model.retry import Retry
     from jupyter_eca.engine.model.task_plan import Tasks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import UsageContent
 
 NO_SETUP = Setup(model="")
-UNKNOWN = Window()
+UNKNOWN = WindowUsage()
 
 # How often the rest of an answer is asked for. Each time is billed, and the vendor has searched ten times by then.
 MAX_PAUSES = 5
@@ -59,7 +59,7 @@ class ChatState:
     """Words that the model reads before its next step."""
     notes: tuple[str, ...] = ()
     """What happened beside the turns and was shown, and what the model has not read yet."""
-    unshown: tuple[Noted, ...] = ()
+    unshown: tuple[NoteAdded, ...] = ()
     """What happened beside the turns and was not shown yet."""
     reasoning: str = ""
     """The id of the reasoning under way, "" for none."""
@@ -81,11 +81,11 @@ class ChatState:
     """US dollars so far; None once a price was unknown."""
     usage: UsageContent | None = None
     """What the last reply used."""
-    window: Window = UNKNOWN
+    window: WindowUsage = UNKNOWN
     """How full the model's context window was with the last reply."""
-    summing: Summing | None = None
+    summary_under_way: SummaryUnderWay | None = None
     """The summary that is being made."""
-    summed: int | None = None
+    summarised_at_step: int | None = None
     """The step of this turn before which the last summary was made."""
     pruned: bool = False
     """Whether old results of tools were left out in this turn."""
@@ -100,11 +100,11 @@ class ChatState:
         return replace(begun, summed=None, pruned=False)
 
     @property
-    def goes_on(self) -> bool:
+    def resumes_reply(self) -> bool:
         """Whether the rest of the reply that has just ended is to be asked for."""
         return self.paused and not self.calls and self.pauses < MAX_PAUSES
 
-    def call(self, id: str) -> ToolCall:
+    def get_call(self, id: str) -> ToolCall:
         """Raises: IllegalSignal when the reply under way has no such call."""
         for call in self.calls:
             if call.id == id:

@@ -63,26 +63,26 @@ def step(state: ChatState, input: Input) -> Step:
     match input:
         case (
             inputs.Prompted()
-            | inputs.Asked()
+            | inputs.CallRequested()
             | inputs.Gathered()
-            | inputs.Answered()
-            | inputs.Compacted()
+            | inputs.CommandEnded()
+            | inputs.CompactionRequested()
             | inputs.Steered()
-            | inputs.Trusted()
-            | inputs.Ruled()
-            | inputs.Marked()
-            | inputs.Noted()
-            | inputs.Hooked()
-            | inputs.Spent()
+            | inputs.TrustChanged()
+            | inputs.PolicyChanged()
+            | inputs.FactAdded()
+            | inputs.NoteAdded()
+            | inputs.HookReported()
+            | inputs.CostAdded()
             | inputs.Stopped()
         ):
             _take_from_user(driver, input)
         case inputs.Streamed() | inputs.ModelFinished() | inputs.ModelFailed():
             if driver.listens_to(input.request):
                 _take_from_model(driver, input)
-        case inputs.Waited(request=request):
+        case inputs.WaitEnded(request=request):
             driver.end_wait(request)
-        case inputs.ToolFinished() | inputs.Approved() | inputs.Rejected() | inputs.Reached():
+        case inputs.ToolFinished() | inputs.Approved() | inputs.Rejected() | inputs.CallProgressed():
             _take_about_call(driver, input)
         case _:
             assert_never(input)
@@ -93,17 +93,17 @@ def step(state: ChatState, input: Input) -> Step:
 def _take_from_user(
     driver: TurnDriver,
     input: inputs.Prompted
-    | inputs.Asked
+    | inputs.CallRequested
     | inputs.Gathered
-    | inputs.Answered
-    | inputs.Compacted
+    | inputs.CommandEnded
+    | inputs.CompactionRequested
     | inputs.Steered
-    | inputs.Trusted
-    | inputs.Ruled
-    | inputs.Marked
-    | inputs.Noted
-    | inputs.Hooked
-    | inputs.Spent
+    | inputs.TrustChanged
+    | inputs.PolicyChanged
+    | inputs.FactAdded
+    | inputs.NoteAdded
+    | inputs.HookReported
+    | inputs.CostAdded
     | inputs.Stopped,
 ) -> None:
     """Take what comes from the user, or from the shell in the user's name."""
@@ -111,27 +111,27 @@ def _take_from_user(
     match input:
         case inputs.Prompted():
             driver.begin_prompt(input)
-        case inputs.Asked():
+        case inputs.CallRequested():
             driver.begin_call(input)
         case inputs.Gathered():
             driver.add_gathered(input)
-        case inputs.Answered(text=text, failed=failed, unsaid=unsaid):
+        case inputs.CommandEnded(text=text, failed=failed, withdrawn=unsaid):
             driver.end_command(text, failed=failed, unsaid=unsaid)
-        case inputs.Compacted(focus=focus):
+        case inputs.CompactionRequested(focus=focus):
             driver.compact(focus)
         case inputs.Steered():
             driver.steer(input)
-        case inputs.Trusted(trust=trust):
+        case inputs.TrustChanged(trust=trust):
             builder.update(trust=trust)
-        case inputs.Ruled(policy=policy):
+        case inputs.PolicyChanged(policy=policy):
             tool_calls.apply_policy(builder, policy)
-        case inputs.Marked(content=content):
+        case inputs.FactAdded(content=content):
             builder.emit(content, Role.SYSTEM, turn="")
-        case inputs.Noted():
+        case inputs.NoteAdded():
             builder.update(unshown=(*builder.state.unshown, input))
-        case inputs.Hooked(content=content):
+        case inputs.HookReported(content=content):
             driver.show_hook(content)
-        case inputs.Spent():
+        case inputs.CostAdded():
             reply.add_cost(builder, input)
         case inputs.Stopped():
             driver.stop()
@@ -139,7 +139,7 @@ def _take_from_user(
 
 def _take_from_model(driver: TurnDriver, input: inputs.Streamed | inputs.ModelFinished | inputs.ModelFailed) -> None:
     """Take what the model says to the request under way."""
-    if driver.state.summing is not None:
+    if driver.state.summary_under_way is not None:
         driver.take_summary(input)
         return
     match input:
@@ -153,16 +153,16 @@ def _take_from_model(driver: TurnDriver, input: inputs.Streamed | inputs.ModelFi
 
 
 def _take_about_call(
-    driver: TurnDriver, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected | inputs.Reached
+    driver: TurnDriver, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected | inputs.CallProgressed
 ) -> None:
     """Take what happens to one tool call of the reply under way."""
     builder = driver.builder
-    call = builder.state.call(input.call)
+    call = builder.state.get_call(input.call)
     match input:
         case inputs.ToolFinished():
             tool_calls.finish(builder, call, input)
             driver.stop() if input.stops else driver.settle()
-        case inputs.Reached(details=details):
+        case inputs.CallProgressed(details=details):
             tool_calls.show_progress(builder, call, details)
         case inputs.Approved(remember=remember):
             tool_calls.approve(builder, call, remember=remember)

@@ -125,7 +125,7 @@ class ToolCall:
         """Whether it has ended."""
         return self.status in TERMINAL
 
-    def about(self) -> dict[str, Any]:
+    def common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call share."""
         tool = self.tool
         origin = tool.origin if tool else Origin.UNKNOWN
@@ -154,7 +154,7 @@ class _SummaryArguments(dict[str, Any]):
         return ""
 
 
-def parsed(text: str) -> dict[str, Any] | None:
+def parse_arguments(text: str) -> dict[str, Any] | None:
     """Return the arguments, or None for a text that is no JSON object, or one that cannot be stored and sent again."""
     try:
         value: Any = from_json(text or "{}", allow_inf_nan=False)

@@ -11,10 +11,10 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.approval import reason as why
-from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide, is_remembered, rememberable
+from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide, is_remembered, list_rememberable
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.model.history import remember
-from jupyter_eca.engine.model.texts import NOT_JSON, REJECTED, STOPPED_CALL, unknown_tool
+from jupyter_eca.engine.model.texts import NOT_JSON, REJECTED, STOPPED_CALL, describe_unknown_tool
 from jupyter_eca.engine.tool_call import (
     AS_IT_IS,
     TOOL_CALLS,
@@ -22,7 +22,7 @@ from jupyter_eca.engine.tool_call import (
     ToolCallMove,
     ToolCallSignal,
     ToolCallStatus,
-    parsed,
+    parse_arguments,
 )
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import (
@@ -70,7 +70,9 @@ def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
     signature = delta.signature or call.signature
     call = replace(call, arguments_text=call.arguments_text + delta.arguments_text, signature=signature)
     builder.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
-    builder.emit(ToolCallPrepareContent(**call.about(), arguments_text=delta.arguments_text, manual_approval=call.asks))
+    builder.emit(
+        ToolCallPrepareContent(**call.common_fields(), arguments_text=delta.arguments_text, manual_approval=call.asks)
+    )
 
 
 def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
@@ -90,7 +92,7 @@ def _is_free(state: ChatState, id: str) -> bool:
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
-def foreseen(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
+def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
     """Return what the rules alone say of a call."""
     return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments).decision
 
@@ -126,18 +128,18 @@ _SIGNAL_OF = {
 
 
 def _decide(builder: StepBuilder, call: ToolCall) -> None:
-    arguments = parsed(call.arguments_text)
+    arguments = parse_arguments(call.arguments_text)
     if call.tool is None:
-        _end(builder, call, unknown_tool(call.name, builder.state.setup.tools))
+        _end(builder, call, describe_unknown_tool(call.name, builder.state.setup.tools))
     elif arguments is None:
         _end(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = call.adjusted.over(_judge(builder.state, call.tool, call.id, arguments))
+        verdict = call.adjusted.apply_to(_judge(builder.state, call.tool, call.id, arguments))
         made = replace(call, arguments=arguments, cause=verdict.cause)
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
-            words = f"{words} ({why.told(verdict.decision, verdict.cause)}.)".strip()
+            words = f"{words} ({why.describe_cause(verdict.decision, verdict.cause)}.)".strip()
         signal(builder, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
 
 
@@ -152,7 +154,7 @@ def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
     """Run a call that waited, and with `remember` those that wait for the same."""
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
     if remember and call.tool is not None:
-        builder.update(remembered=builder.state.remembered | rememberable(call.tool, call.arguments))
+        builder.update(remembered=builder.state.remembered | list_rememberable(call.tool, call.arguments))
     signal(builder, call, ToolCallSignal.APPROVE)
     if remember:
         for other in builder.state.calls:
@@ -166,7 +168,7 @@ def apply_policy(builder: StepBuilder, policy: Policy) -> None:
     builder.update(setup=replace(builder.state.setup, policy=policy))
     for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = call.adjusted.over(_judge(builder.state, call.tool, call.id, call.arguments))
+            verdict = call.adjusted.apply_to(_judge(builder.state, call.tool, call.id, call.arguments))
             if verdict.decision is Decision.ALLOW:
                 signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
@@ -181,7 +183,7 @@ def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None
     details = finished.details or call.details
     error = finished.error or was_stopping
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
-    _show_result(builder, call, text, error=error, details=details, whole=finished.whole, aside=aside)
+    _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
         builder.emit(ImageContent(media_type=image.media_type, base64=image.base64))
     for document in finished.documents:
@@ -199,7 +201,7 @@ def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails
         raise IllegalSignal(f"the tool call {call.id} does not run")
     call = replace(call, details=details)
     builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
-    builder.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+    builder.emit(ToolCallRunningContent(**call.common_fields(), arguments=call.arguments))
 
 
 def signal(
@@ -217,7 +219,7 @@ def signal(
             case ToolCallMove.ANNOUNCE:
                 _announce(builder, call)
             case ToolCallMove.STARTED:
-                builder.emit(ToolCallRunningContent(**call.about(), arguments=call.arguments))
+                builder.emit(ToolCallRunningContent(**call.common_fields(), arguments=call.arguments))
                 builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
             case ToolCallMove.RUN:
                 if call.tool is not None:
@@ -231,7 +233,9 @@ def signal(
                 pass  # `finish` and `_end` have what it is called with
             case ToolCallMove.REJECTED:
                 cause = call.cause if reason is RejectReason.CONFIG else None
-                content = ToolCallRejectedContent(**call.about(), arguments=call.arguments, reason=reason, cause=cause)
+                content = ToolCallRejectedContent(
+                    **call.common_fields(), arguments=call.arguments, reason=reason, cause=cause
+                )
                 text = f"{REJECTED[reason]} {words}".strip()
                 builder.emit(content, aside=RejectionAside(text=text, words=words.strip()))
 
@@ -247,7 +251,9 @@ def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple
 
 def _announce(builder: StepBuilder, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
-    content = ToolCallRunContent(**call.about(), arguments=call.arguments, manual_approval=asks, cause=call.cause)
+    content = ToolCallRunContent(
+        **call.common_fields(), arguments=call.arguments, manual_approval=asks, cause=call.cause
+    )
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 
 
@@ -266,7 +272,7 @@ def _show_result(
         builder.update(tasks=details.tasks)
     builder.emit(
         ToolCalledContent(
-            **replace(call, details=details).about(),
+            **replace(call, details=details).common_fields(),
             arguments=call.arguments,
             error=error,
             outputs=(TextOutput(text=text),),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import compaction_steps, reply, tool_calls
 from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, Wait
-from jupyter_eca.engine.model.retry import planned
+from jupyter_eca.engine.model.retry import plan_retry
 from jupyter_eca.engine.model.texts import (
     EXHAUSTED,
     FAILURES,
@@ -24,8 +24,8 @@ from jupyter_eca.engine.model.texts import (
     REWORDED,
     STOPPED,
     TOO_LONG,
-    noted_text,
-    title_of,
+    format_notes,
+    make_title,
 )
 from jupyter_eca.engine.tool_call import AS_IT_IS, ToolCall, ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
@@ -49,7 +49,7 @@ from jupyter_eca.protocol.event import (
 )
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.inputs import Asked, Gathered, ModelFailed, Prompted, Steered
+    from jupyter_eca.engine.inputs import CallRequested, Gathered, ModelFailed, Prompted, Steered
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
 
@@ -121,7 +121,7 @@ class TurnDriver:
         self._show_prompt(prompted.message, prompted.content_id)
         self.signal(begin)
 
-    def begin_call(self, asked: Asked) -> None:
+    def begin_call(self, asked: CallRequested) -> None:
         """Begin a turn that is one tool call, made by a program of the user's."""
         TURNS.take(self.state.status, TurnSignal.CALL)
         call = ToolCall(asked.call, asked.tool.name, asked.tool, arguments_text=asked.arguments_text)
@@ -129,7 +129,7 @@ class TurnDriver:
         begun = self.state.begin(asked.turn, asked.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
         self._show_prompt(asked.message, asked.content_id)
-        for content in asked.said:
+        for content in asked.hook_contents:
             self.builder.emit(content, Role.SYSTEM)
         self.signal(TurnSignal.CALL)
         self.settle()
@@ -138,7 +138,7 @@ class TurnDriver:
         first = not self.state.history and not self.state.local
         self.builder.emit(TextContent(text=message, content_id=content_id), Role.USER)
         if first:
-            self.builder.emit(MetadataContent(title=title_of(message)), Role.SYSTEM)
+            self.builder.emit(MetadataContent(title=make_title(message)), Role.SYSTEM)
 
     # -- before the model is called
 
@@ -197,8 +197,8 @@ class TurnDriver:
         if self.state.status is TurnStatus.STREAMING and self.state.said:
             return
         for note in self.state.unshown:
-            self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=NoteAside(text=note.words), turn="")
-            self.builder.update(notes=(*self.state.notes, note.words))
+            self.builder.emit(TextContent(text=note.text), Role.SYSTEM, aside=NoteAside(text=note.model_text), turn="")
+            self.builder.update(notes=(*self.state.notes, note.model_text))
         if self.state.unshown:
             self.builder.update(unshown=())
 
@@ -218,7 +218,7 @@ class TurnDriver:
         if notes := self.state.notes:
             self.builder.update(notes=())
             progress = ProgressContent(state="running", text=NOTED)
-            self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=noted_text(notes)))
+            self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
     def _send_steers(self) -> None:
         """Tell the model the words of `steer`. Several are one message, since it reads them at once."""
@@ -236,7 +236,7 @@ class TurnDriver:
             self.signal(TurnSignal.CALLS)
             self.settle()
             return
-        if self.state.goes_on:
+        if self.state.resumes_reply:
             self.builder.update(pauses=self.state.pauses + 1)
             self.signal(TurnSignal.PAUSED)
             return
@@ -258,7 +258,7 @@ class TurnDriver:
             return
         last = self.state.retry
         # A request is repeated only while nothing of its answer was shown.
-        retry = None if self.state.said else planned(failed.failure, last)
+        retry = None if self.state.said else plan_retry(failed.failure, last)
         if retry is not None:
             self.builder.update(retry=retry)
             self.signal(TurnSignal.RETRY)

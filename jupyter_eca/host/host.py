@@ -24,26 +24,26 @@ from jupyter_eca.host.costs.metered import Metered
 from jupyter_eca.host.hooks.runner import Hooks
 from jupyter_eca.host.hooks.turn_hooks import TurnHooks
 from jupyter_eca.host.operations.changes import Changes
-from jupyter_eca.host.operations.chats import Archive
+from jupyter_eca.host.operations.chats import ChatOperations
 from jupyter_eca.host.operations.estimates import Estimates
 from jupyter_eca.host.services import Current, Services
-from jupyter_eca.host.store import Store, alive
-from jupyter_eca.host.subscribers import Audiences, Notice
-from jupyter_eca.host.tools.outputs import Outputs
-from jupyter_eca.host.tools.registry import Toolbox
+from jupyter_eca.host.store import Store, is_alive
+from jupyter_eca.host.subscribers import Notice, Subscribers
+from jupyter_eca.host.tools.outputs import ToolOutputs
+from jupyter_eca.host.tools.registry import ToolRegistry
 from jupyter_eca.host.turn.attendance import Attendance
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
 from jupyter_eca.host.turn.locked_answers import LockedAnswers, Locks
-from jupyter_eca.host.turn.sampling import People
+from jupyter_eca.host.turn.sampling import ChatPeople
 from jupyter_eca.host.turn.setup import Setups
 from jupyter_eca.host.turn.subagents import Subagents
 from jupyter_eca.host.turn.system_prompt import SystemPrompts
 from jupyter_eca.host.turn.tool_context import ToolContexts
 from jupyter_eca.host.turn.turns import Turns
-from jupyter_eca.host.turn.warmup import Warming
+from jupyter_eca.host.turn.warmup import Warmup
 from jupyter_eca.instructions import Interpreters
-from jupyter_eca.mcp_client import Manager
+from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
 from jupyter_eca.plugins.providers.catalog import Catalog
@@ -51,7 +51,7 @@ from jupyter_eca.plugins.providers.sign_in import Logins
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
-from jupyter_eca.workspace.files.index import Index
+from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import Config
     from jupyter_eca.host.chat.ports import CommandRunner
-    from jupyter_eca.host.subscribers import Audience
+    from jupyter_eca.host.subscribers import Subscriber
     from jupyter_eca.workspace.ports import Files, Workspace
 
 # In milliseconds.
@@ -81,32 +81,32 @@ class Host:
 
         # What knows nothing of chats. Editors name the same folders in another order: the chats must not vanish for it
         # (ECA 6.1, class 42).
-        keys = credentials.beside(database)
-        audiences = self.audiences = Audiences()
+        keys = credentials.open_key_store(database)
+        audiences = self.audiences = Subscribers()
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
         self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, audiences, catalog))
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
         self.checkpoints = Checkpoints(store)
-        self.outputs = Outputs(database.with_name("outputs"))
-        self.index = Index(workspace.files)
+        self.outputs = ToolOutputs(database.with_name("outputs"))
+        self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
             lambda jobs: audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
-            ended=lambda job, note: notifications.announce_job_end(self.turns, job, note),
+            on_end=lambda job, note: notifications.announce_job_end(self.turns, job, note),
         )
 
         # The chats, and what their answers cost.
         chats = self.chats = Chats(store, audiences)
         self.ledger = Ledger(current, store, chats, audiences)
         metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, audiences))
-        self.mcp = Manager(
+        self.mcp = McpManager(
             config,
             workspace.files.roots,
             lambda server: audiences.tell(Notice("tool/serverUpdated", server)),
             lambda name: audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
-            People(current, audiences, catalog, chats, metered),
+            ChatPeople(current, audiences, catalog, chats, metered),
         )
-        self.toolbox = Toolbox(self.mcp)
+        self.toolbox = ToolRegistry(self.mcp)
         self.toolbox.configure(config)
         services = self.services = Services(
             current=current,
@@ -137,18 +137,18 @@ class Host:
         self.attendance = Attendance(audiences, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_events.append(self.subagents.hear)
-        chats.on_change.append(self.hooks.changed)
+        chats.on_change.append(self.hooks.notify_status)
         chats.effects = EffectRunner(
             services, chats, tasks, contexts, setups, turn_hooks, self.ledger, metered, locked_answers, commands, turns
         )
 
         # What is done to chats beside talking in them.
         self.direct_calls = DirectCalls(audiences, chats, contexts, setups, turn_hooks)
-        self.archive = Archive(services, chats, turns, self.subagents, self.hooks)
+        self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
         self.notifications = notifications.Notifications(services, contexts, setups)
-        self.warming = Warming(chats, catalog)
+        self.warming = Warmup(chats, catalog)
 
     @property
     def config(self) -> Config:
@@ -160,7 +160,7 @@ class Host:
 
     async def run(self) -> None:
         """Serve until `close`; every turn that is under way then is stopped and stored."""
-        redaction.veil()
+        redaction.install_log_filter()
         await self.store.open()
         await self._expire()
         async with self._group as tasks:
@@ -186,8 +186,8 @@ class Host:
         outputs, store = self.outputs, self.store
         if days := self.config.chat_retention_days:
             before = now() - days * DAY
-            await outputs.forget(await store.do(lambda tables: tables.expire(before, alive)))
-        await outputs.sweep(await store.do(lambda tables: tables.known()))
+            await outputs.forget(await store.do(lambda tables: tables.expire(before, is_alive)))
+        await outputs.sweep(await store.do(lambda tables: tables.list_chat_ids()))
 
     def close(self) -> None:
         self._ended.set()
@@ -209,11 +209,11 @@ class Host:
     def move(self, files: Files) -> None:
         """Work in other folders, from the next look at them on."""
         self.current.workspace = replace(self.workspace, files=files)
-        self.index.move(files)
+        self.index.change_folders(files)
         self.mcp.move(files.roots)
 
-    def join(self, audience: Audience) -> None:
-        self.audiences.join(audience)
+    def join(self, subscriber: Subscriber) -> None:
+        self.audiences.join(subscriber)
 
-    def leave(self, audience: Audience) -> None:
-        self.attendance.leave(audience)
+    def leave(self, subscriber: Subscriber) -> None:
+        self.attendance.leave(subscriber)

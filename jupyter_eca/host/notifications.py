@@ -13,7 +13,7 @@ from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdated
 
 if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.host.turn.turns import Turns
@@ -36,7 +36,7 @@ class Notifications:
         """What one may choose from, and what is chosen for a new chat: the configured agent, or one of a client's own.
         Looking for models may take half a second."""
         selected = self._services.current.resolved.agent(name)
-        models, default = await self._services.catalog.listed()
+        models, default = await self._services.catalog.list_models()
         chosen = selected.default_model or default
         agents = self._services.current.resolved.list_primary(name)
         return ChatConfig(
@@ -57,7 +57,7 @@ class Notifications:
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         """All of them, ours first; for a client, each is to be `seen`."""
-        return ToolServerUpdatedParams(), *self._services.mcp.servers()
+        return ToolServerUpdatedParams(), *self._services.mcp.list_servers()
 
     def describe_server(
         self, server: ToolServerUpdatedParams, name: str, kernel: Kernel | None = None
@@ -67,7 +67,7 @@ class Notifications:
         has = {tool.spec.name for tool in self._setups.list_tools(name, there)}
         if server.type == "native":
             native = (
-                tool.spec for tool in self._services.toolbox.available(there) if tool.spec.origin is Origin.NATIVE
+                tool.spec for tool in self._services.toolbox.list_available(there) if tool.spec.origin is Origin.NATIVE
             )
             tools = tuple(
                 ServerTool(
@@ -102,9 +102,11 @@ def announce_job_end(turns: Turns, job: Job, note: str) -> None:
     turns.note(str(job.chat_id), f"Background job {told}", words)
 
 
-async def announce_sign_in(audiences: Audiences, catalog: Catalog, status: ProviderStatus, default: str | None) -> None:
+async def announce_sign_in(
+    audiences: Subscribers, catalog: Catalog, status: ProviderStatus, default: str | None
+) -> None:
     """Somebody signed in or out: all clients see it, and the models there are now."""
     audiences.tell(Notice("providers/updated", status))
-    models, _ = await catalog.listed()
+    models, _ = await catalog.list_models()
     config = ConfigUpdatedParams(chat=ChatConfig(models=models, select_model=default))
     audiences.tell(Notice("config/updated", config))

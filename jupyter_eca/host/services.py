@@ -9,20 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config import make_known, resolve
+from jupyter_eca.config import register_secrets, resolve
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config, Resolved
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
-    from jupyter_eca.host.subscribers import Audiences
-    from jupyter_eca.host.tools.outputs import Outputs
-    from jupyter_eca.host.tools.registry import Toolbox
+    from jupyter_eca.host.subscribers import Subscribers
+    from jupyter_eca.host.tools.outputs import ToolOutputs
+    from jupyter_eca.host.tools.registry import ToolRegistry
     from jupyter_eca.instructions import Interpreters
-    from jupyter_eca.mcp_client import Manager
+    from jupyter_eca.mcp_client import McpManager
     from jupyter_eca.plugins.contexts.reading.recent_look import Glances
     from jupyter_eca.plugins.providers.catalog import Catalog
-    from jupyter_eca.workspace.files.index import Index
+    from jupyter_eca.workspace.files.index import FileIndex
     from jupyter_eca.workspace.jobs.background import BackgroundJobs
     from jupyter_eca.workspace.ports import Workspace
 
@@ -41,7 +41,7 @@ class Current:
 
     def configure(self, config: Config) -> None:
         """Have a configuration hold. Its secrets are made known before anything can quote them."""
-        make_known(config)
+        register_secrets(config)
         self.resolved = resolve(config)
 
     @property
@@ -55,23 +55,23 @@ class Services:
 
     current: Current
     """The configuration and the workspace that hold now."""
-    audiences: Audiences
+    audiences: Subscribers
     """The clients that are connected."""
     store: Store
     """The database of chats."""
     catalog: Catalog
     """The providers and their models."""
-    mcp: Manager
+    mcp: McpManager
     """The MCP servers."""
-    toolbox: Toolbox
+    toolbox: ToolRegistry
     """All tools there are."""
-    outputs: Outputs
+    outputs: ToolOutputs
     """The tool outputs that are too long for a model."""
     checkpoints: Checkpoints
     """The files and cells as they were before each turn."""
     jobs: BackgroundJobs
     """The shell commands that run in the background."""
-    index: Index
+    index: FileIndex
     """The names of the files of the workspace, for searching."""
     glances: Glances
     """The notebooks that contexts have read within the last seconds."""

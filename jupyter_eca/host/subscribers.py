@@ -34,7 +34,7 @@ class Again:
     chat: str
 
 
-class Audience(Protocol):
+class Subscriber(Protocol):
     """Somebody things are shown to. `kernel`, `editor` and `notebooks` are there when it has them."""
 
     kernel: Kernel | None
@@ -69,47 +69,47 @@ class Audience(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ChatQuestions:
     """Asks whoever is there in one chat. See `workspace.ports.Questions`."""
 
-    audiences: Audiences
+    audiences: Subscribers
     chat: str
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return await self.audiences.ask(self.chat, question)
 
 
-class Audiences:
+class Subscribers:
     def __init__(self) -> None:
-        self._all: list[Audience] = []
+        self._all: list[Subscriber] = []
         self._warned: set[str] = set()
 
-    def join(self, audience: Audience) -> None:
+    def join(self, audience: Subscriber) -> None:
         self._all.append(audience)
 
-    def leave(self, audience: Audience) -> None:
+    def leave(self, audience: Subscriber) -> None:
         self._all.remove(audience)
 
-    def of(self, chat: str) -> list[Audience]:
+    def list_subscribed(self, chat: str) -> list[Subscriber]:
         return [audience for audience in self._all if audience.sees(chat)]
 
-    def attended(self, chat: str) -> bool:
+    def has_approver(self, chat: str) -> bool:
         return any(audience.approves(chat) for audience in self._all)
 
-    def answered(self, chat: str) -> bool:
+    def has_answerer(self, chat: str) -> bool:
         return any(audience.answers(chat) for audience in self._all)
 
     def editor(self, chat: str) -> Editor | None:
         """The editor of the chat's newest client that has one."""
-        return next((one.editor for one in reversed(self.of(chat)) if one.editor is not None), None)
+        return next((one.editor for one in reversed(self.list_subscribed(chat)) if one.editor is not None), None)
 
     def user(self, chat: str) -> User | None:
         """Whoever of the chat's newest client could be sent somewhere with a browser."""
-        return next((one for one in reversed(self.of(chat)) if isinstance(one, User)), None)
+        return next((one for one in reversed(self.list_subscribed(chat)) if isinstance(one, User)), None)
 
     def notebooks(self, chat: str) -> list[Notebooks]:
         """Of all clients of the chat that have some open, the newest client first."""
-        return [one.notebooks for one in reversed(self.of(chat)) if one.notebooks is not None]
+        return [one.notebooks for one in reversed(self.list_subscribed(chat)) if one.notebooks is not None]
 
     def show(self, events: list[Event]) -> None:
         for audience in list(self._all):
@@ -124,7 +124,7 @@ class Audiences:
     def message(self, type: MessageType, message: str) -> None:
         self.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
 
-    def warned(self, message: str) -> bool:
+    def has_warned(self, message: str) -> bool:
         return message in self._warned
 
     def warn(self, message: str, place: str = "") -> None:
@@ -135,7 +135,7 @@ class Audiences:
             self.message(MessageType.WARNING, f"{place}{message}")
 
     def show_anew(self, chat: str) -> None:
-        for audience in self.of(chat):
+        for audience in self.list_subscribed(chat):
             audience.show_anew(Again(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:

@@ -18,7 +18,7 @@ from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import text_files
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import Place
+    from jupyter_eca.instructions.base import InstructionContext
 
 NAME: Final = "AGENTS.md"
 
@@ -31,7 +31,7 @@ _FENCE: Final = re.compile(r"[ \t]*(```|~~~)")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
-async def sections(place: Place) -> tuple[Section, ...]:
+async def sections(place: InstructionContext) -> tuple[Section, ...]:
     reading = _Reading(place)
     await asyncio.to_thread(reading.run)
     return tuple(reading.found)
@@ -39,7 +39,7 @@ async def sections(place: Place) -> tuple[Section, ...]:
 
 @dataclass
 class _Reading:
-    place: Place
+    place: InstructionContext
     found: list[Section] = field(default_factory=list[Section])
     seen: set[Path] = field(default_factory=set[Path])
     chars: int = 0
@@ -51,7 +51,7 @@ class _Reading:
             for folder in above:
                 self._first(folder / NAME, (*roots, folder))
             self._first(root / NAME, roots)
-        own = folders.home()
+        own = folders.get_user_folder()
         file = own / NAME
         # Whoever keeps their own as links into another folder keeps what it names there too.
         self._first(file, (*roots, own.resolve(), file.resolve().parent))
@@ -76,7 +76,7 @@ class _Reading:
             self.place.warn(f"{named}: left out, {error}.")
             return
         self.chars += len(text)
-        shown = self.place.files.shown(path)
+        shown = self.place.files.shorten(path)
         if text:
             self.found.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
         for number, mention, sure in _mentions(text):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InstructionContext:
     """The turn that is about to begin: who answers, with which model, and where."""
 
     files: Files
@@ -60,4 +60,4 @@ class Source(Protocol):
     """A source of instructions. A mistake in a file of the user is a warning, not an error. The same files give the
     same text. No two sections have the same `source`."""
 
-    async def __call__(self, place: Place, /) -> tuple[Section, ...]: ...
+    async def __call__(self, place: InstructionContext, /) -> tuple[Section, ...]: ...

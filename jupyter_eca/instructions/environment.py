@@ -12,7 +12,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions.installed_packages import PACKAGES
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import Place
+    from jupyter_eca.instructions.base import InstructionContext
     from jupyter_eca.protocol.notebook import KernelState
     from jupyter_eca.workspace.ports import Kernel
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STATE_SECONDS: Final = 1.0
 
 
-async def sections(place: Place) -> tuple[Section, ...]:
+async def sections(place: InstructionContext) -> tuple[Section, ...]:
     first, *others = (str(root) for root in place.files.roots)
     lines = [f"Working directory: {first}"]
     if others:
@@ -30,7 +30,7 @@ async def sections(place: Place) -> tuple[Section, ...]:
     return (Section("Environment", "\n".join(lines)),)
 
 
-async def servers(place: Place) -> tuple[Section, ...]:
+async def servers(place: InstructionContext) -> tuple[Section, ...]:
     return tuple(
         Section(server_source(name), f"What the server {name} says of its tools:\n{text}")
         for name, text in place.servers
@@ -41,7 +41,7 @@ def server_source(name: str) -> str:
     return f"Server {name}"
 
 
-async def _kernel(place: Place, kernel: Kernel) -> list[str]:
+async def _kernel(place: InstructionContext, kernel: Kernel) -> list[str]:
     """Describe the kernel. Nothing runs in it for that: its interpreter is asked beside it."""
     try:
         async with asyncio.timeout(STATE_SECONDS):
@@ -60,10 +60,10 @@ async def _kernel(place: Place, kernel: Kernel) -> list[str]:
     return lines
 
 
-async def _find_state(place: Place, kernel: Kernel) -> KernelState | None:
+async def _find_state(place: InstructionContext, kernel: Kernel) -> KernelState | None:
     """Return the state of the kernel. A kernel whose cell asks does not know its interpreter; the server that started
     it does. Raises: ToolError."""
     if kernel.id is None or place.notebooks is None or place.kernels is None:
         return None
     paths = [info.path for info in await place.notebooks.list() if info.kernel_id == kernel.id]
-    return await (await place.kernels.of(paths[0])).state() if paths else None
+    return await (await place.kernels.find(paths[0])).state() if paths else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.model.texts import context_text
+from jupyter_eca.engine.model.texts import format_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ MAX_CHARS: Final = 20_000
 _NONE: Final = "(none any more)"
 
 
-async def told(
+async def find_news(
     notebooks: OpenNotebooks | None, kernel: Kernel | None, history: History, warn: Callable[[str], None]
 ) -> str:
     """Return what is added to a question, "" when the model knows it already. The notebook is that of the cell that
@@ -43,7 +43,7 @@ async def told(
     label = f"the user's instructions for {found.path}"
     known = _find_known(history, label)
     now = text or (_NONE if known else "")
-    return "" if now == known else context_text(label, now)
+    return "" if now == known else format_context(label, now)
 
 
 def _find_notebook(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> NotebookInfo | None:
@@ -54,6 +54,6 @@ def _find_notebook(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> Not
 
 def _find_known(history: History, label: str) -> str:
     """Return the instructions as they stand last in the conversation."""
-    block = re.compile(re.escape(context_text(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
+    block = re.compile(re.escape(format_context(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
     found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
     return found[-1] if found else ""

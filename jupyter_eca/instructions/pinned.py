@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jupyter_eca.engine.model.texts import Section, system_prompt
+from jupyter_eca.engine.model.texts import Section, join_sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Pinned:
 
     @property
     def text(self) -> str:
-        return system_prompt(self.sections)
+        return join_sections(self.sections)
 
     def has(self, source: str) -> bool:
         return any(section.source == source for section in self.sections)

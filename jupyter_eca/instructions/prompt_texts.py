@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.agents import PLAN
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.engine.model.texts import Section
-from jupyter_eca.instructions.template import rendered
+from jupyter_eca.instructions.template import render
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import Place
+    from jupyter_eca.instructions.base import InstructionContext
 
 _FOLDER: Final = Path(__file__).parent / "prompts"
 
@@ -26,12 +26,12 @@ def ours(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-async def sections(place: Place) -> tuple[Section, ...]:
+async def sections(place: InstructionContext) -> tuple[Section, ...]:
     """Return the prompt. An agent's own prompt replaces all of ours. In a notebook the agent `code` has another prompt
     than in an editor."""
     of_ours = "plan" if place.agent.kind == PLAN else "notebook" if place.in_notebook else "code"
     try:
-        words = rendered(place.agent.prompt or ours(of_ours), place.facts)
+        words = render(place.agent.prompt or ours(of_ours), place.facts)
     except ValueError as error:
         place.warn(f"The prompt of the agent {place.agent.name} is taken as it is: {error}.")
         words = place.agent.prompt
@@ -39,5 +39,5 @@ async def sections(place: Place) -> tuple[Section, ...]:
     if place.facts.get(_READS_CELLS):
         found.append(Section("Notebooks", ours("cells")))
     if place.subagent:
-        found.append(Section("Subagent", subagents.rules(place.agent.max_steps or 0)))
+        found.append(Section("Subagent", subagents.write_rules(place.agent.max_steps or 0)))
     return tuple(found)

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config import folders
-from jupyter_eca.config.front_matter import headed
-from jupyter_eca.config.provider_schema import compiled
+from jupyter_eca.config.front_matter import split_front_matter
+from jupyter_eca.config.provider_schema import check_pattern
 from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import globs, text_files
-from jupyter_eca.instructions.template import rendered
+from jupyter_eca.instructions.template import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from jupyter_eca.config import Config
-    from jupyter_eca.instructions.base import Place
+    from jupyter_eca.instructions.base import InstructionContext
     from jupyter_eca.workspace.ports import Files
 
 FETCH: Final = "fetch_rule"
@@ -40,7 +40,7 @@ them matches, fetch that rule with `fetch_rule`, by its id and the absolute path
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class InstructionRule:
     """`root` is the folder of the project that it is of, None for one that holds everywhere; `id` its real path."""
 
     id: str
@@ -57,7 +57,7 @@ class Rule:
             not self.models or any(re.search(pattern, model) for pattern in self.models)
         )
 
-    def matched(self, path: Path, roots: tuple[Path, ...]) -> str:
+    def find_pattern(self, path: Path, roots: tuple[Path, ...]) -> str:
         """Return the pattern that a real path matches, "" for none. A rule of a project knows its own folder alone."""
         for root in roots if self.root is None else (self.root,):
             if path.is_relative_to(root):
@@ -65,17 +65,17 @@ class Rule:
                 return next((one for one in self.paths if _glob(one).fullmatch(inside)), "")
         return ""
 
-    def filled(self, facts: Mapping[str, bool | str]) -> str:
+    def render(self, facts: Mapping[str, bool | str]) -> str:
         """Return the text with its conditions resolved. Raises: ValueError for a condition that is not understood."""
-        return rendered(self.text, facts)
+        return render(self.text, facts)
 
 
-async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[Rule, ...]:
+async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
     """Return all rules, first those that hold everywhere: what is read last weighs most."""
     return await asyncio.to_thread(_find, files, config, warn)
 
 
-async def sections(place: Place) -> tuple[Section, ...]:
+async def sections(place: InstructionContext) -> tuple[Section, ...]:
     every = await find(place.files, place.config, place.warn)
     holding = [rule for rule in every if rule.holds(place.agent.name, place.model)]
     told = [section for rule in holding if not rule.paths and (section := _as_section(rule, place))]
@@ -87,26 +87,26 @@ async def sections(place: Place) -> tuple[Section, ...]:
     return tuple(told)
 
 
-def _as_section(rule: Rule, place: Place) -> Section | None:
+def _as_section(rule: InstructionRule, place: InstructionContext) -> Section | None:
     try:
-        text = rule.filled(place.facts)
+        text = rule.render(place.facts)
     except ValueError as error:
         place.warn(f"The rule {rule.id} is taken as it is: {error}.")
         text = rule.text
     return Section(source(rule), f'<rule name="{rule.name}">\n{text}\n</rule>') if text else None
 
 
-def source(rule: Rule) -> str:
+def source(rule: InstructionRule) -> str:
     return f"Rule {rule.id}"
 
 
-def _entry(rule: Rule) -> str:
+def _entry(rule: InstructionRule) -> str:
     where = "" if rule.root is None else f" in {rule.root}"
     return f"- id {rule.id}: for {', '.join(rule.paths)}{where}; fetch before: {', '.join(rule.enforce)}"
 
 
-def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[Rule, ...]:
-    found: dict[Path, Rule] = {}
+def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
+    found: dict[Path, InstructionRule] = {}
     for path in _files(files, config, warn):
         real = path.resolve()
         if real in found:
@@ -121,7 +121,7 @@ def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[Ru
 
 
 def _files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterator[Path]:
-    yield from folders.markdown(files.roots, "rules", nested=True)
+    yield from folders.find_markdown_files(files.roots, "rules", nested=True)
     roots = tuple(root.resolve() for root in files.roots)
     for named in config.rules:
         path = Path(named.path).expanduser()
@@ -136,16 +136,16 @@ def _files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterato
             yield from (one for one in listed if not inside or text_files.within(one, roots))
 
 
-def _parse(path: Path, name: str, root: Path | None) -> Rule:
+def _parse(path: Path, name: str, root: Path | None) -> InstructionRule:
     """Parse a file. Raises: ValueError that says what is wrong."""
-    front, text = headed(text_files.read_text(path))
-    rule = Rule(
+    front, text = split_front_matter(text_files.read_text(path))
+    rule = InstructionRule(
         str(path),
         name,
         root,
         text,
         tuple(ALIASES.get(one, one) for one in _words(front, "agent")),
-        tuple(compiled(one) for one in _words(front, "model")),
+        tuple(check_pattern(one) for one in _words(front, "model")),
         _words(front, "paths"),
         _words(front, "enforce") or (MODIFY,),
     )

@@ -11,7 +11,7 @@ from jupyter_eca.instructions.skills import section as skills
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.texts import Section
-    from jupyter_eca.instructions.base import Place, Source
+    from jupyter_eca.instructions.base import InstructionContext, Source
 
 SOURCES: Final[tuple[Source, ...]] = (
     prompt_texts.sections,
@@ -23,5 +23,5 @@ SOURCES: Final[tuple[Source, ...]] = (
 )
 
 
-async def sections(place: Place) -> tuple[Section, ...]:
+async def sections(place: InstructionContext) -> tuple[Section, ...]:
     return tuple([section for source in SOURCES for section in await source(place)])

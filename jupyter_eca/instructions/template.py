@@ -32,7 +32,7 @@ class _If:
     last: bool = False
 
 
-def rendered(text: str, facts: Facts) -> str:
+def render(text: str, facts: Facts) -> str:
     """Render a text. Raises: ValueError for a condition that is not understood, or has no end."""
     out: list[str] = []
     open: list[_If] = []

@@ -2,4 +2,4 @@
 the door; the SDK is imported when the first server starts.
 """
 
-from jupyter_eca.mcp_client.manager import Manager as Manager
+from jupyter_eca.mcp_client.manager import McpManager as McpManager

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.model.request import ChatMessage
-    from jupyter_eca.workspace.ports import Questions
+    from jupyter_eca.workspace.ports import QuestionAsker
     from jupyter_eca.workspace.tool_result import Report
 
 
@@ -63,7 +63,7 @@ class Sampled:
 class ClientFeatures(Protocol):
     """The features that a chat has for servers: elicitation and sampling."""
 
-    def questions(self, chat: str) -> Questions | None:
+    def questions(self, chat: str) -> QuestionAsker | None:
         """Return the port that asks the user; None where nobody can answer."""
         ...
 

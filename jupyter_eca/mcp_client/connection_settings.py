@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ConnectionTiming:
     """How long things may take. All values are seconds."""
 
     timeout: float = 60.0
@@ -38,7 +38,7 @@ class ConnectionSettings:
     settings: McpServerConfig
     folders: Callable[[], tuple[Path, ...]]
     """Returns the folders of the workspace as they are when it is called."""
-    pace: Pace
+    pace: ConnectionTiming
     changed: Callable[[], None]
     """Called after the lists of the server changed."""
     people: ClientFeatures

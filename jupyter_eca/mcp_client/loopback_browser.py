@@ -29,7 +29,7 @@ class Loopback:
     """The user's browser on this machine: a `sign_in.Browser`."""
 
     async def land(self, port: int | None, used: Sequence[str]) -> Landing:
-        bound = _bound(port, used)
+        bound = _bind(port, used)
         arrivals = Arrivals()
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,7 +40,7 @@ class Loopback:
         return Landing(address, arrivals, _open, listener.close, own=True)
 
 
-def _bound(port: int | None, used: Sequence[str]) -> socket.socket:
+def _bind(port: int | None, used: Sequence[str]) -> socket.socket:
     if port:
         return socket.create_server((_HOST, port))
     for known in (urlsplit(address).port for address in used if address.startswith(f"http://{_HOST}:")):

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.config import McpServerConfig, mcp_servers
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.mcp_client.caller import McpCaller
-from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.server import McpServer
 from jupyter_eca.mcp_client.sign_ins import SignIns
 from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.redaction import HIDDEN
-from jupyter_eca.workspace.uri_templates import Template
+from jupyter_eca.workspace.uri_templates import ResourceTemplate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import mcp_types
 
     from jupyter_eca.config import Config
-    from jupyter_eca.config.credentials import Credentials as Store
+    from jupyter_eca.config.credentials import KeyStore as Store
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.mcp_client.caller import ClientFeatures
     from jupyter_eca.mcp_client.connection import ServerConnection
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         ServerResource,
         ToolServerUpdatedParams,
     )
-    from jupyter_eca.workspace.uri_templates import Typed
+    from jupyter_eca.workspace.uri_templates import PartialUri
 
 # Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
 _CHANGED: Final = 5.0
@@ -50,7 +50,7 @@ _COMPLETING: Final = 0.3
 _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secret", "oauth_port", "auth_scope")
 
 
-class Manager:
+class McpManager:
     """All configured servers. `changed` and `removed` are called on the loop after each change. `store` keeps sign-ins.
     `people` answers what servers ask of a client. `known` is set when the configured servers are known."""
 
@@ -63,14 +63,14 @@ class Manager:
         store: Store,
         people: ClientFeatures,
         *,
-        pace: Pace | None = None,
+        pace: ConnectionTiming | None = None,
         home: Path | None = None,
     ) -> None:
         self._config = config
         self._folders = folders
         self._changed = changed
         self._removed = removed
-        self._pace = pace or Pace(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
+        self._pace = pace or ConnectionTiming(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
         self._people = people
         self._attached = AttachedResources()
@@ -111,7 +111,7 @@ class Manager:
         """Apply a configuration: start new servers, remove those that are gone, restart those that changed."""
         async with self._changing:
             self._config = config
-            wanted = await asyncio.to_thread(mcp_servers.definitions, config, self._sources)
+            wanted = await asyncio.to_thread(mcp_servers.list_servers, config, self._sources)
             if any(settings.url for settings in wanted.values()):
                 await self._credentials.load()
             for name in self._servers.keys() - wanted.keys():
@@ -137,7 +137,7 @@ class Manager:
         workspace's own configuration. Raises: McpRefusal, ConfigError."""
         async with self._change():
             server = self._server(name)
-            adopted = await asyncio.to_thread(mcp_servers.adopted, self._sources, name) if enabled else None
+            adopted = await asyncio.to_thread(mcp_servers.find_adoptable, self._sources, name) if enabled else None
             file, entry = adopted or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
             server.configure(server.settings.model_copy(update={"disabled": not enabled}))
@@ -172,8 +172,8 @@ class Manager:
         """Remove a server from all files that name it. Raises: McpRefusal, ConfigError."""
         async with self._change():
             self._server(name)
-            for file in await asyncio.to_thread(self._sources.defining, name):
-                await _write_file(file, mcp_servers.remove, file, name)
+            for file in await asyncio.to_thread(self._sources.find_defining_files, name):
+                await _write_file(file, mcp_servers.remove_server, file, name)
             self._drop(name)
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
@@ -196,7 +196,7 @@ class Manager:
         finally:
             server.restart()
 
-    async def arrived(self, within: float) -> None:
+    async def await_started(self, within: float) -> None:
         """Wait until all starting servers run or have failed, but no longer than that many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -205,7 +205,7 @@ class Manager:
 
     # -- what they offer
 
-    def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
+    def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         return tuple(server.info for server in self._servers.values())
 
     def list_tools(self) -> list[tuple[McpServer, mcp_types.Tool]]:
@@ -215,7 +215,7 @@ class Manager:
     def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
         return {server.name: server.info.prompts or () for server, _ in self._list_running()}
 
-    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+    def list_resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
         return {server.name: server.info.resources or () for server, _ in self._list_running()}
 
     def instructions(self) -> Mapping[str, str]:
@@ -239,7 +239,7 @@ class Manager:
             self._attached.remember(chat, server, uri, text, images)
         return text, images
 
-    async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
+    async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
         """Return server, address, text and images of the resources that changed since the chat was given them. A
         resource that cannot be read soon is tried again next time."""
 
@@ -257,21 +257,21 @@ class Manager:
         found = await asyncio.gather(*(again(*one) for one in self._attached.list_suspected(chat)))
         return [one for one in found if one is not None]
 
-    def templates(self) -> list[Template]:
+    def list_templates(self) -> list[ResourceTemplate]:
         """Return the resource templates of the running servers."""
         return [
-            Template(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
+            ResourceTemplate(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
             for server, connection in self._list_running()
             for one in connection.templates
         ]
 
-    async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
+    async def complete(self, template: ResourceTemplate, typed: PartialUri) -> tuple[str, ...]:
         """Return completions of what is being typed: within a third of a second, or none."""
         for server, connection in self._list_running():
             if server.name == template.server:
                 with suppress(Exception):  # a server that fails at this offers nothing
                     async with asyncio.timeout(_COMPLETING):
-                        return await connection.complete(template.uri, typed.variable, typed.value, typed.known)
+                        return await connection.complete(template.uri, typed.variable, typed.value, typed.known_values)
         return ()
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
@@ -291,8 +291,8 @@ class Manager:
     # -- inside
 
     @property
-    def _sources(self) -> mcp_servers.Sources:
-        return mcp_servers.Sources.of(self._config, self._folders, self._home)
+    def _sources(self) -> mcp_servers.ConfigSources:
+        return mcp_servers.ConfigSources.of(self._config, self._folders, self._home)
 
     @asynccontextmanager
     async def _change(self) -> AsyncGenerator[None]:
@@ -350,18 +350,18 @@ class Manager:
 
     def _file(self, params: McpAddServerParams) -> Path:
         if params.scope == "global":
-            return self._sources.anywhere()
+            return self._sources.user_file()
         wanted = (params.workspace_uri or "").rstrip("/")
         for folder in self._folders:
             if wanted in {"", folder.as_uri(), str(folder)}:
-                return self._sources.workspace(folder)
+                return self._sources.workspace_file(folder)
         raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is not a folder of this workspace.")
 
     async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
         if file is None:
-            files = await asyncio.to_thread(self._sources.defining, name)
-            file = files[0] if files else self._sources.anywhere()
-        await _write_file(file, mcp_servers.change, file, name, fields)
+            files = await asyncio.to_thread(self._sources.find_defining_files, name)
+            file = files[0] if files else self._sources.user_file()
+        await _write_file(file, mcp_servers.change_server, file, name, fields)
 
 
 async def _write_file(file: Path, write: Callable[..., None], *what: Any) -> None:

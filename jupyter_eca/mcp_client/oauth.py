@@ -70,7 +70,7 @@ class ServerSignIn:
         self._keeping = keeping
         self._code = ""
         back = visit.landing.address if visit else "http://127.0.0.1/callback"
-        self._client = _configured_client(settings, back) or self._find_client(kept)
+        self._client = _make_configured_client(settings, back) or self._find_client(kept)
         scope = settings.auth_scope or wants
         metadata = (_Scoped if scope else OAuthClientMetadata)(
             redirect_uris=[AnyUrl(back)],
@@ -141,11 +141,11 @@ class ServerSignIn:
     async def get_tokens(self) -> OAuthToken | None:
         tokens = OAuthToken.model_validate(self.grant.tokens) if self.grant else None
         if tokens is not None:
-            redaction.know(tokens.access_token, tokens.refresh_token or "")
+            redaction.register_secret(tokens.access_token, tokens.refresh_token or "")
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        redaction.know(tokens.access_token, tokens.refresh_token or "")
+        redaction.register_secret(tokens.access_token, tokens.refresh_token or "")
         if self.dropped:
             return
         context, client = self.provider.context, self.provider.context.client_info
@@ -230,7 +230,7 @@ def _is_metadata_url(client_id: str | None) -> bool:
     return is_valid_client_metadata_url(client_id)
 
 
-def _configured_client(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
+def _make_configured_client(settings: McpServerConfig, back: str) -> OAuthClientInformationFull | None:
     """Return the client that was registered by hand."""
     if settings.client_id is None or _is_metadata_url(settings.client_id):
         return None

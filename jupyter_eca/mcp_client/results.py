@@ -26,7 +26,7 @@ from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart
 from jupyter_eca.mcp_client.caller import Sampling
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
-from jupyter_eca.workspace.tool_result import ToolResult, capped
+from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +71,7 @@ def resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
     images: list[ImagePart] = []
     for contents in result.contents:
         _contents(contents, texts, images)
-    return capped(ToolResult("\n\n".join(texts))).text, tuple(images)
+    return truncate_result(ToolResult("\n\n".join(texts))).text, tuple(images)
 
 
 def parse_sampling(server: str, params: CreateMessageRequestParams) -> Sampling:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import ToolError
-from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, Pace
+from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, ConnectionTiming
 from jupyter_eca.mcp_client.server_log import ServerLog
 from jupyter_eca.mcp_client.status_table import Signal, next_status
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -49,7 +49,7 @@ class McpServer:
     settings: McpServerConfig
     folders: tuple[Path, ...]
     """The folders of the workspace: the roots that the server is told."""
-    pace: Pace
+    pace: ConnectionTiming
     tell: Callable[[McpServer], None]
     """Called after each change of `info`."""
     credentials: SignIns
@@ -268,8 +268,8 @@ class McpServer:
             name=self.name,
             status=self.status,
             command=self.settings.command,
-            args=tuple(map(redaction.hide, self.settings.args)) if self.settings.command else None,
-            url=self.settings.url and redaction.hide(self.settings.url),
+            args=tuple(map(redaction.redact, self.settings.args)) if self.settings.command else None,
+            url=self.settings.url and redaction.redact(self.settings.url),
             disabled=self.settings.disabled,
             has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
@@ -337,4 +337,4 @@ def _import() -> None:
     """Import the SDK, which takes a second the first time, so it is not done on the loop."""
     importlib.import_module("jupyter_eca.mcp_client.session_run")
     importlib.import_module("jupyter_eca.mcp_client.results")
-    redaction.veil()
+    redaction.install_log_filter()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.mcp_client.active_calls import ActiveCall, ActiveCalls
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
-    from jupyter_eca.workspace.ports import Questions
+    from jupyter_eca.workspace.ports import QuestionAsker
 
 # Beside whatever a form offers.
 ACCEPT: Final = "Accept"
@@ -144,7 +144,7 @@ class ServerRequests:
 class _Dialogue:
     """One elicitation, as questions to a chat."""
 
-    def __init__(self, questions: Questions, call: ActiveCall, server: str) -> None:
+    def __init__(self, questions: QuestionAsker, call: ActiveCall, server: str) -> None:
         self._questions = questions
         self._call = call
         self._server = server

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from jupyter_eca.config.credentials import Login
+from jupyter_eca.config.credentials import StoredKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_eca.config.credentials import Credentials
+    from jupyter_eca.config.credentials import KeyStore
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class StoredSignIn(BaseModel):
 
 
 class SignInStore:
-    def __init__(self, store: Credentials) -> None:
+    def __init__(self, store: KeyStore) -> None:
         self._store = store
         self._writing = asyncio.Lock()
 
@@ -56,7 +56,7 @@ class SignInStore:
 
     def get(self, url: str) -> StoredSignIn:
         """Return what is stored, as of the last `load` or change. It does not block."""
-        found = self._store.known(_key(url))
+        found = self._store.get(_key(url))
         try:
             return StoredSignIn.model_validate_json(found.key) if found is not None else StoredSignIn()
         except ValidationError:
@@ -84,7 +84,7 @@ class SignInStore:
     async def _change(self, url: str, change: Callable[[StoredSignIn], StoredSignIn]) -> bool:
         def write() -> bool:
             self._store.load()
-            return self._store.store(_key(url), Login(change(self.get(url)).model_dump_json()))
+            return self._store.store(_key(url), StoredKey(change(self.get(url)).model_dump_json()))
 
         async with self._writing:
             try:

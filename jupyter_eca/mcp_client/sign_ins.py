@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SignIns:
-    def __init__(self, store: credentials.Credentials) -> None:
+    def __init__(self, store: credentials.KeyStore) -> None:
         self._keeping = SignInStore(store)
         self._logins: dict[str, ServerSignIn] = {}
         self._asking = asyncio.Lock()

@@ -159,16 +159,16 @@ class Event(Model):
     """Between the reader and us, as a command and its answer are: the model does not read it."""
 
 
-def merged(events: Iterable[Event]) -> list[Event]:
+def merge_pieces(events: Iterable[Event]) -> list[Event]:
     """Join neighbouring pieces of the same text into one event, for a reader who is behind.
 
     Only pieces of what a model says are joined, of one chat, turn and kind, so order and text are unchanged; what we
     say is whole sentences. The joined event keeps the last `seq`: a replay after it repeats nothing.
     """
-    return [_joined(list(run)) for _, run in groupby(events, key=_run)]
+    return [_join(list(run)) for _, run in groupby(events, key=_run)]
 
 
-def streams(event: Event) -> bool:
+def is_streamed_piece(event: Event) -> bool:
     """Return whether it is a piece of what a model says. More may follow at once, and nobody acts on one alone."""
     return event.role is Role.ASSISTANT and isinstance(event.content, _PIECES) and event.outcome is None
 
@@ -186,7 +186,7 @@ def _run(event: Event) -> object:
             return object()
 
 
-def _joined(run: list[Event]) -> Event:
+def _join(run: list[Event]) -> Event:
     last = run[-1]
     if len(run) == 1 or not isinstance(last.content, TextContent | ReasonTextContent):
         return last

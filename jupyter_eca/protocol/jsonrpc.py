@@ -26,7 +26,7 @@ Id = str | int
 """The id of a request. The answer repeats it unchanged."""
 
 
-class Code(IntEnum):
+class ErrorCode(IntEnum):
     """Error codes: those of JSON-RPC 2.0, section 5.1, and our own from its range for servers."""
 
     PARSE = -32700
@@ -71,7 +71,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ErrorResponse:
     """The answer to a request that failed."""
 
     id: Id | None
@@ -82,7 +82,7 @@ class Failure:
     """Details that a program can read."""
 
 
-Message = Request | Notification | Result | Failure
+Message = Request | Notification | Result | ErrorResponse
 
 
 def to_json(message: Message) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def to_json(message: Message) -> dict[str, Any]:
             return {"jsonrpc": "2.0", "method": method, "params": params}
         case Result(id, result):
             return {"jsonrpc": "2.0", "id": id, "result": result}
-        case Failure(id, code, text, data):
+        case ErrorResponse(id, code, text, data):
             error = {"code": code, "message": text}
             return {"jsonrpc": "2.0", "id": id, "error": error if data is None else {**error, "data": data}}
 
@@ -110,13 +110,16 @@ def from_json(data: Any) -> Message:
         case {"id": str() | int() as id, "result": result}:
             return Result(id, result)
         case _:
-            raise FrameError("not a JSON-RPC 2.0 message", Code.INVALID_REQUEST, fatal=False)
+            raise FrameError("not a JSON-RPC 2.0 message", ErrorCode.INVALID_REQUEST, fatal=False)
 
 
-def _parse_failure(id: Id | None, error: dict[str, Any]) -> Failure:
+def _parse_failure(id: Id | None, error: dict[str, Any]) -> ErrorResponse:
     code, text = error.get("code"), error.get("message")
-    return Failure(
-        id, code if isinstance(code, int) else Code.INTERNAL, text if isinstance(text, str) else "", error.get("data")
+    return ErrorResponse(
+        id,
+        code if isinstance(code, int) else ErrorCode.INTERNAL,
+        text if isinstance(text, str) else "",
+        error.get("data"),
     )
 
 
@@ -129,7 +132,7 @@ def decode(text: str | bytes) -> Message:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FrameError(f"not JSON: {error}", Code.PARSE, fatal=False) from error
+        raise FrameError(f"not JSON: {error}", ErrorCode.PARSE, fatal=False) from error
     return from_json(data)
 
 
@@ -138,7 +141,7 @@ def encode(message: Message) -> str:
     return _encode_body(message).decode()
 
 
-def frame(message: Message) -> bytes:
+def encode_frame(message: Message) -> bytes:
     """Return a message as a frame, with header and body in one piece.
 
     A reader without a buffer (nvim) needs both at once, and Content-Length as the last line of the header.
@@ -230,4 +233,4 @@ def _check_charset(header: dict[str, str]) -> None:
     for part in header.get("content-type", "").split(";")[1:]:
         name, _, value = part.strip().partition("=")
         if name.lower() == "charset" and value.strip("\"' ").lower() not in {"utf-8", "utf8"}:
-            raise FrameError(f"charset {value} is not supported, only utf-8", Code.INVALID_REQUEST, fatal=False)
+            raise FrameError(f"charset {value} is not supported, only utf-8", ErrorCode.INVALID_REQUEST, fatal=False)

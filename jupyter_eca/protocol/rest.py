@@ -15,21 +15,21 @@ CHAT_ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$"
 ChatName = Annotated[str, Field(pattern=CHAT_ID)]
 
 
-class Wire(BaseModel):
+class RestModel(BaseModel):
     """The base of these models. They use snake_case. A value of the wrong type is refused; an unknown field is ignored,
     because clients send `conversation_id`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
-class Tool(Wire):
+class RestTool(RestModel):
     """A tool of a server."""
 
     name: str
     description: str
 
 
-class Server(Wire):
+class Server(RestModel):
     """An MCP server."""
 
     id: str
@@ -37,41 +37,41 @@ class Server(Wire):
     path: str
     """The script, program or URL of the server."""
     description: str | None = None
-    tools: tuple[Tool, ...] | None = None
+    tools: tuple[RestTool, ...] | None = None
     """The tools of a running server; absent when it does not run."""
 
 
-class Connected(Wire):
+class Connected(RestModel):
     """A server was connected."""
 
     success: Literal[True] = True
     server_id: str
     server_name: str
-    tools: tuple[Tool, ...]
+    tools: tuple[RestTool, ...]
 
 
-class ConnectionStatus(Wire):
+class ConnectionStatus(RestModel):
     """Which server is connected."""
 
     connected: bool
     server_id: str | None
     """Null, not absent, when no server is connected."""
-    tools: tuple[Tool, ...]
+    tools: tuple[RestTool, ...]
 
 
-class Success(Wire):
+class Success(RestModel):
     """The request succeeded, and there is nothing to return."""
 
     success: Literal[True] = True
 
 
-class Problem(Wire):
+class RestProblem(RestModel):
     """The body of every error response."""
 
     detail: str
 
 
-class ChatRequest(Wire):
+class ChatRequest(RestModel):
     """A prompt of the user."""
 
     message: str = Field(min_length=1)
@@ -81,7 +81,7 @@ class ChatRequest(Wire):
     """
 
 
-class CalledTool(Wire):
+class CalledTool(RestModel):
     """A tool call of an answer."""
 
     name: str
@@ -89,14 +89,14 @@ class CalledTool(Wire):
     result: str | None = None
 
 
-class ChatResponse(Wire):
+class ChatResponse(RestModel):
     """The answer to a prompt."""
 
     response: str
     tool_calls: tuple[CalledTool, ...]
 
 
-class ToolStart(Wire):
+class ToolStart(RestModel):
     """A tool call has started."""
 
     type: Literal["tool_start"] = "tool_start"
@@ -105,7 +105,7 @@ class ToolStart(Wire):
     args: dict[str, Any]
 
 
-class ToolEnd(Wire):
+class ToolEnd(RestModel):
     """A tool call has ended."""
 
     type: Literal["tool_end"] = "tool_end"
@@ -113,7 +113,7 @@ class ToolEnd(Wire):
     name: str
 
 
-class Text(Wire):
+class Text(RestModel):
     """A piece of the answer."""
 
     type: Literal["text"] = "text"
@@ -123,7 +123,7 @@ class Text(Wire):
 StreamEvent = ToolStart | ToolEnd | Text
 
 
-class Chat(Wire):
+class RestChat(RestModel):
     """A conversation of this front."""
 
     id: str
@@ -133,7 +133,7 @@ class Chat(Wire):
     """When it was changed last, in milliseconds since the epoch."""
 
 
-class Health(Wire):
+class Health(RestModel):
     """The server is running."""
 
     status: Literal["ok"] = "ok"

@@ -55,7 +55,7 @@ def generate() -> str:
     definitions = _definitions(model for model, _ in sent)
     from_client = _find_reachable(definitions, (model.__name__ for model, sender in sent if sender is Sender.CLIENT))
     types = [_render_definition(name, schema, name in from_client) for name, schema in sorted(definitions.items())]
-    unions = [_render_union(name, list(members)) for members, name in _named_unions().items()]
+    unions = [_render_union(name, list(members)) for members, name in _name_unions().items()]
     maps = [_render_methods(sender, [row for row in rows if row.sender is sender]) for sender in Sender]
     notifications = [row for row in rows if row.sender is Sender.SERVER and row.result is None]
     return "\n".join([HEADER, *types, *unions, *maps, *_render_shapes(definitions, notifications)])
@@ -84,7 +84,7 @@ def _find_reachable(definitions: Mapping[str, Schema], names: Iterator[str]) -> 
 
 
 @cache
-def _named_unions() -> dict[tuple[str, ...], str]:
+def _name_unions() -> dict[tuple[str, ...], str]:
     """Return the names of the unions by their members."""
     return {_member_types(TypeAdapter(union).json_schema()): name for name, union in UNIONS.items()}
 
@@ -130,7 +130,7 @@ def _render_type(schema: Schema) -> str:
         case {"enum": [*values]}:
             return " | ".join(_literal(value) for value in values)
         case {"anyOf": _} | {"oneOf": _}:
-            return _named_unions().get(_member_types(schema), " | ".join(_member_types(schema)))
+            return _name_unions().get(_member_types(schema), " | ".join(_member_types(schema)))
         case {"type": "array", "items": {**items}}:
             item = _render_type(items)
             return f"readonly ({item})[]" if " | " in item else f"readonly {item}[]"
@@ -191,7 +191,7 @@ def _render_shapes(definitions: Mapping[str, Schema], rows: list[Method]) -> Ite
     ]
     unions = [
         _render_entry(name, "[", ["'|'", *(f"'{PRIMITIVE_SHAPES.get(member, member)}'" for member in members)], "]")
-        for members, name in sorted(_named_unions().items(), key=lambda union: union[1])
+        for members, name in sorted(_name_unions().items(), key=lambda union: union[1])
         if all(member in needed or member in PRIMITIVE_SHAPES for member in members)
     ]
     params = [f"  {_key(row.name)}: '{row.params.__name__}'" for row in rows]
@@ -230,7 +230,7 @@ def _render_shape(definitions: Mapping[str, Schema], schema: Schema) -> str:
         case {"const": value}:
             return f"'={value}'"
         case {"anyOf": _} | {"oneOf": _}:
-            if name := _named_unions().get(_member_types(schema)):
+            if name := _name_unions().get(_member_types(schema)):
                 return f"'{name}'"
             shapes = [
                 _render_shape(definitions, part)

@@ -48,7 +48,7 @@ class CommLink(Inbox):
         self._last_piece_at = float("-inf")
         """When a piece was sent last, in seconds of the loop's clock."""
 
-    def received(self, data: Any) -> None:
+    def receive(self, data: Any) -> None:
         """Push the messages of one comm message. Data of any other shape is ignored."""
         messages: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None
         for item in cast("list[Any]", messages) if isinstance(messages, list) else ():

@@ -16,7 +16,7 @@ from jupyter_eca._version import __version__
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question, tool
 from jupyter_eca.protocol.base import Done
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.transport.peer import Peer
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Model")
 
-Received = chat.ChatContentReceivedParams
+ContentReceived = chat.ChatContentReceivedParams
 Progress = chat.ChatToolCallProgressParams
 
 
-class Answers(Protocol):
+class QuestionHandler(Protocol):
     """Asks the user a question of the server's. Raises: RemoteError when no user can be asked at the moment."""
 
     async def __call__(self, params: question.ChatAskQuestionParams, /) -> question.ChatAskQuestionResult: ...
@@ -46,7 +46,7 @@ class LiveKernel(Protocol):
     async def variables(self, names: tuple[str, ...]) -> notebook.KernelVariablesResult: ...
 
 
-class Lending(Protocol):
+class ToolLender(Protocol):
     """The Python functions that the client lends to the server as tools."""
 
     version: int
@@ -58,7 +58,7 @@ class Lending(Protocol):
 
 
 @dataclass
-class Setup:
+class ServerSetup:
     """What the server has sent about its own set-up. Each `config/updated` updates the fields."""
 
     models: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class CallDecision:
     """The user's decision about one tool call."""
 
     approved: bool
@@ -87,7 +87,7 @@ class Decision:
     """Why the call was rejected. The model reads it."""
 
 
-class Client:
+class EcaClient:
     """An ECA client. It works while `run()` runs in a task of the caller's."""
 
     def __init__(
@@ -95,18 +95,18 @@ class Client:
         link: Link,
         name: str,
         kernel: LiveKernel | None = None,
-        answer_questions: Answers | None = None,
-        lending: Lending | None = None,
+        answer_questions: QuestionHandler | None = None,
+        lending: ToolLender | None = None,
     ) -> None:
         """Make a client called `name`; the server chooses its dialect by that name and by what the client can do.
 
         `answer_questions` is called for each question of the server's, in a task of its own. It is not cancelled when
         another client has answered. The chat shows that: the tool call that asked ends, or the turn ends.
         """
-        self.setup = Setup()
-        self.opened: Callable[[str], None] | None = None
+        self.setup = ServerSetup()
+        self.on_chat_opened: Callable[[str], None] | None = None
         """Called with the chat's id when the server begins to send a chat from its start."""
-        self.left = asyncio.Event()
+        self.server_left = asyncio.Event()
         """Set when the server has left."""
         self._name = name
         self._kernel = kernel
@@ -116,7 +116,7 @@ class Client:
         """The version of the functions that the server has."""
         self._peer = Peer(link, self._answer_request, self._handle_notification)
         self._link = link
-        self._listeners: dict[str, Callable[[Received], None]] = {}
+        self._listeners: dict[str, Callable[[ContentReceived], None]] = {}
         """What receives the contents of a chat, by the chat's id."""
         self._watchers: dict[str, Callable[[Progress], None]] = {}
         """What receives the progress of a chat's tool calls, by the chat's id."""
@@ -126,7 +126,7 @@ class Client:
         try:
             await self._peer.run()
         finally:
-            self.left.set()
+            self.server_left.set()
 
     async def initialize(self, *, unattended: bool, folders: tuple[str, ...] = (), **options: Any) -> None:
         """Introduce this client to the server. `options` are the `initializationOptions`.
@@ -171,10 +171,10 @@ class Client:
         model: str = "",
         agent: str = "",
         variant: str = "",
-        progressed: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         lock: chat.ChatLock | None = None,
         contexts: tuple[Any, ...] = (),
-    ) -> AsyncGenerator[Received]:
+    ) -> AsyncGenerator[ContentReceived]:
         """Send a prompt, and iterate over the contents of its turn until the turn ends.
 
         Leaving the iteration early does not stop the turn. `progressed` is called with the progress of running tool
@@ -182,11 +182,11 @@ class Client:
 
         Raises: RemoteError when the prompt is refused, or when the server leaves before the turn ends.
         """
-        queue: asyncio.Queue[Received | None] = asyncio.Queue()
+        queue: asyncio.Queue[ContentReceived | None] = asyncio.Queue()
         self._listeners[chat_id] = queue.put_nowait
-        if progressed is not None:
-            self._watchers[chat_id] = progressed
-        leaving = asyncio.ensure_future(self.left.wait())
+        if on_progress is not None:
+            self._watchers[chat_id] = on_progress
+        leaving = asyncio.ensure_future(self.server_left.wait())
         leaving.add_done_callback(lambda _: queue.put_nowait(None))
         params = chat.ChatPromptParams(
             chat_id=chat_id,
@@ -230,7 +230,7 @@ class Client:
         params = context.ChatQueryContextParams(chat_id=chat_id, query=query)
         return (await self.request("chat/queryContext", params, context.ChatQueryContextResult)).contexts
 
-    def listen(self, chat_id: str, listener: Callable[[Received], None] | None) -> None:
+    def listen(self, chat_id: str, listener: Callable[[ContentReceived], None] | None) -> None:
         """Receive the contents of a chat outside of `ask`: a replay, or a turn of another client. None ends it."""
         if listener is None:
             self._listeners.pop(chat_id, None)
@@ -240,7 +240,7 @@ class Client:
     async def stop(self, chat_id: str) -> None:
         await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))
 
-    async def decide(self, chat_id: str, call: str, decision: Decision) -> None:
+    async def decide(self, chat_id: str, call: str, decision: CallDecision) -> None:
         """Approve or reject the tool call with the id `call`."""
         if decision.approved:
             save = "session" if decision.session else None
@@ -269,8 +269,8 @@ class Client:
                 if watcher := self._watchers.get(str(message.chat_id)):
                     watcher(message)
             case chats.ChatOpenedParams(chat_id=chat_id):
-                if self.opened is not None:
-                    self.opened(str(chat_id))
+                if self.on_chat_opened is not None:
+                    self.on_chat_opened(str(chat_id))
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
                 self._update_setup(config)
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
@@ -294,11 +294,11 @@ class Client:
             call = tool.ToolCallParams.model_validate(params)
             return (await self._lending.call(call.name, call.arguments)).wire()
         if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
-            raise RemoteError(f"this client does not answer the request {method!r}", Code.METHOD_NOT_FOUND)
+            raise RemoteError(f"this client does not answer the request {method!r}", ErrorCode.METHOD_NOT_FOUND)
         match METHODS[method].parse(params):
             case notebook.KernelExecuteParams(code=code):
                 return (await self._kernel.execute(code)).wire()
             case notebook.KernelVariablesParams(names=names):
                 return (await self._kernel.variables(names)).wire()
             case _:
-                raise RemoteError("a kernel does not answer this request", Code.INVALID_PARAMS)
+                raise RemoteError("a kernel does not answer this request", ErrorCode.INVALID_PARAMS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import FrameError, RemoteError
-from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Id, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import CANCEL, ErrorCode, ErrorResponse, Id, Notification, Request, Result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -25,7 +25,10 @@ class Peer:
     """One end of a JSON-RPC connection."""
 
     def __init__(
-        self, link: Link, answer: Callable[[str, Any], Awaitable[Any]], heed: Callable[[str, Any], None]
+        self,
+        link: Link,
+        answer_request: Callable[[str, Any], Awaitable[Any]],
+        handle_notification: Callable[[str, Any], None],
     ) -> None:
         """Make a peer over a link. Both callbacks get a method and its parameters.
 
@@ -34,8 +37,8 @@ class Peer:
         side made a mistake.
         """
         self._link = link
-        self._answer = answer
-        self._heed = heed
+        self._answer = answer_request
+        self._heed = handle_notification
         self._pending: dict[Id, asyncio.Future[Any]] = {}
         """The answers that we wait for, by the id of our request."""
         self._serving: dict[Id, asyncio.Task[None]] = {}
@@ -73,7 +76,7 @@ class Peer:
         task.add_done_callback(self._working.discard)
         return task
 
-    async def _take(self, message: Notification | Result | Failure | FrameError) -> None:
+    async def _take(self, message: Notification | Result | ErrorResponse | FrameError) -> None:
         match message:
             case Notification(method, params) if method == CANCEL:
                 self._cancel(params)
@@ -87,11 +90,11 @@ class Peer:
             case Result(id, result):
                 if (future := self._pending.pop(id, None)) and not future.done():
                     future.set_result(result)
-            case Failure(id, code, text, data):
+            case ErrorResponse(id, code, text, data):
                 if (future := self._pending.pop(id or "", None)) and not future.done():
                     future.set_exception(RemoteError(text, code, data))
             case FrameError():
-                await self._link.send(Failure(None, message.code, str(message)))
+                await self._link.send(ErrorResponse(None, message.code, str(message)))
 
     def _cancel(self, params: Any) -> None:
         """Cancel the answer to a request. Ids of answered requests, and ids that nobody sent, are ignored."""
@@ -113,12 +116,14 @@ class Peer:
         except asyncio.CancelledError:
             if request.id not in self._cancelled:
                 raise
-            answer = Failure(request.id, Code.CANCELLED, f"{request.method} was cancelled")
+            answer = ErrorResponse(request.id, ErrorCode.CANCELLED, f"{request.method} was cancelled")
         except RemoteError as error:
-            answer = Failure(request.id, error.code, redaction.hide(str(error)), error.data)
+            answer = ErrorResponse(request.id, error.code, redaction.redact(str(error)), error.data)
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: it must get an answer even if we have a bug
             _log.exception("%s failed", request.method)
-            answer = Failure(request.id, Code.INTERNAL, redaction.hide(f"{request.method} failed inside: {error}"))
+            answer = ErrorResponse(
+                request.id, ErrorCode.INTERNAL, redaction.redact(f"{request.method} failed inside: {error}")
+            )
         finally:
             self._serving.pop(request.id, None)
             self._cancelled.discard(request.id)

@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.protocol.jsonrpc import FrameReader, Message, frame
+from jupyter_eca.protocol.jsonrpc import FrameReader, Message, encode_frame
 from jupyter_eca.transport.link import Inbox
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class StdioLink(Inbox):
 
     async def send(self, message: Message) -> None:
         async with self._write_lock:
-            await asyncio.to_thread(self._write, frame(message))
+            await asyncio.to_thread(self._write, encode_frame(message))
 
     def _write(self, data: bytes) -> None:
         try:
@@ -64,7 +64,7 @@ class StdioLink(Inbox):
         self.end()
 
 
-def claimed() -> tuple[FileIO, BinaryIO]:
+def claim_streams() -> tuple[FileIO, BinaryIO]:
     """Take the real stdin and stdout away from the rest of the process, and return them.
 
     From now on, whatever a library prints goes to stderr. A library or a child process that reads stdin finds its end
@@ -79,6 +79,6 @@ def claimed() -> tuple[FileIO, BinaryIO]:
     return stdin, stdout
 
 
-def take_stdio() -> StdioLink:
+def open_stdio() -> StdioLink:
     """Open a link over the standard streams of this process."""
-    return StdioLink(*claimed())
+    return StdioLink(*claim_streams())

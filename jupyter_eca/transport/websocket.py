@@ -28,7 +28,7 @@ class WebSocketLink(Inbox):
         self._write = write
         self._shut = shut
 
-    def received(self, text: str | bytes) -> None:
+    def receive(self, text: str | bytes) -> None:
         """Decode a text frame and push its message."""
         try:
             self.push(decode(text))

@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlparse
 from urllib.request import url2pathname
 
 
-def database() -> Path:
+def find_database() -> Path:
     """Return the path of the database of chats, in Jupyter's data folder. `JUPYTER_DATA_DIR` moves it."""
     from jupyter_core.paths import jupyter_data_dir
 
     return Path(jupyter_data_dir()) / "eca" / "chats.db"
 
 
-def path_of(uri: str) -> Path | None:
+def parse_file_uri(uri: str) -> Path | None:
     """Return the path that a `file:` URI names; None for what is on no disk. An absolute path is accepted too, since
     some clients send one in place of a URI."""
     parsed = urlparse(uri)

@@ -77,10 +77,10 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.uri_templates import Template, Typed
+    from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 
 
-class Heard(Protocol):
+class RunObserver(Protocol):
     """Follows a run of code or of cells. It is called when a cell begins, with the id of the cell ("" for code that
     is in no cell) and a function that returns the end of the output so far. It may be called again for the same
     cell. It must not block."""
@@ -109,7 +109,7 @@ class Files:
             raise ToolError(f"{path} is outside of the workspace.", f"Use a path inside of {folders}.")
         return real
 
-    def shown(self, path: Path) -> str:
+    def shorten(self, path: Path) -> str:
         """Return a path as messages show it: relative to the first root if it lies there, else absolute. `resolve`
         accepts it."""
         first = self.roots[0].resolve()
@@ -129,7 +129,7 @@ class Kernel(Protocol):
         """Jupyter's id of the kernel. None when it is not known, or changes from call to call."""
         ...
 
-    async def execute(self, chat: str, code: str, heard: Heard | None = None) -> KernelExecuteResult:
+    async def execute(self, chat: str, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
         """Run code and return its outputs as text.
 
         Raises: ToolError when the kernel is gone, or dies while it runs the code.
@@ -192,14 +192,14 @@ class CellKernel(Protocol):
 class Kernels(Protocol):
     """Finds the kernel of a notebook."""
 
-    async def of(self, path: str | None) -> Kernel:
+    async def find(self, path: str | None) -> Kernel:
         """Return the kernel of a notebook; for None, the kernel that was used last.
 
         Raises: ToolError when none runs.
         """
         ...
 
-    async def runner(self, chat: str, path: str) -> CellKernel:
+    async def find_idle(self, chat: str, path: str) -> CellKernel:
         """Wait until the kernel of a notebook is idle, and return it for running cells.
 
         Raises: ToolError when no kernel runs, or when it cannot become idle because the cell that asks this question
@@ -230,7 +230,9 @@ class Notebooks(Protocol):
         """
         ...
 
-    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
+    async def run(
+        self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
+    ) -> NotebookRunResult:
         """Run cells in the given order until one fails. Afterwards their outputs are in the notebook. Cancelling
         interrupts the kernel.
 
@@ -265,7 +267,7 @@ class Executed(Protocol):
         ...
 
 
-class Questions(Protocol):
+class QuestionAsker(Protocol):
     """Asks the users of a chat."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
@@ -275,7 +277,7 @@ class Questions(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OutputPart:
     """A part of a stored output. Positions count bytes of UTF-8."""
 
     text: str
@@ -287,10 +289,10 @@ class Part:
     """The size of the whole output."""
 
 
-class KeptOutputs(Protocol):
+class StoredOutputs(Protocol):
     """The outputs of a chat's tools that were too long to be sent to the model whole."""
 
-    async def read(self, id: str, offset: int, limit: int) -> Part:
+    async def read(self, id: str, offset: int, limit: int) -> OutputPart:
         """Read a part of a stored output.
 
         Raises: ToolError when no output has this id, or it was deleted since.
@@ -358,7 +360,7 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class JobEnding:
     """How a job ended by itself. It says nothing of a job that was killed."""
 
     failed: bool = False
@@ -380,7 +382,7 @@ class Jobs(Protocol):
         self,
         about: NewJob,
         doing: asyncio.Future[Any],
-        ending: Callable[[], Ending],
+        ending: Callable[[], JobEnding],
         lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
         """Register work that has already begun. Killing the job cancels `doing`. `ending` is called when the work ends
@@ -390,7 +392,7 @@ class Jobs(Protocol):
         """
         ...
 
-    def holder(self, kernel: str | None, path: str = "") -> Job | None:
+    def find_holder(self, kernel: str | None, path: str = "") -> Job | None:
         """Return the job that uses this notebook or this kernel. A job whose kernel is not known is taken to use it."""
         ...
 
@@ -435,7 +437,7 @@ class PathRules(Protocol):
         ...
 
 
-class Keeper(Protocol):
+class Checkpointer(Protocol):
     """Saves files and cells as they are before a turn changes them, so that the turn can be undone."""
 
     async def keep(self, path: Path) -> None:
@@ -444,7 +446,7 @@ class Keeper(Protocol):
         ...
 
     @property
-    def alone(self) -> asyncio.Lock:
+    def cell_lock(self) -> asyncio.Lock:
         """Lock that a call holds while it changes cells. The calls of one reply come together, and must change cells
         one after the other."""
         ...
@@ -473,24 +475,24 @@ class Keeper(Protocol):
 class McpServers(Protocol):
     """The configured MCP servers. A server that is slow, dead or broken makes one call fail, and nothing else."""
 
-    def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
+    def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         """Return the state of each server."""
         ...
 
-    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+    def list_resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
         """Return the resources that each running server offers, by server name."""
         ...
 
-    def templates(self) -> Sequence[Template]:
+    def list_templates(self) -> Sequence[ResourceTemplate]:
         """Return the resource templates of the running servers."""
         ...
 
-    async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
+    async def complete(self, template: ResourceTemplate, typed: PartialUri) -> tuple[str, ...]:
         """Complete the value of a template that the user is typing. It returns at once, with nothing when the server
         is slow. Never raises."""
         ...
 
-    async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
+    async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
         """Return the resources that changed since the chat was given them: server, URI, text and images. Never
         raises."""
         ...

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-async def whole(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of the work. If the caller is cancelled meanwhile, it waits until the work has ended, and is
     cancelled then. Use it for work of milliseconds that would do harm if it were left half done."""
     task = asyncio.ensure_future(work)

@@ -54,17 +54,17 @@ class ToolResult:
     """The id of the user's rule whose text this is."""
 
 
-def capped(result: ToolResult) -> ToolResult:
+def truncate_result(result: ToolResult) -> ToolResult:
     """Return the result with the head and the tail of a text that is too long, for callers that cannot keep the
     whole."""
     if len(result.text) <= MAX_RESULT_CHARS:
         return result
-    head, tail = shortened(result.text, MAX_RESULT_CHARS)
+    head, tail = split_head_and_tail(result.text, MAX_RESULT_CHARS)
     left_out = len(result.text) - len(head) - len(tail)
     return replace(result, text=f"{head}\n\n[... {left_out} characters left out ...]\n\n{tail}")
 
 
-def shortened(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
+def split_head_and_tail(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
     """Return the head and the tail of a text with more characters, or more lines. The tail is as long as the head:
     errors stand at the end."""
     head, tail = text[: size // 2], text[-(size // 2) :]

@@ -21,10 +21,10 @@ _SIMPLE_VARIABLE: Final = re.compile(r"\+?[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class PartialUri:
     """How far a typed address matches a template."""
 
-    known: Mapping[str, str]
+    known_values: Mapping[str, str]
     """The values of the variables that are complete."""
     variable: str = ""
     """The variable that is being typed; empty when the address ends in fixed text."""
@@ -34,17 +34,17 @@ class Typed:
     """The address before that value."""
     after: str = ""
     """The rest of the template after that value."""
-    whole: bool = False
+    is_complete: bool = False
     """Whether nothing is missing: the address can be read."""
 
-    def filled(self, value: str) -> str:
+    def fill(self, value: str) -> str:
         """Return the address with a value for the variable that is being typed. The variables after it are still to
         be filled in."""
         return f"{self.before}{quote(value, safe='')}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class ResourceTemplate:
     """A resource template as a server offers it."""
 
     server: str
@@ -57,7 +57,7 @@ class Template:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_parts", tuple(_EXPRESSION.split(self.uri)))
 
-    def typed(self, text: str) -> Typed | None:
+    def match_prefix(self, text: str) -> PartialUri | None:
         """Match a typed address. Return None when it cannot become an address of this template."""
         if not all(_SIMPLE_VARIABLE.fullmatch(expression) for expression in self._parts[1::2]):
             return None
@@ -70,13 +70,13 @@ class Template:
                 if not found:
                     before, after = text.removesuffix(rest), self._format_rest(place)
                     whole = bool(rest) and not after
-                    return Typed(known, variable, unquote(rest), before, after, whole)
+                    return PartialUri(known, variable, unquote(rest), before, after, whole)
                 known[variable], rest = unquote(value), behind
             elif not rest.startswith(literal):
-                return Typed(known) if literal.startswith(rest) else None
+                return PartialUri(known) if literal.startswith(rest) else None
             else:
                 rest = rest.removeprefix(literal)
-        return Typed(known, whole=True) if not rest else None
+        return PartialUri(known, is_complete=True) if not rest else None
 
     def _format_rest(self, place: int) -> str:
         """Return the template as it is written, from the literal at this place on."""
@@ -85,6 +85,6 @@ class Template:
         )
 
 
-def open_places(uri: str) -> tuple[str, ...]:
+def list_variables(uri: str) -> tuple[str, ...]:
     """Return the variables in an address that are still to be filled in."""
     return tuple(_EXPRESSION.findall(uri))

@@ -13,7 +13,7 @@ import jupyter_eca
 from jupyter_eca.apps.python_tools import LENT
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.protocol.content import TextContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import PATIENCE, settings
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def functions() -> Iterator[None]:
     LENT.clear()
 
 
-def not_today(_call: TranscriptCall) -> Decision:
-    return Decision(False, reason="Not today.")
+def not_today(_call: TranscriptCall) -> CallDecision:
+    return CallDecision(False, reason="Not today.")
 
 
 @asynccontextmanager

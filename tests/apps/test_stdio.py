@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Request
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Request
 from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
@@ -216,7 +216,7 @@ async def test_an_engine_that_cannot_start_says_why(workspace: Path) -> None:
     (workspace / "data").write_text("no folder for the chats")
     async with editor(workspace) as at:
         await at.send(Request(1, "initialize", {"processId": None, "workspaceFolders": []}))
-        assert isinstance(reply := await at.next(), Failure)
+        assert isinstance(reply := await at.next(), ErrorResponse)
         assert "chats.db cannot be used" in reply.message
 
 
@@ -225,8 +225,8 @@ async def test_a_wrong_charset_is_answered_with_an_error(workspace: Path) -> Non
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize"}).encode("utf-16")
         head = f"Content-Length: {len(body)}\r\nContent-Type: application/vscode-jsonrpc; charset=utf-16\r\n\r\n"
         await at.write(head.encode() + body)
-        assert isinstance(message := await at.next(), Failure)
-        assert (message.id, message.code) == (None, Code.INVALID_REQUEST)
+        assert isinstance(message := await at.next(), ErrorResponse)
+        assert (message.id, message.code) == (None, ErrorCode.INVALID_REQUEST)
 
 
 async def test_a_frame_is_read_however_it_is_cut_and_by_its_bytes(workspace: Path) -> None:
@@ -240,23 +240,23 @@ async def test_a_frame_is_read_however_it_is_cut_and_by_its_bytes(workspace: Pat
         for start in range(0, len(frame), 7):
             await at.write(frame[start : start + 7])
         reply = await at.next()
-        assert not isinstance(reply, Failure | Notification | Request)
+        assert not isinstance(reply, ErrorResponse | Notification | Request)
         assert reply.id == 1
 
 
 async def test_a_frame_without_a_length_is_answered_and_ends_the_process(workspace: Path) -> None:
     async with editor(workspace) as at:
         await at.write(b"Content-Type: application/json\r\n\r\n{}")
-        assert isinstance(message := await at.next(), Failure)
-        assert (message.id, message.code) == (None, Code.PARSE)
+        assert isinstance(message := await at.next(), ErrorResponse)
+        assert (message.id, message.code) == (None, ErrorCode.PARSE)
         assert await asyncio.wait_for(at.process.wait(), 20) == 0
 
 
 async def test_a_body_that_is_no_json_is_answered_and_the_next_is_served(workspace: Path) -> None:
     async with editor(workspace) as at:
         await at.write(b"Content-Length: 5\r\n\r\n{oops")
-        assert isinstance(message := await at.next(), Failure)
-        assert message.code == Code.PARSE
+        assert isinstance(message := await at.next(), ErrorResponse)
+        assert message.code == ErrorCode.PARSE
         assert await at.initialize(workspace)
 
 
@@ -266,7 +266,7 @@ async def test_a_broken_configuration_is_named_and_mending_it_lets_the_editor_in
     file.write_text('{"providers": [}')
     async with editor(workspace) as at:
         await at.send(Request(1, "initialize", {}))
-        assert isinstance(message := await at.next(), Failure)
+        assert isinstance(message := await at.next(), ErrorResponse)
         assert str(file) in message.message
         file.write_text(good)
         assert await at.initialize(workspace)

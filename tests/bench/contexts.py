@@ -15,7 +15,7 @@ from tests.support.host_and_client import desk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 FOLDERS, FILES = 500, 100
 
@@ -63,7 +63,7 @@ def _fill(folder: Path) -> None:
             (inner / f"file_{file}_{number}.py").touch()
 
 
-async def _ask(client: Client, query: str) -> float:
+async def _ask(client: EcaClient, query: str) -> float:
     """Milliseconds, over the link. As fast as people type, so that the folders are looked at in between."""
     await asyncio.sleep(0.03)
     began = perf_counter()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookCell, NotebookDocument
 from jupyter_eca.workspace.diagnostics import collect, linter_process, notebook_state, ruff, tracebacks, ty
-from jupyter_eca.workspace.diagnostics.kernel import Known
+from jupyter_eca.workspace.diagnostics.kernel import KernelFacts
 from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, list_of
 
@@ -32,12 +32,12 @@ async def figures() -> list[Figure]:
         for _ in range(ROUNDS):
             whole.append(await _timed(_gather(document, files)))
             began = perf_counter()
-            code = notebook_state.sheets(document)
-            notebook_state.found(document, code, frozenset({"df", "gone"}))
-            tracebacks.found(document, lambda _file: None)
+            code = notebook_state.analyze_cells(document)
+            notebook_state.find_problems(document, code, frozenset({"df", "gone"}))
+            tracebacks.find_errors(document, lambda _file: None)
             own.append((perf_counter() - began) * 1000)
-            by_ruff.append(await _timed(ruff.of_notebook("nb.ipynb", code, folder / "nb.ipynb")))
-            by_ty.append(await _timed(ty.of_notebook("nb.ipynb", code, folder / "nb.ipynb", folder, sys.executable)))
+            by_ruff.append(await _timed(ruff.check_notebook("nb.ipynb", code, folder / "nb.ipynb")))
+            by_ty.append(await _timed(ty.check_notebook("nb.ipynb", code, folder / "nb.ipynb", folder, sys.executable)))
         linter = linter_process.find("ruff") or "ruff"
         started = [await _timed(linter_process.run([linter, "--version"], folder)) for _ in range(ROUNDS)]
     beside = f"ours alone {list_of(own, 'ms')}, ruff {list_of(by_ruff, 'ms')}, ty {list_of(by_ty, 'ms')}"
@@ -48,11 +48,11 @@ async def figures() -> list[Figure]:
 
 
 async def _gather(document: NotebookDocument, files: Files) -> None:
-    async def known() -> Known:
-        return Known(frozenset({"df", "gone"}), sys.executable)
+    async def known() -> KernelFacts:
+        return KernelFacts(frozenset({"df", "gone"}), sys.executable)
 
-    report = await collect.of_notebook(document, files, known())
-    if not report.found or report.notes:
+    report = await collect.check_notebook(document, files, known())
+    if not report.diagnostics or report.notes:
         raise RuntimeError(f"it was not looked at: {report.notes}")
 
 

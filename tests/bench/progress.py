@@ -10,14 +10,14 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.tools.progress import Reporter
-from jupyter_eca.plugins.tools.waited_code import EVERY, Watch
+from jupyter_eca.plugins.tools.waited_code import EVERY, RunWatch
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.kernels.tail import Tail
 from tests.bench.figure import Figure, list_of, ratios
 
 if TYPE_CHECKING:
     from jupyter_eca.host.subscribers import Notice
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.workspace.ports import RunObserver
 
 LINES, ROUNDS = 100_000, 5
 
@@ -54,7 +54,7 @@ def _tail() -> float:
     return (process_time() - began) * 1000
 
 
-async def _run(kernel: LocalKernel, heard: Heard | None) -> float:
+async def _run(kernel: LocalKernel, heard: RunObserver | None) -> float:
     """Seconds of this process; the kernel's own are the same."""
     began = process_time()
     await kernel.execute("chat", CODE, heard)
@@ -62,7 +62,7 @@ async def _run(kernel: LocalKernel, heard: Heard | None) -> float:
 
 
 async def _watched(kernel: LocalKernel, notices: list[Notice]) -> float:
-    reporter, watch = Reporter(notices.append, "chat", "call"), Watch()
+    reporter, watch = Reporter(notices.append, "chat", "call"), RunWatch()
 
     async def report() -> None:
         while True:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from jupyter_eca.protocol.jsonrpc import FrameReader, Request, frame
+from jupyter_eca.protocol.jsonrpc import FrameReader, Request, encode_frame
 from tests.bench.figure import Figure
 from tests.bench.processes import environment
 
@@ -48,7 +48,7 @@ def _ask(process: subprocess.Popen[bytes], request: Request) -> None:
     """Returns when it is answered."""
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(frame(request))
+    process.stdin.write(encode_frame(request))
     process.stdin.flush()
     reader = FrameReader()
     while not reader.feed(process.stdout.read(1)):

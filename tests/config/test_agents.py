@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import Config, place, problems, read, resolve
+from jupyter_eca.config import Config, find_problems, locate_problem, read_config, resolve
 from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.model.request import ToolSpec
 from tests.config.files import globally, write
@@ -27,7 +27,7 @@ def config(**given: Any) -> Config:
 
 
 def has(one: Agent, tool: ToolSpec, *, reads: bool = False) -> bool:
-    return one.has(tool, reads=reads)
+    return one.has_tool(tool, reads=reads)
 
 
 @pytest.mark.parametrize("name", ["", "code", "agent", "build"])
@@ -48,8 +48,8 @@ def test_plan_has_no_tool_that_changes_anything_and_keeps_the_preview() -> None:
     plan = resolve(config(toolCall={"approval": {"byDefault": "allow"}})).agent("plan")
     assert not has(plan, WRITE)
     assert has(plan, LOOK, reads=True)
-    assert plan.has(PREVIEW, reads=True, agents=frozenset({"plan"}))
-    assert not resolve(config()).agent("code").has(PREVIEW, reads=True, agents=frozenset({"plan"}))
+    assert plan.has_tool(PREVIEW, reads=True, agents=frozenset({"plan"}))
+    assert not resolve(config()).agent("code").has_tool(PREVIEW, reads=True, agents=frozenset({"plan"}))
 
 
 def test_an_agent_that_inherits_from_plan_only_looks_too() -> None:
@@ -152,7 +152,7 @@ Review the changes.
 
 def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
     write(project / ".eca" / "agents" / "reviewer.md", REVIEWER)
-    found = resolve(read((project,), home=home)).agent("reviewer")
+    found = resolve(read_config((project,), home=home)).agent("reviewer")
     assert (found.mode, found.default_model, found.variant, found.max_steps) == ("subagent", "openai/gpt", "high", 7)
     assert (found.description, found.prompt) == ("Reviews changes", "Review the changes.")
     assert decide(found.policy, THEIRS, {}, frozenset()).decision is Decision.DENY
@@ -160,13 +160,13 @@ def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
 
 def test_markdown_without_front_matter_is_a_prompt(home: Path) -> None:
     write(home / "eca" / "agents" / "poet.md", "Answer in rhyme.\n\n---\nAlways.")
-    assert resolve(read((), home=home)).agent("poet").prompt == "Answer in rhyme.\n\n---\nAlways."
+    assert resolve(read_config((), home=home)).agent("poet").prompt == "Answer in rhyme.\n\n---\nAlways."
 
 
 def test_the_configuration_wins_over_markdown_of_the_same_place(home: Path) -> None:
     write(home / "eca" / "agents" / "poet.md", "---\nvariant: low\n---\nRhyme.")
     globally(home, {"agent": {"poet": {"variant": "high"}}})
-    found = resolve(read((), home=home)).agent("poet")
+    found = resolve(read_config((), home=home)).agent("poet")
     assert (found.variant, found.prompt) == ("high", "Rhyme.")
 
 
@@ -176,7 +176,7 @@ def test_the_configuration_wins_over_markdown_of_the_same_place(home: Path) -> N
 def test_a_bad_markdown_agent_is_left_out_with_a_warning_and_costs_no_other(home: Path, front: str) -> None:
     bad = write(home / "eca" / "agents" / "bad.md", f"---\n{front}\n---\nHello")
     write(home / "eca" / "agents" / "good.md", "Good.")
-    found = read((), home=home)
+    found = read_config((), home=home)
     assert set(found.agent) == {"good"}
     assert len(found.warnings) == 1
     assert str(bad) in found.warnings[0]
@@ -188,8 +188,13 @@ def test_what_an_agent_names_and_nobody_has_is_told_by_file_and_line(tmp_path: P
     written.write_text("---\nmode: subagent\nmodel: nowhere/x\n---\nBe odd.")
     file = tmp_path / ".eca" / "config.json"
     file.write_text('{"disabledTools": ["gone"],\n "agent": {"even": {\n  "disabledTools": ["gone"]}}}')
-    made = read((tmp_path,), home=tmp_path / "home")
-    found = {problem.word: place(problem, made.sources) for problem in problems(resolve(made), {"grep"}, {"scripted"})}
+    made = read_config((tmp_path,), home=tmp_path / "home")
+    found = {
+        problem.word: locate_problem(problem, made.sources)
+        for problem in find_problems(resolve(made), {"grep"}, {"scripted"})
+    }
     assert found == {"nowhere/x": f"{written}:3: ", "gone": f"{file}:3: "}
     file.unlink()
-    assert [place(problem, made.sources) for problem in problems(resolve(made), {"grep"}, {"scripted"})][1:] == [""]
+    assert [locate_problem(problem, made.sources) for problem in find_problems(resolve(made), {"grep"}, {"scripted"})][
+        1:
+    ] == [""]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import read as read_config
-from jupyter_eca.host.hooks import Hook, HookType, matches, read
+from jupyter_eca.config import read_config as read_config
+from jupyter_eca.host.hooks import Hook, HookType, matches, parse_hooks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +30,11 @@ CALL = {"server": "eca", "tool_name": "write_file", "tool_input": {"path": "a/b.
 
 
 def hook(type: str = "preToolCall", **more: Any) -> Hook:
-    return read({"one": {"type": type, "actions": RUN, **more}})[0][0]
+    return parse_hooks({"one": {"type": type, "actions": RUN, **more}})[0][0]
 
 
 def test_hooks_run_in_the_order_of_their_names() -> None:
-    found, refused = read({name: {"type": "chatStart", "actions": RUN} for name in ("b", "c", "a")})
+    found, refused = parse_hooks({name: {"type": "chatStart", "actions": RUN} for name in ("b", "c", "a")})
     assert ([one.name for one in found], refused) == (["a", "b", "c"], ())
 
 
@@ -45,7 +45,7 @@ def test_an_older_name_of_a_moment_is_todays(older: str, today: str) -> None:
 
 @pytest.mark.parametrize(("written", "why"), BAD)
 def test_a_bad_hook_costs_itself_alone_and_says_why(written: Any, why: str) -> None:
-    found, refused = read({"bad": written, "good": {"type": "chatStart", "actions": RUN}})
+    found, refused = parse_hooks({"bad": written, "good": {"type": "chatStart", "actions": RUN}})
     assert [one.name for one in found] == ["good"]
     assert [one.name for one in refused] == ["bad"]
     assert why in refused[0].why
@@ -101,7 +101,7 @@ def test_a_hook_knows_the_file_it_is_from_and_a_file_cannot_pretend_another(tmp_
         path.write_text(
             f'{{"hooks": {{"{name}": {{"type": "chatStart", "actions": [{{"shell": "x"}}], "source": "me"}}}}}}'
         )
-    found, _ = read(read_config([project], home=home, environment={}).hooks)
+    found, _ = parse_hooks(read_config([project], home=home, environment={}).hooks)
     assert {one.name: (one.source, one.folder) for one in found} == {
         "mine": (str(own), str(own.parent)),
         "its": (str(theirs), str(theirs.parent)),

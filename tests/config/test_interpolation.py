@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.config import interpolation, read
+from jupyter_eca.config import interpolation, read_config
 from tests.config.files import globally, locally, write
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ KEY = "sk-very-secret"
 def key_of(home: Path, written: str, **environment: str) -> tuple[str, tuple[str, ...]]:
     """The key that this text becomes in the user's own file, and the warnings."""
     globally(home, {"providers": {"a": {"key": written}}})
-    config = read((), home=home, environment={"HOME": str(home), "PATH": os.environ["PATH"], **environment})
+    config = read_config((), home=home, environment={"HOME": str(home), "PATH": os.environ["PATH"], **environment})
     found = config.providers["a"].key
     assert found is not None
     return found.get_secret_value(), config.warnings
@@ -35,7 +35,7 @@ def test_an_unset_variable_is_its_default_or_nothing(home: Path) -> None:
 
 def test_a_server_of_a_project_can_name_the_python_that_the_assistant_runs_in(home: Path, project: Path) -> None:
     locally(project, {"mcpServers": {"shop": {"command": "${python}", "args": ["-m", "shop", "${pythons}"]}}})
-    config = read((project,), home=home)
+    config = read_config((project,), home=home)
     assert config.mcp_servers["shop"].command == sys.executable
     assert config.mcp_servers["shop"].args[2] == "${pythons}"
     assert config.warnings == ()
@@ -62,7 +62,7 @@ def test_a_project_reads_no_file_outside_of_itself(home: Path, project: Path) ->
     write(home / "key.txt", KEY)
     write(project / "words.txt", "Hello")
     locally(project, {"welcomeMessage": "${file:../words.txt} ${file:../../home/key.txt}"})
-    config = read((project,), home=home)
+    config = read_config((project,), home=home)
     assert config.welcome_message == "Hello "
     assert "outside of the project" in config.warnings[0]
     assert KEY not in str(config)
@@ -73,7 +73,7 @@ def test_a_link_out_of_a_project_is_outside_of_it(home: Path, project: Path) -> 
     project.mkdir()
     (project / "link.txt").symlink_to(home / "key.txt")
     locally(project, {"welcomeMessage": "${file:../link.txt}"})
-    assert read((project,), home=home).welcome_message == ""
+    assert read_config((project,), home=home).welcome_message == ""
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_netrc_gives_the_fields_of_a_machine(home: Path, what: str, found: str
 def test_a_netrc_of_another_name_may_be_configured(home: Path) -> None:
     write(home / "mine.netrc", f"machine api.example login me password {KEY}\n")
     globally(home, {"netrcFile": "~/mine.netrc", "welcomeMessage": "${netrc:api.example}"})
-    assert read((), home=home, environment={"HOME": str(home)}).welcome_message == KEY
+    assert read_config((), home=home, environment={"HOME": str(home)}).welcome_message == KEY
 
 
 @pytest.mark.parametrize("what", ["other.example", "you@api.example"])
@@ -111,14 +111,14 @@ def test_a_command_of_the_users_own_is_run_once_a_reading(home: Path) -> None:
     script = write(home / "count.py", "import pathlib\nwith open('ran', 'a') as f: f.write('x')\nprint('}', 'key')")
     command = f"${{cmd:{sys.executable} {script} #{{}}}}"
     globally(home, {"welcomeMessage": command, "providers": {"a": {"key": command}}})
-    assert read((), home=home).welcome_message == "} key"
+    assert read_config((), home=home).welcome_message == "} key"
     assert (home / "eca" / "ran").read_text() == "x"
 
 
 def test_a_command_of_a_project_or_a_client_is_never_run_and_that_is_told(home: Path, project: Path) -> None:
     ran = project / "ran"
     locally(project, {"welcomeMessage": f"${{cmd:touch {ran}}}", "defaultModel": f"a/${{cmd:touch {ran}}}"})
-    config = read((project,), home=home, client={"chat": {"x": f"${{cmd:touch {ran}}}"}})
+    config = read_config((project,), home=home, client={"chat": {"x": f"${{cmd:touch {ran}}}"}})
     assert not ran.exists()
     assert config.default_model == "a/"
     assert len(config.warnings) == 3
@@ -143,6 +143,6 @@ def test_a_command_that_does_not_end_is_stopped_with_its_children(home: Path, mo
 
 def test_a_resource_of_ecas_own_is_empty_so_that_ours_stands(home: Path) -> None:
     globally(home, {"agent": {"code": {"prompts": {"chat": "${classpath:prompts/code_agent.md}"}}}})
-    config = read((), home=home)
-    assert config.agent["code"].words == ""
+    config = read_config((), home=home)
+    assert config.agent["code"].prompt_text == ""
     assert config.warnings == ()

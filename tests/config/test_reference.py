@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import json5
 import pytest
 
-from jupyter_eca.config import read
+from jupyter_eca.config import read_config
 from jupyter_eca.config.examples import EXAMPLES
 from jupyter_eca.config.reference import main, page, sections, slug
 from jupyter_eca.host import hooks
 
 if TYPE_CHECKING:
-    from jupyter_eca.config.reference import Key, Section
+    from jupyter_eca.config.reference import ReferenceKey, ReferenceSection
 
 COMMITTED = Path(__file__).parents[2] / "notebooks" / "docs" / "configuration.md"
 PAGE = page()
@@ -33,7 +33,7 @@ def test_the_committed_page_is_fresh(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(("section", "key"), KEYS, ids=[f"{one.path}.{key.name}" for one, key in KEYS])
-def test_each_key_says_what_it_does_in_a_sentence(section: Section, key: Key) -> None:
+def test_each_key_says_what_it_does_in_a_sentence(section: ReferenceSection, key: ReferenceKey) -> None:
     assert re.fullmatch(r"[A-Z`].*\.", key.description), f"write a string below the field of {section.model.__name__}"
     [_, below, *_] = re.split(rf"^#+ {re.escape(section.title)}$", PAGE, flags=re.MULTILINE)
     assert f"| `{key.name}` | " in below.partition("\n#")[0]
@@ -59,10 +59,10 @@ def test_each_example_in_the_page_is_read_whole_and_without_a_warning(example: s
     (tmp_path / "eca").mkdir()
     (tmp_path / "eca" / "config.json").write_text(example)
     (tmp_path / ".netrc").write_text("machine models.example.org login me password no-key-at-all\n")
-    config = read((), home=tmp_path, environment={"HOME": str(tmp_path), "MY_KEY": "none", "DOCS_TOKEN": "none"})
+    config = read_config((), home=tmp_path, environment={"HOME": str(tmp_path), "MY_KEY": "none", "DOCS_TOKEN": "none"})
     assert not config.warnings
     assert not unread(cast("dict[str, Any]", json5.loads(example)), config.wire())  # pyright: ignore[reportUnknownMemberType]  # untyped library
-    assert not hooks.read(config.hooks)[1]
+    assert not hooks.parse_hooks(config.hooks)[1]
 
 
 def unread(written: dict[str, Any], held: dict[str, Any], place: str = "") -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import Config, read, watch
+from jupyter_eca.config import Config, read_config, watch
 from tests.config.files import globally, write
 from tests.support.host_and_client import PATIENCE
 
@@ -30,7 +30,7 @@ class Seen:
 
     def read(self) -> Config:
         self.looked += 1
-        return read((), home=self.home, environment={})
+        return read_config((), home=self.home, environment={})
 
     async def changed(self, config: Config) -> None:
         self.told.put_nowait(config)

@@ -63,13 +63,15 @@ class Talk:
         self.turns += 1
         setup = inputs.Setup("", tools=(tool,), policy=POLICY)
         turn, number = f"t{self.turns}", self.turns
-        return self.feed(inputs.Asked(self.now, turn, message, f"c{number}", setup, f"x{number}", tool, arguments))
+        return self.feed(
+            inputs.CallRequested(self.now, turn, message, f"c{number}", setup, f"x{number}", tool, arguments)
+        )
 
     def gathers(self, context: str = "", images: tuple[ImagePart, ...] = ()) -> Talk:
         return self.feed(inputs.Gathered(self.now, context, images))
 
     def answers(self, text: str = "Done.", *, failed: bool = False) -> Talk:
-        return self.feed(inputs.Answered(self.now, text, failed))
+        return self.feed(inputs.CommandEnded(self.now, text, failed))
 
     def steers(self, message: str) -> Talk:
         return self.feed(inputs.Steered(self.now, message, f"s{self.now}"))
@@ -90,10 +92,10 @@ class Talk:
         return self.feed(failed)
 
     def compacts(self, focus: str = "") -> Talk:
-        return self.feed(inputs.Compacted(self.now, focus))
+        return self.feed(inputs.CompactionRequested(self.now, focus))
 
     def waits(self) -> Talk:
-        return self.feed(inputs.Waited(self.now, self.state.request))
+        return self.feed(inputs.WaitEnded(self.now, self.state.request))
 
     def calls(self, *calls: ToolCallDelta) -> Talk:
         """The model ends its reply with these calls."""

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from jupyter_eca.engine.approval.policy import Decision, Policy, Rule, decide, hidden, key, merged, rememberable
+from jupyter_eca.engine.approval.policy import (
+    Decision,
+    Policy,
+    Rule,
+    decide,
+    is_hidden,
+    key,
+    list_rememberable,
+    merge_policies,
+)
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.protocol.content import Origin
 
@@ -126,16 +135,16 @@ def test_a_pattern_that_is_none_is_named(pattern: str) -> None:
 
 
 def test_a_tool_that_is_always_denied_is_hidden() -> None:
-    assert hidden(Policy(deny={"away": Rule()}), THEIRS)
-    assert not hidden(Policy(deny={"away": Rule()}), OURS)
+    assert is_hidden(Policy(deny={"away": Rule()}), THEIRS)
+    assert not is_hidden(Policy(deny={"away": Rule()}), OURS)
 
 
 def test_a_tool_that_is_denied_for_some_arguments_is_not_hidden() -> None:
-    assert not hidden(Policy(deny=rules(command="rm.*")), OURS)
+    assert not is_hidden(Policy(deny=rules(command="rm.*")), OURS)
 
 
 def test_a_tool_that_only_the_default_denies_is_not_hidden_from_what_was_allowed() -> None:
-    assert not hidden(Policy(by_default=Decision.DENY, allow=rules()), OURS)
+    assert not is_hidden(Policy(by_default=Decision.DENY, allow=rules()), OURS)
 
 
 # --- what is remembered -----------------------------------------------------------------------------------------------
@@ -145,7 +154,7 @@ SHELL = ToolSpec("shell_command", "", {}, remembers=Remembers.COMMANDS)
 
 def after(*lines: str) -> frozenset[str]:
     """What is remembered once these were approved for the session."""
-    return frozenset(key for line in lines for key in rememberable(SHELL, {"command": line}))
+    return frozenset(key for line in lines for key in list_rememberable(SHELL, {"command": line}))
 
 
 @pytest.mark.parametrize(
@@ -191,25 +200,25 @@ def test_trust_turns_ask_into_allow_and_lifts_no_deny() -> None:
 
 
 def test_an_agent_adds_its_rules_to_those_for_everybody() -> None:
-    both = merged(Policy(deny=rules(command="rm.*")), Policy(allow=rules(), by_default=Decision.DENY))
+    both = merge_policies(Policy(deny=rules(command="rm.*")), Policy(allow=rules(), by_default=Decision.DENY))
     assert decide(both, OURS, {"command": "ls"}, NOTHING).decision is Decision.ALLOW
     assert decide(both, OURS, {"command": "rm x"}, NOTHING).decision is Decision.DENY
     assert decide(both, THEIRS, {}, NOTHING).decision is Decision.DENY
 
 
 def test_an_agent_that_says_no_default_keeps_the_one_for_everybody() -> None:
-    assert merged(Policy(by_default=Decision.DENY), Policy()).by_default is Decision.DENY
-    assert merged(Policy(by_default=Decision.DENY), Policy(by_default=Decision.ASK)).by_default is Decision.ASK
+    assert merge_policies(Policy(by_default=Decision.DENY), Policy()).by_default is Decision.DENY
+    assert merge_policies(Policy(by_default=Decision.DENY), Policy(by_default=Decision.ASK)).by_default is Decision.ASK
 
 
 def test_of_two_denials_of_one_tool_each_counts() -> None:
-    both = merged(Policy(deny=rules(command="rm.*")), Policy(deny=rules(command="mv.*")))
+    both = merge_policies(Policy(deny=rules(command="rm.*")), Policy(deny=rules(command="mv.*")))
     decided = [decide(both, OURS, {"command": line}, NOTHING).decision.value for line in ("rm x", "mv x y", "ls")]
     assert decided == ["deny", "deny", "ask"]
-    assert not hidden(both, OURS)
-    assert hidden(merged(both, Policy(deny=rules())), OURS)
+    assert not is_hidden(both, OURS)
+    assert is_hidden(merge_policies(both, Policy(deny=rules())), OURS)
 
 
 def test_an_agent_asks_and_allows_by_its_own_rule_for_the_same_selector() -> None:
-    both = merged(Policy(allow=rules()), Policy(allow=rules(command="ls")))
+    both = merge_policies(Policy(allow=rules()), Policy(allow=rules(command="ls")))
     assert [decide(both, OURS, {"command": line}, NOTHING).decision.value for line in ("ls", "rm")] == ["allow", "ask"]

@@ -99,7 +99,7 @@ def test_an_agent_that_has_had_its_steps_ends_its_turn_and_says_so() -> None:
 
 def test_a_flag_on_a_finished_chat_does_not_look_like_a_turn_cut_short() -> None:
     talk = Talk().asks().says("Hello").done()
-    talk.feed(inputs.Marked(talk.now, FlagContent(text="here", content_id="c1")))
+    talk.feed(inputs.FactAdded(talk.now, FlagContent(text="here", content_id="c1")))
     assert restore("chat", talk.events, talk.now).missing == ()
 
 

@@ -37,7 +37,7 @@ from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import FlagContent, RejectReason, ToolCallContent, ToolCallRunContent
-from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.event import Event, merge_pieces
 from tests.engine.talk import FAR, Talk
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Walk(Talk):
             case CancelTool(call=call):
                 assert call in self.started
             case AskUser(call=call):
-                assert self.state.call(call).status is ToolCallStatus.WAITING
+                assert self.state.get_call(call).status is ToolCallStatus.WAITING
             case CancelModel(number=number) | CancelWait(number=number):
                 assert number == len(self.requests)
             case Wait(number=number, seconds=seconds):
@@ -211,7 +211,7 @@ class Walk(Talk):
             case "answer" | "refuse":
                 self.answers(failed=what == "refuse")
             case "trust":
-                self.feed(inputs.Trusted(self.now, trust=True))
+                self.feed(inputs.TrustChanged(self.now, trust=True))
             case "wait":
                 self.waits()
             case "compact":
@@ -219,7 +219,7 @@ class Walk(Talk):
             case "call":
                 self.is_called(FAR, '{"what": 1}')
             case "flag":
-                self.feed(inputs.Marked(self.now, FlagContent(text="here", content_id="c1")))
+                self.feed(inputs.FactAdded(self.now, FlagContent(text="here", content_id="c1")))
             case _:
                 raise AssertionError(what)
 
@@ -257,7 +257,8 @@ walks = st.lists(happenings, min_size=4, max_size=40).map(walked)
 def stored(events: list[Event]) -> list[Event]:
     """As the store gives them back."""
     return [
-        Event.model_validate_json(event.model_dump_json(by_alias=True, exclude_none=True)) for event in merged(events)
+        Event.model_validate_json(event.model_dump_json(by_alias=True, exclude_none=True))
+        for event in merge_pieces(events)
     ]
 
 

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.chat.export import file_name
-from jupyter_eca.engine.model.rewrite import insertion, replacement, split, unfenced
+from jupyter_eca.engine.chat.export import make_file_name
+from jupyter_eca.engine.model.rewrite import extract_insertion, extract_replacement, remove_fence, split_at
 from jupyter_eca.engine.text.slash_commands import (
     NATIVE,
-    Called,
+    CommandCall,
     expand,
-    matching,
-    meant,
-    mixed,
+    filter_commands,
+    find_mixed_line,
+    guess_command,
+    hide_key,
+    list_arguments,
     parse,
-    placeholders,
-    shown,
 )
 from jupyter_eca.host.commands.dispatch import native
 
@@ -25,12 +25,12 @@ from jupyter_eca.host.commands.dispatch import native
 @pytest.mark.parametrize(
     ("message", "called"),
     [
-        ("/help", Called("help")),
-        ("  /model scripted/test ", Called("model", "scripted/test", ("scripted/test",))),
-        ('/export "my chat.md"', Called("export", '"my chat.md"', ("my chat.md",))),
-        ("/review don't break it", Called("review", "don't break it", ("don't", "break", "it"))),
-        ("/docs:ask what is\nthis", Called("docs:ask", "what is\nthis", ("what", "is", "this"))),
-        ("/mnt", Called("mnt")),
+        ("/help", CommandCall("help")),
+        ("  /model scripted/test ", CommandCall("model", "scripted/test", ("scripted/test",))),
+        ('/export "my chat.md"', CommandCall("export", '"my chat.md"', ("my chat.md",))),
+        ("/review don't break it", CommandCall("review", "don't break it", ("don't", "break", "it"))),
+        ("/docs:ask what is\nthis", CommandCall("docs:ask", "what is\nthis", ("what", "is", "this"))),
+        ("/mnt", CommandCall("mnt")),
         ("/home/ada/x.csv", None),
         ("/home/ada has two files", None),
         ("/", None),
@@ -43,7 +43,7 @@ from jupyter_eca.host.commands.dispatch import native
         ("what does /help do?", None),
     ],
 )
-def test_a_command_is_a_slash_and_a_name_and_a_path_is_none(message: str, called: Called | None) -> None:
+def test_a_command_is_a_slash_and_a_name_and_a_path_is_none(message: str, called: CommandCall | None) -> None:
     assert parse(message) == called
 
 
@@ -63,19 +63,19 @@ def test_every_native_command_that_is_listed_can_be_run_and_no_other() -> None:
     [("cost", ["costs"]), ("/COST", ["costs"]), ("sign in", ["login"]), ("zzz", []), ("", [n.name for n in NATIVE])],
 )
 def test_a_query_is_looked_for_in_names_and_descriptions(query: str, names: list[str]) -> None:
-    assert [one.name for one in matching(NATIVE, query)] == names
+    assert [one.name for one in filter_commands(NATIVE, query)] == names
 
 
 @pytest.mark.parametrize(
     ("name", "wanted"), [("cost", "costs"), ("modle", "model"), ("mnt", ""), ("opt", ""), ("home", ""), ("data", "")]
 )
 def test_a_slip_of_the_finger_is_told_from_a_folder(name: str, wanted: str) -> None:
-    assert meant(name, [one.name for one in NATIVE]) == wanted
+    assert guess_command(name, [one.name for one in NATIVE]) == wanted
 
 
 def test_a_key_typed_behind_login_is_not_kept() -> None:
-    assert shown("/login anthropic sk-secret") == "/login anthropic …"
-    assert [shown(kept) for kept in ("/login anthropic", "log me in: a b")] == ["/login anthropic", "log me in: a b"]
+    assert hide_key("/login anthropic sk-secret") == "/login anthropic …"
+    assert [hide_key(kept) for kept in ("/login anthropic", "log me in: a b")] == ["/login anthropic", "log me in: a b"]
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_a_custom_command_is_filled_in_with_what_was_typed(template: str, text: 
 
 
 def test_the_places_of_a_template_are_its_arguments() -> None:
-    assert [one.name for one in placeholders("{{b}} $2 $1 {{a}} {{b}} $ARGS")] == ["1", "2", "b", "a", "args"]
+    assert [one.name for one in list_arguments("{{b}} $2 $1 {{a}} {{b}} $ARGS")] == ["1", "2", "b", "a", "args"]
 
 
 @pytest.mark.parametrize(
     ("template", "line"), [("$1\n{{a}}", 2), ("{{a}}\n\n$ARGS $1", 3), ("$1 $ARGS\n$2", 0), ("{{a}} {{b}}", 0), ("", 0)]
 )
 def test_places_by_name_and_by_position_in_one_template_are_told_by_line(template: str, line: int) -> None:
-    assert mixed(template) == line
+    assert find_mixed_line(template) == line
 
 
 @pytest.mark.parametrize(
@@ -127,17 +127,17 @@ def test_places_by_name_and_by_position_in_one_template_are_told_by_line(templat
     ],
 )
 def test_only_a_single_fence_around_everything_is_taken_off(answer: str, text: str) -> None:
-    assert unfenced(answer) == text
+    assert remove_fence(answer) == text
 
 
 @given(st.text(alphabet="a`\n "), st.text(alphabet="a`\n "))
 def test_a_rewrite_keeps_the_line_break_at_the_end_of_a_selection(original: str, answer: str) -> None:
-    assert not original.endswith("\n") or replacement(original, answer).endswith("\n")
+    assert not original.endswith("\n") or extract_replacement(original, answer).endswith("\n")
 
 
 @given(st.text(), st.integers(-2, 40), st.integers(-2, 40))
 def test_a_document_is_split_at_any_position_without_loss(text: str, line: int, character: int) -> None:
-    before, after = split(text, line, character)
+    before, after = split_at(text, line, character)
     assert before + after == text
     assert line >= len(text.split("\n")) or before.count("\n") == max(line, 0)
 
@@ -153,11 +153,11 @@ def test_a_document_is_split_at_any_position_without_loss(text: str, line: int, 
     ],
 )
 def test_a_completion_does_not_say_the_line_again(before: str, answer: str, text: str) -> None:
-    assert insertion(before, answer) == text
+    assert extract_insertion(before, answer) == text
 
 
 @pytest.mark.parametrize(
     ("title", "name"), [("Load the data!", "load-the-data.md"), ("../../etc", "etc.md"), ("…", "chat.md")]
 )
 def test_a_title_makes_a_plain_file_name(title: str, name: str) -> None:
-    assert file_name(title) == name
+    assert make_file_name(title) == name

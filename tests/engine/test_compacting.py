@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CallModel, CancelModel
-from jupyter_eca.engine.model.compaction import KEPT_RESULTS, MIN_REPLIES, Window, covered, is_due, pruned, weight
+from jupyter_eca.engine.model.compaction import (
+    KEPT_RESULTS,
+    MIN_REPLIES,
+    WindowUsage,
+    estimate_tokens,
+    is_due,
+    prune,
+    select_covered,
+)
 from jupyter_eca.engine.model.delta import ReasoningDelta, UsageDelta
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolResultPart
@@ -87,10 +95,10 @@ def test_pictures_of_the_prompt_stay_with_it() -> None:
 
 def test_without_a_percentage_or_a_known_window_nothing_is_summarised() -> None:
     history = (ChatMessage("user", (TextPart(LONG),)), ChatMessage("assistant", (TextPart("Yes."),)))
-    assert is_due(Window(760, LIMIT), 75, history, None, 1)
-    assert not is_due(Window(760, LIMIT), 0, history, None, 1)
-    assert not is_due(Window(740, LIMIT), 75, history, None, 1)
-    assert not is_due(Window(760, 0), 75, history, None, 1)
+    assert is_due(WindowUsage(760, LIMIT), 75, history, None, 1)
+    assert not is_due(WindowUsage(760, LIMIT), 0, history, None, 1)
+    assert not is_due(WindowUsage(740, LIMIT), 75, history, None, 1)
+    assert not is_due(WindowUsage(760, 0), 75, history, None, 1)
 
 
 def test_what_is_filled_by_the_tools_and_not_by_the_talk_is_not_summarised() -> None:
@@ -195,9 +203,9 @@ def test_there_is_nothing_to_summarise_in_a_new_chat() -> None:
 
 def test_a_restart_knows_how_full_the_window_is() -> None:
     talk = full(Talk())
-    assert restore("chat", talk.events, 0).state.window == Window(760, LIMIT)
+    assert restore("chat", talk.events, 0).state.window == WindowUsage(760, LIMIT)
     talk.asks("And now?").says("Short.", used(800)).done()
-    assert restore("chat", talk.events, 0).state.window == Window()
+    assert restore("chat", talk.events, 0).state.window == WindowUsage()
 
 
 parts = st.one_of(st.builds(TextPart, st.text(min_size=1)), st.builds(ToolResultPart, st.just("1"), st.text()))
@@ -208,9 +216,9 @@ histories = st.lists(
 
 @given(histories)
 def test_what_is_covered_and_what_is_pruned_is_never_more_than_there_was(history: tuple[ChatMessage, ...]) -> None:
-    assert weight(covered(history)) <= weight(history)
-    assert weight(pruned(history)) <= weight(history)
-    assert pruned(pruned(history)) == pruned(history)
+    assert estimate_tokens(select_covered(history)) <= estimate_tokens(history)
+    assert estimate_tokens(prune(history)) <= estimate_tokens(history)
+    assert prune(prune(history)) == prune(history)
 
 
 def test_a_summary_is_known_by_its_kind_whatever_its_words_are() -> None:

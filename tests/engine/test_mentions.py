@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.text.mentions import Live, live, mentions, split
+from jupyter_eca.engine.text.mentions import LiveMention, find_mentions, parse_live, split_mention
 
 NAME = st.text("abcdefgh_-0123456789", min_size=1, max_size=8)
 PATH = st.lists(NAME, min_size=1, max_size=4).map("/".join)
@@ -27,7 +27,7 @@ WORDS = st.text("abc xyz\n,;()", max_size=20)
     ],
 )
 def test_a_mention_is_a_word_that_begins_with_its_sign(message: str, found: list[str]) -> None:
-    assert mentions(message) == found
+    assert find_mentions(message) == found
 
 
 @pytest.mark.parametrize(
@@ -46,62 +46,62 @@ def test_a_mention_is_a_word_that_begins_with_its_sign(message: str, found: list
     ],
 )
 def test_what_only_looks_like_a_mention_is_none(message: str) -> None:
-    assert mentions(message) == []
+    assert find_mentions(message) == []
 
 
 @given(st.text())
 def test_no_message_breaks_it(message: str) -> None:
-    for mention in mentions(message):
-        path, start, end = split(mention)
+    for mention in find_mentions(message):
+        path, start, end = split_mention(mention)
         assert path
         assert 0 <= start <= end
 
 
 @given(WORDS, PATH, WORDS)
 def test_a_path_is_found_wherever_it_stands_between_words(before: str, path: str, after: str) -> None:
-    assert path in mentions(f"{before} @{path} {after}")
+    assert path in find_mentions(f"{before} @{path} {after}")
 
 
 @given(st.text("abc .,:/\n-_"))
 def test_a_message_without_a_sign_mentions_nothing(message: str) -> None:
-    assert mentions(message) == []
+    assert find_mentions(message) == []
 
 
 @given(PATH, st.integers(1, 9999), st.integers(1, 9999))
 def test_lines_are_read_in_either_order(path: str, one: int, other: int) -> None:
-    assert split(f"{path}:L{one}-L{other}") == (path, min(one, other), max(one, other))
+    assert split_mention(f"{path}:L{one}-L{other}") == (path, min(one, other), max(one, other))
 
 
 def test_lines_that_there_cannot_be_are_part_of_the_name() -> None:
-    assert split("a.py:L0") == ("a.py:L0", 0, 0)
+    assert split_mention("a.py:L0") == ("a.py:L0", 0, 0)
 
 
 @pytest.mark.parametrize(
     ("message", "meant"),
     [
-        ("why does @cell:3 fail?", Live("cell", "3")),
-        ("(see @cell:a-b_9).", Live("cell", "a-b_9")),
-        ("@output:12's plot", Live("output", "12")),
-        ("explain @error!", Live("error")),
-        ("rewrite @selection, please", Live("selection")),
-        ("sum up @notebook.", Live("notebook")),
-        ('and @"notebook:my work.ipynb" too', Live("notebook", "my work.ipynb")),
-        ("plot @var:df['mass']", Live("var", "df")),
-        ("plot @var:größe.", Live("var", "größe")),
-        ("in R, @var:my.frame", Live("var", "my.frame")),
+        ("why does @cell:3 fail?", LiveMention("cell", "3")),
+        ("(see @cell:a-b_9).", LiveMention("cell", "a-b_9")),
+        ("@output:12's plot", LiveMention("output", "12")),
+        ("explain @error!", LiveMention("error")),
+        ("rewrite @selection, please", LiveMention("selection")),
+        ("sum up @notebook.", LiveMention("notebook")),
+        ('and @"notebook:my work.ipynb" too', LiveMention("notebook", "my work.ipynb")),
+        ("plot @var:df['mass']", LiveMention("var", "df")),
+        ("plot @var:größe.", LiveMention("var", "größe")),
+        ("in R, @var:my.frame", LiveMention("var", "my.frame")),
     ],
 )
-def test_words_that_name_something_of_a_notebook(message: str, meant: Live) -> None:
-    (mention,) = mentions(message, "@")
-    assert live(mention) == meant
+def test_words_that_name_something_of_a_notebook(message: str, meant: LiveMention) -> None:
+    (mention,) = find_mentions(message, "@")
+    assert parse_live(mention) == meant
 
 
 @pytest.mark.parametrize(
     "word", ["cells", "cell:", "error.py", "errors", "selection/a.py", "var:", "var:3", "cell:3/4"]
 )
 def test_words_that_only_begin_so_name_nothing_of_a_notebook(word: str) -> None:
-    assert live(word) is None
+    assert parse_live(word) is None
 
 
 def test_of_one_sign_only_those_with_it_are_found() -> None:
-    assert mentions("@a #b @c", "@") == ["a", "c"]
+    assert find_mentions("@a #b @c", "@") == ["a", "c"]

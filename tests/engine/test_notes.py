@@ -13,7 +13,7 @@ from tests.engine.talk import Talk, call
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
 
-NOTE = inputs.Noted(5000, "It is done.", "[job-1 is done]")
+NOTE = inputs.NoteAdded(5000, "It is done.", "[job-1 is done]")
 
 
 def texts(talk: Talk) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.chat.pagination import Page, from_message, page
+from jupyter_eca.engine.chat.pagination import Page, find_turn_of_message, make_page
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
 
@@ -35,12 +35,12 @@ def whole(shown: Page, events: list[Event]) -> bool:
 @given(TURNS, LIMITS)
 def test_pages_before_the_cursor_tile_the_chat_in_whole_turns(turns: list[tuple[int, bool]], limit: int) -> None:
     events = chat(turns)
-    shown = page(events, limit)
+    shown = make_page(events, limit)
     tiles = shown.events
     while shown.before is not None:
         assert whole(shown, events)
         assert len(shown.events) >= limit
-        shown = page(events, limit, before=shown.before)
+        shown = make_page(events, limit, before=shown.before)
         assert shown.events
         tiles = shown.events + tiles
     assert list(tiles) == events
@@ -53,7 +53,7 @@ def test_pages_after_any_place_tile_the_rest(turns: list[tuple[int, bool]], limi
     after: int | None = events[place - 1].seq if place else 0
     tiles: tuple[Event, ...] = ()
     while after is not None:
-        shown = page(events, limit, after=after)
+        shown = make_page(events, limit, after=after)
         tiles += shown.events
         after = shown.after
     assert list(tiles) == events[place:]
@@ -63,14 +63,14 @@ def test_pages_after_any_place_tile_the_rest(turns: list[tuple[int, bool]], limi
 def test_without_a_limit_the_page_is_the_chat(turns: list[tuple[int, bool]]) -> None:
     events = chat(turns)
     for limit in (None, 0, -1):
-        assert page(events, limit) == Page(tuple(events), len(events), None, None)
+        assert make_page(events, limit) == Page(tuple(events), len(events), None, None)
 
 
 @given(TURNS)
 def test_a_message_is_found_at_the_beginning_of_its_turn(turns: list[tuple[int, bool]]) -> None:
     events = chat(turns)
     for event in events:
-        at = from_message(events, f"m{events.index(event)}")
+        at = find_turn_of_message(events, f"m{events.index(event)}")
         expected = next((i for i, other in enumerate(events) if other.turn == event.turn), None) if event.turn else None
         assert at == expected
-    assert from_message(events, "nobody's") is None
+    assert find_turn_of_message(events, "nobody's") is None

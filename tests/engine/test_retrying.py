@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.effects import CallModel, CancelWait, Wait
-from jupyter_eca.engine.model.retry import LIMITS, MAX_RETRIES, MAX_WAIT_SECONDS, Failure, Retry, planned
+from jupyter_eca.engine.model.retry import LIMITS, MAX_RETRIES, MAX_WAIT_SECONDS, Failure, Retry, plan_retry
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import FailureKind, IllegalSignal
 from jupyter_eca.protocol.content import ProgressContent
@@ -34,10 +34,10 @@ def progress(talk: Talk) -> list[str]:
 
 def all_waits(failure: Failure) -> list[float]:
     waits: list[float] = []
-    last = planned(failure, None)
+    last = plan_retry(failure, None)
     while last is not None:
         waits.append(last.left)
-        last = planned(failure, last)
+        last = plan_retry(failure, last)
     return waits
 
 
@@ -124,7 +124,7 @@ def test_waits_double_up_to_the_longest() -> None:
 
 
 def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for() -> None:
-    assert planned(Failure(retry_after=MAX_WAIT_SECONDS + 1), None) is None
+    assert plan_retry(Failure(retry_after=MAX_WAIT_SECONDS + 1), None) is None
 
 
 @given(failures)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.approval.shell_parser import ParsedCommand, approval_keys, commands
+from jupyter_eca.engine.approval.shell_parser import ParsedCommand, list_approval_keys, parse_commands
 
 KEYS = {
     "ls -la": ["ls"],
@@ -134,39 +134,39 @@ HOSTILE = [
 
 @pytest.mark.parametrize("line", KEYS)
 def test_each_command_of_a_line_has_a_key_that_names_what_it_does(line: str) -> None:
-    assert list(approval_keys(line)) == KEYS[line]
+    assert list(list_approval_keys(line)) == KEYS[line]
 
 
 @pytest.mark.parametrize("line", HOSTILE)
 def test_what_could_run_something_else_is_never_remembered(line: str) -> None:
-    assert None in approval_keys(line)
+    assert None in list_approval_keys(line)
 
 
 @pytest.mark.parametrize("line", HOSTILE)
 def test_a_harmless_command_beside_it_makes_it_no_better(line: str) -> None:
     if line.strip("\n ;"):
-        assert None in approval_keys(f"ls; {line}")
+        assert None in list_approval_keys(f"ls; {line}")
 
 
 def test_a_command_comes_with_its_words_without_quotes() -> None:
-    assert commands("git commit -m 'a; b' | wc") == (
+    assert parse_commands("git commit -m 'a; b' | wc") == (
         ParsedCommand("git", ("commit", "-m", "a; b"), "git commit"),
         ParsedCommand("wc", (), "wc"),
     )
 
 
 def test_a_line_that_is_not_understood_has_no_commands() -> None:
-    assert commands("echo $(ls)") is None
-    assert approval_keys("echo $(ls)") == (None,)
+    assert parse_commands("echo $(ls)") is None
+    assert list_approval_keys("echo $(ls)") == (None,)
 
 
 def test_a_line_that_nobody_can_read_is_not_remembered() -> None:
-    assert approval_keys(f"ls {'x' * 1_000_000}") == (None,)
+    assert list_approval_keys(f"ls {'x' * 1_000_000}") == (None,)
 
 
 @given(st.text(max_size=60))
 def test_no_line_whatever_breaks_it_and_none_is_without_a_key(line: str) -> None:
-    assert approval_keys(line)
+    assert list_approval_keys(line)
 
 
 # `a` and `b` tell that they were run; the rest is what could make a shell end a word where we do not.
@@ -204,7 +204,7 @@ TELLING = 'a() { echo a >>"$TOLD"; }; b() { echo b >>"$TOLD"; }; set -f'
 @example(pieces=["{", " ", "a", ";", "}"])
 def test_a_real_shell_runs_no_command_that_was_not_seen(shell: str, pieces: list[str]) -> None:
     line = "".join(pieces)
-    seen = commands(line)
+    seen = parse_commands(line)
     if seen is not None:
         assert ran(shell, line) <= {command.command for command in seen}
 

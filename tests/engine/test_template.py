@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.text.shell_template import Document, Part, Place, fill, parse
+from jupyter_eca.engine.text.shell_template import ArgumentPlace, HereDocument, Part, fill, parse
 
 BASH = shutil.which("bash") or ""
 SHOW = "printf '<%s>' "
@@ -115,9 +115,9 @@ def test_a_command_is_read_to_its_end_or_refused(command: str) -> None:
         match part:
             case str():
                 return part
-            case Place():
+            case ArgumentPlace():
                 return "{{x}}"
-            case Document():
+            case HereDocument():
                 return "".join(map(written, part.parts))
 
     try:

@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ProgressContent, TextContent, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import PATIENCE, Notebook, answer, desk, outcomes, said, tool_states
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ RUN: list[dict[str, Any]] = [
 ]
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 async def test_an_answer_streams_and_ends_with_one_outcome(tmp_path: Path) -> None:
@@ -73,14 +73,14 @@ async def test_whoever_runs_code_has_been_told_that_it_runs_before_it_blocks_the
             async for received in client.ask("chat", "run"):
                 told.append(received)
                 if isinstance(received.content, ToolCallRunContent):
-                    await client.decide("chat", received.content.id, Decision(approved=True))
+                    await client.decide("chat", received.content.id, CallDecision(approved=True))
     assert before == ["toolCallPrepare", "toolCallRun", "toolCallRunning"]
 
 
 async def test_a_rejected_tool_call_tells_the_model_why_it_did_not_run(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         notebook = Notebook()
-        reject = Decision(approved=False, reason="because it is late")
+        reject = CallDecision(approved=False, reason="because it is late")
         received = await answer(await table.client(notebook), "run", lambda _: reject)
         assert notebook.ran == []
         assert tool_states(received)[-1] == "toolCallRejected"
@@ -90,14 +90,14 @@ async def test_a_rejected_tool_call_tells_the_model_why_it_did_not_run(tmp_path:
 async def test_approving_for_the_session_asks_no_second_time_in_that_chat(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
         client = await table.client(Notebook())
-        await answer(client, "run", lambda _: Decision(approved=True, session=True))
+        await answer(client, "run", lambda _: CallDecision(approved=True, session=True))
         received = await answer(client, "run")
         assert "Result" in said(received)
         asked: list[ToolCallRunContent] = []
 
-        def ask(call: ToolCallRunContent) -> Decision:
+        def ask(call: ToolCallRunContent) -> CallDecision:
             asked.append(call)
-            return Decision(approved=True)
+            return CallDecision(approved=True)
 
         await answer(client, "run", ask, chat="another")
         assert len(asked) == 1
@@ -117,7 +117,7 @@ async def test_one_undecided_approval_hides_none_of_the_others(tmp_path: Path) -
         turn = asyncio.create_task(answer(client, "run twice", decide_when_both_are_known))
         await asyncio.wait_for(both.wait(), PATIENCE)
         for call in reversed(waiting):
-            await client.decide("chat", call, Decision(approved=True))
+            await client.decide("chat", call, CallDecision(approved=True))
         assert outcomes(await turn) == ["completed"]
 
 
@@ -172,7 +172,7 @@ async def test_a_waiting_call_is_still_there_for_whoever_comes_back(tmp_path: Pa
             back.listen("chat", hear)
             await back.request("chat/open", ChatOpenParams(chat_id="chat"), ChatOpenResult)
             (waiting,) = [r.content for r in heard if isinstance(r.content, ToolCallRunContent)]
-            await back.decide("chat", waiting.id, Decision(approved=True))
+            await back.decide("chat", waiting.id, CallDecision(approved=True))
             await ended.wait()
         assert "toolCalled" in tool_states(heard)
 

@@ -41,7 +41,7 @@ class AKernel:
 class Known:
     """The server that started the kernel of `a.ipynb`, whose cell asks."""
 
-    async def of(self, path: str) -> AKernel:
+    async def find(self, path: str) -> AKernel:
         assert path == "a.ipynb"
         return AKernel(sys.executable)
 

@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.protocol.notebook import NotebookInfo
 from tests.instructions.told import HELLO
 from tests.support.host_and_client import answer, desk
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,10 @@ async def test_the_notebook_that_is_worked_in_is_heard_once_and_again_when_it_ch
 
 
 async def test_instructions_without_end_are_left_out_and_told(tmp_path: Path) -> None:
-    async with desk(tmp_path, HELLO, cast("Notebooks", Open(a="x" * 30_000))) as table, line(table) as client:
+    async with (
+        desk(tmp_path, HELLO, cast("Notebooks", Open(a="x" * 30_000))) as table,
+        connect_and_initialize(table) as client,
+    ):
         await answer(await table.client(), "one")
         await client.ask("chat/list", {})
         assert await asked(table.host) == ["one"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.instructions import globs
-from jupyter_eca.instructions.template import rendered
+from jupyter_eca.instructions.template import render
 
 FACTS = {"yes": True, "no": False, "where": "/here"}
 
@@ -60,7 +60,7 @@ def test_any_text_is_a_pattern_or_is_refused(pattern: str) -> None:
     ],
 )
 def test_conditions_and_variables_are_filled_in(text: str, shown: str) -> None:
-    assert rendered(text, FACTS) == shown
+    assert render(text, FACTS) == shown
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_conditions_and_variables_are_filled_in(text: str, shown: str) -> None:
 )
 def test_a_condition_that_is_not_understood_is_told(text: str) -> None:
     with pytest.raises(ValueError, match="if"):
-        rendered(text, FACTS)
+        render(text, FACTS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.host import commands
-from jupyter_eca.host.commands import Answer
+from jupyter_eca.host.commands import CommandAnswer
 from jupyter_eca.instructions.prompt_texts import ours
 from jupyter_eca.plugins.providers.scripted import Script
 from tests.host.faults.vendor import shows, vendor
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.asyncio
 
 async def run(host: Host, command: str, chat: str = "chat") -> str:
     made = await commands.run(host, chat, command)
-    assert isinstance(made, Answer)
+    assert isinstance(made, CommandAnswer)
     return made.text
 
 
@@ -129,7 +129,7 @@ async def test_the_rules_are_shown_with_what_they_are_for(project: Path, home: P
         put(home / "rules", a="All.", b="---\nagent: plan\n---\nPlan.")
         put(project / ".eca" / "rules", c="---\npaths: ['**.py']\nenforce: read\nmodel: ^scripted\n---\nTypes.")
         assert (await run(table.host, "/rules")).splitlines() == [
-            "Told at the beginning of a chat:",
+            "Rules the model reads at the beginning of a chat:",
             "",
             f"- `{home / 'rules/a.md'}`",
             "",
@@ -171,7 +171,7 @@ async def test_a_copy_of_a_chat_begins_as_it_did_and_a_deleted_one_leaves_nothin
         await table.host.store.do(lambda tables: tables.copy("chat", last, "copy", "Copy", 1))
         assert "Old words." in await system(table.host, "copy")
         await table.host.store.do(lambda tables: tables.delete("chat"))
-        assert await table.host.store.do(lambda tables: tables.pinned("chat")) is None
+        assert await table.host.store.do(lambda tables: tables.read_pinned("chat")) is None
 
 
 # the words -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
 from tests.support.host_and_client import desk, settings
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def put(folder: Path, **files: str) -> None:
 
 async def told(folder: Path, **config: Any) -> tuple[str, list[str]]:
     """The system prompt of a new chat, and the warnings; it is made twice, and they come once."""
-    async with desk(folder, HELLO) as table, line(table) as client:
+    async with desk(folder, HELLO) as table, connect_and_initialize(table) as client:
         table.host.current.configure(Config.model_validate({**settings(folder, HELLO), **config}))
         words = (await table.host.turns.draft("chat")).system
         assert (await table.host.turns.draft("chat")).system == words

@@ -37,7 +37,10 @@ def list_fixtures(sender: str, part: str) -> list[str]:
 @pytest.mark.parametrize("name", list_fixtures("server", "params"))
 def test_a_notification_is_said_in_the_clients_words(name: str) -> None:
     spoken, row = read_fixture(name)
-    assert dialect.outgoing(spoken, row.name, row.parse(MESSAGES[name]["ours"]).wire()) == MESSAGES[name]["params"]
+    assert (
+        dialect.translate_notification(spoken, row.name, row.parse(MESSAGES[name]["ours"]).wire())
+        == MESSAGES[name]["params"]
+    )
 
 
 @pytest.mark.parametrize("name", list_fixtures("server", "result"))
@@ -45,13 +48,13 @@ def test_a_request_is_answered_in_the_clients_words(name: str) -> None:
     (spoken, row), ours = read_fixture(name), MESSAGES[name]["ours"]
     assert row.result is not None
     wire = None if ours is None else row.result.model_validate(ours).wire()
-    assert dialect.result(spoken, row.name, wire) == MESSAGES[name]["result"]
+    assert dialect.translate_result(spoken, row.name, wire) == MESSAGES[name]["result"]
 
 
 @pytest.mark.parametrize("name", list_fixtures("client", "params"))
 def test_what_a_client_of_any_revision_says_is_understood(name: str) -> None:
     spoken, row = read_fixture(name)
-    model = row.parse(dialect.incoming(spoken, row.name, MESSAGES[name]["params"]))
+    model = row.parse(dialect.translate_incoming(spoken, row.name, MESSAGES[name]["params"]))
     assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == MESSAGES[name]["ours"]
 
 
@@ -59,7 +62,7 @@ def test_what_a_client_of_any_revision_says_is_understood(name: str) -> None:
 def test_diagnostics_count_from_0_whatever_the_client_counts_from(name: str) -> None:
     spoken, row = read_fixture(name)
     assert row.result is not None
-    model = row.result.model_validate(dialect.diagnostics(spoken, MESSAGES[name]["result"]))
+    model = row.result.model_validate(dialect.translate_diagnostics(spoken, MESSAGES[name]["result"]))
     assert model.model_dump(mode="json", by_alias=True, exclude_unset=True) == MESSAGES[name]["ours"]
 
 
@@ -81,7 +84,7 @@ def test_what_a_seed_has_no_word_for_is_not_said_to_its_clients(spoken: Dialect)
 
 def _translate(spoken: Dialect, name: str) -> Any:
     message = WIRE[name]
-    return dialect.outgoing(spoken, message["method"], message["params"])
+    return dialect.translate_notification(spoken, message["method"], message["params"])
 
 
 @pytest.mark.parametrize("name", [name for name in WIRE if "params" in WIRE[name] and WIRE[name]["sender"] == "server"])
@@ -123,7 +126,7 @@ EDITOR = {"diagnostics": True, "definition": True, "references": True}
     ],
 )
 def test_a_client_is_known_by_what_it_says(said: InitializeParams, prompt: Any, spoken: Dialect) -> None:
-    assert dialect.choose(said, prompt) is spoken
+    assert dialect.detect_dialect(said, prompt) is spoken
 
 
 @pytest.mark.parametrize(
@@ -139,13 +142,13 @@ def test_a_client_is_known_by_what_it_says(said: InitializeParams, prompt: Any, 
     ],
 )
 def test_a_client_that_uses_a_newer_method_was_taken_for_too_old(chosen: Dialect, method: str, spoken: Dialect) -> None:
-    assert dialect.learned(chosen, method) is spoken
+    assert dialect.correct_dialect(chosen, method) is spoken
 
 
 @pytest.mark.parametrize("params", [None, [], "text", 5, {"initializationOptions": 3}, {"agent": 3, "behavior": None}])
 def test_values_of_the_wrong_shape_are_left_for_the_models_to_refuse(params: Any) -> None:
     for method in ("initialize", "chat/prompt", "chat/selectedAgentChanged"):
-        assert dialect.incoming(Dialect.CURRENT, method, params) == params
+        assert dialect.translate_incoming(Dialect.CURRENT, method, params) == params
 
 
 @pytest.mark.parametrize(
@@ -165,4 +168,4 @@ def test_a_cursor_counts_from_0_however_its_editor_counts(
         at = {"line": place[0], "character": place[1]}
         return {"contexts": [{"type": "cursor", "path": "a.py", "position": {"start": at, "end": at}}]}
 
-    assert dialect.incoming(spoken, "chat/prompt", prompt(sent)) == prompt(expected)
+    assert dialect.translate_incoming(spoken, "chat/prompt", prompt(sent)) == prompt(expected)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.protocol.content import Content, ProgressContent, ReasonTextContent, Role, TextContent
-from jupyter_eca.protocol.event import Aside, ContextAside, Event, Outcome, merged
+from jupyter_eca.protocol.event import Aside, ContextAside, Event, Outcome, merge_pieces
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
@@ -68,57 +68,57 @@ def test_order_and_text_are_unchanged(stream: list[Event]) -> None:
     def read(found: list[Event]) -> list[tuple[object, str]]:
         return [(key, "".join(text_of(e) or "" for e in run)) for key, run in groupby(found, key=kind)]
 
-    assert read(merged(stream)) == read(stream)
+    assert read(merge_pieces(stream)) == read(stream)
 
 
 @given(streams)
 def test_what_the_model_remembers_is_unchanged(stream: list[Event]) -> None:
-    assert recalled(merged(stream)) == recalled(stream)
+    assert recalled(merge_pieces(stream)) == recalled(stream)
 
 
 @given(streams)
 def test_a_replay_after_the_last_of_a_run_repeats_nothing(stream: list[Event]) -> None:
-    seqs = [event.seq for event in merged(stream)]
+    seqs = [event.seq for event in merge_pieces(stream)]
     assert seqs == sorted(set(seqs))
     assert seqs[-1:] == [event.seq for event in stream][-1:]
 
 
 @given(streams)
 def test_merging_again_changes_nothing(stream: list[Event]) -> None:
-    assert merged(merged(stream)) == merged(stream)
+    assert merge_pieces(merge_pieces(stream)) == merge_pieces(stream)
 
 
 @given(streams)
 def test_what_is_more_than_a_piece_of_text_stands_alone(stream: list[Event]) -> None:
     special = [e for e in stream if e.aside or e.outcome or e.role is not Role.ASSISTANT or text_of(e) is None]
-    assert [event for event in merged(stream) if event in special] == special
+    assert [event for event in merge_pieces(stream) if event in special] == special
 
 
 def test_pieces_of_an_answer_become_one() -> None:
-    (one,) = merged([said("Hel", seq=1), said("lo", seq=2, at=5)])
+    (one,) = merge_pieces([said("Hel", seq=1), said("lo", seq=2, at=5)])
     assert one == said("Hello", seq=2, at=5)
 
 
 @pytest.mark.parametrize("difference", [{"chat": "d"}, {"turn": "u"}, {"outcome": Outcome.FAILED}, {"aside": ASIDE}])
 def test_pieces_of_different_things_stay_apart(difference: dict[str, object]) -> None:
     stream = [said("a"), said("b").model_copy(update=difference)]
-    assert merged(stream) == stream
+    assert merge_pieces(stream) == stream
 
 
 def test_two_remarks_stay_two_sentences() -> None:
     stream = [said("The answer was cut off.", Role.SYSTEM), said("Stopped.", Role.SYSTEM)]
-    assert merged(stream) == stream
+    assert merge_pieces(stream) == stream
 
 
 def test_a_reasoning_is_not_taken_for_text_by_its_name() -> None:
     reasoning = said("").model_copy(update={"content": ReasonTextContent(id="text", text="hm")})
-    assert merged([reasoning, said("a")]) == [reasoning, said("a")]
+    assert merge_pieces([reasoning, said("a")]) == [reasoning, said("a")]
 
 
 def test_forty_thousand_pieces_are_merged_in_no_time() -> None:
     stream = [said("0123456789")] * 40_000
     start = perf_counter()
-    (one,) = merged(stream)
+    (one,) = merge_pieces(stream)
     assert text_of(one) == "0123456789" * 40_000
     assert perf_counter() - start < 5  # quadratic work would take minutes, this takes 0.1 s
 

@@ -14,8 +14,8 @@ from jupyter_eca.errors import FrameError
 from jupyter_eca.protocol.jsonrpc import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
-    Code,
-    Failure,
+    ErrorCode,
+    ErrorResponse,
     FrameReader,
     Message,
     Notification,
@@ -23,7 +23,7 @@ from jupyter_eca.protocol.jsonrpc import (
     Result,
     decode,
     encode,
-    frame,
+    encode_frame,
     from_json,
     to_json,
 )
@@ -41,7 +41,7 @@ messages: st.SearchStrategy[Message] = (
     st.builds(Request, ids, texts, values)
     | st.builds(Notification, texts, values)
     | st.builds(Result, ids, values)
-    | st.builds(Failure, ids | st.none(), codes, texts)
+    | st.builds(ErrorResponse, ids | st.none(), codes, texts)
 )
 PING = Notification("ping", None)
 
@@ -72,20 +72,20 @@ def framed(body: bytes, header: bytes = b"") -> bytes:
 
 @given(st.lists(messages, max_size=4), st.lists(st.integers(0, 10_000), max_size=8))
 def test_frames_are_read_as_they_were_written_however_they_are_cut(sent: list[Message], cuts: list[int]) -> None:
-    assert read(*pieces(b"".join(map(frame, sent)), cuts)) == sent
+    assert read(*pieces(b"".join(map(encode_frame, sent)), cuts)) == sent
 
 
 @given(messages)
 def test_a_frame_is_read_from_single_bytes(message: Message) -> None:
-    assert read(*(bytes([byte]) for byte in frame(message))) == [message]
+    assert read(*(bytes([byte]) for byte in encode_frame(message))) == [message]
 
 
 @given(messages)
 @example(Result("\\\ud83d", ["\ud83d", "\ud83d\ud83d"]))
 def test_what_is_read_is_framed_to_the_same_bytes(message: Message) -> None:
-    (again,) = read(frame(message))
+    (again,) = read(encode_frame(message))
     assert not isinstance(again, FrameError)
-    assert frame(again) == frame(message)
+    assert encode_frame(again) == encode_frame(message)
 
 
 @given(messages)
@@ -96,12 +96,12 @@ def test_encoded_text_is_utf8_on_every_link(message: Message) -> None:
 
 @given(messages)
 def test_a_frame_is_one_piece_with_nothing_between_its_length_and_its_body(message: Message) -> None:
-    header, _, body = frame(message).partition(b"\r\n\r\n")
+    header, _, body = encode_frame(message).partition(b"\r\n\r\n")
     assert header == b"Content-Length: %d" % len(body)
 
 
 def test_a_newline_after_the_json_may_be_counted() -> None:
-    assert read(framed(b'{"method":"ping"}\n'), frame(PING)) == [PING, PING]
+    assert read(framed(b'{"method":"ping"}\n'), encode_frame(PING)) == [PING, PING]
 
 
 def test_header_names_come_in_any_case_and_order() -> None:
@@ -110,18 +110,18 @@ def test_header_names_come_in_any_case_and_order() -> None:
 
 
 def test_another_charset_is_answered_with_an_error_and_the_next_frame_is_read() -> None:
-    data = framed(b"{}", b"Content-Type: application/json; charset=latin-1\r\n") + frame(PING)
+    data = framed(b"{}", b"Content-Type: application/json; charset=latin-1\r\n") + encode_frame(PING)
     refused, after = read(data)
     assert isinstance(refused, FrameError)
-    assert (refused.code, refused.fatal) == (Code.INVALID_REQUEST, False)
+    assert (refused.code, refused.fatal) == (ErrorCode.INVALID_REQUEST, False)
     assert "latin-1" in str(refused)
     assert after == PING
 
 
 def test_a_body_that_is_no_json_loses_only_itself() -> None:
-    broken, after = read(framed(b"{no") + frame(PING))
+    broken, after = read(framed(b"{no") + encode_frame(PING))
     assert isinstance(broken, FrameError)
-    assert (broken.code, broken.fatal, after) == (Code.PARSE, False, PING)
+    assert (broken.code, broken.fatal, after) == (ErrorCode.PARSE, False, PING)
 
 
 @pytest.mark.parametrize("value", [b"", b"ten", b"-1", b"+1", b"1.5", "\u00b2".encode(), b"0x10", b"9" * 5000])
@@ -183,7 +183,7 @@ def test_after_a_fatal_error_the_reader_starts_afresh(data: bytes) -> None:
     reader = FrameReader()
     found = reader.feed(data)
     if found and isinstance(found[-1], FrameError) and found[-1].fatal:
-        assert reader.feed(frame(PING)) == [PING]
+        assert reader.feed(encode_frame(PING)) == [PING]
 
 
 # Messages -----------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_json_is_a_message_or_a_frame_error(data: Any) -> None:
         message: object = from_json(data)
     except FrameError as refused:
         message = refused
-    assert isinstance(message, Request | Notification | Result | Failure | FrameError)
+    assert isinstance(message, Request | Notification | Result | ErrorResponse | FrameError)
     assert not (isinstance(message, FrameError) and message.fatal)
 
 
@@ -224,7 +224,7 @@ def test_parameters_are_passed_on_as_they_are(params: Any) -> None:
 
 @pytest.mark.parametrize("error", [{}, {"code": "E", "message": None}, {"message": [["deep"]]}])
 def test_an_error_without_words_is_still_an_error(error: dict[str, Any]) -> None:
-    assert from_json({"id": None, "error": error}) == Failure(None, Code.INTERNAL, "")
+    assert from_json({"id": None, "error": error}) == ErrorResponse(None, ErrorCode.INTERNAL, "")
 
 
 def test_a_result_beside_an_empty_error_is_a_result() -> None:

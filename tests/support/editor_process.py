@@ -8,7 +8,7 @@ import sys
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.jsonrpc import FrameReader, Message, Notification, Request, Result, frame
+from jupyter_eca.protocol.jsonrpc import FrameReader, Message, Notification, Request, Result, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -26,7 +26,7 @@ class Editor:
         self._inbox: list[Message] = []
 
     async def send(self, message: Message) -> None:
-        await self.write(frame(message))
+        await self.write(encode_frame(message))
 
     async def write(self, data: bytes) -> None:
         assert self.process.stdin is not None

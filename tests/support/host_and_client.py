@@ -14,7 +14,7 @@ from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.protocol.content import TextContent, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus, Variable
-from jupyter_eca.transport.eca_client import Client, Decision
+from jupyter_eca.transport.eca_client import CallDecision, EcaClient
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.support.timeouts import PATIENCE
@@ -74,14 +74,14 @@ class Desk:
     host: Host
     tasks: asyncio.TaskGroup
     folder: Path
-    _clients: list[Client] = field(default_factory=list[Client])
+    _clients: list[EcaClient] = field(default_factory=list[EcaClient])
 
     async def client(
         self, notebook: Notebook | None = None, *, unattended: bool = False, sees_all: bool = True
-    ) -> Client:
+    ) -> EcaClient:
         ours, theirs = pair()
         self.tasks.create_task(EcaSession(theirs, Door(self.host, sees_all)).run())
-        client = Client(ours, "test", notebook)
+        client = EcaClient(ours, "test", notebook)
         self.tasks.create_task(client.run())
         await client.initialize(unattended=unattended)
         self._clients.append(client)
@@ -128,9 +128,9 @@ Choose = "Callable[[ToolCallRunContent], Decision | None]"
 
 
 async def answer(
-    client: Client,
+    client: EcaClient,
     message: str,
-    choose: Callable[[ToolCallRunContent], Decision | None] = lambda _: None,
+    choose: Callable[[ToolCallRunContent], CallDecision | None] = lambda _: None,
     chat: str = "chat",
     model: str = "",
     agent: str = "",

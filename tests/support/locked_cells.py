@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
-    from jupyter_eca.transport.eca_client import Client, Decision
+    from jupyter_eca.transport.eca_client import CallDecision, EcaClient
 
 RULES: list[dict[str, Any]] = [
     {
@@ -62,7 +62,7 @@ async def cells(
 class Cells:
     """The cells of one notebook."""
 
-    def __init__(self, table: Desk, client: Client, notebook: Notebook, folder: Path) -> None:
+    def __init__(self, table: Desk, client: EcaClient, notebook: Notebook, folder: Path) -> None:
         self.table = table
         self.host = table.host
         self.client = client
@@ -73,7 +73,7 @@ class Cells:
     async def ask(
         self,
         message: str,
-        choose: Callable[[ToolCallRunContent], Decision | None] = lambda _: None,
+        choose: Callable[[ToolCallRunContent], CallDecision | None] = lambda _: None,
         chat: str = "chat",
         model: str = "",
         **lock: Any,

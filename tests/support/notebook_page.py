@@ -13,7 +13,7 @@ from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsParams
 from jupyter_eca.protocol.methods import METHODS
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import Desk, Door, answer, desk
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
-    from jupyter_eca.transport.eca_client import Client
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.transport.eca_client import EcaClient
+    from jupyter_eca.workspace.ports import RunObserver
 
 PATH = "work/nb.ipynb"
 
@@ -203,7 +203,7 @@ class Nobody:
         chat: str,  # noqa: ARG002
         path: str,
         cells: Sequence[str],  # noqa: ARG002
-        heard: Heard | None = None,  # noqa: ARG002
+        observer: RunObserver | None = None,  # noqa: ARG002
     ) -> wire.NotebookRunResult:
         raise ToolError(f"There is no notebook {path}.")
 
@@ -217,10 +217,10 @@ class Room:
 
     table: Desk
     page: Page
-    client: Client
+    client: EcaClient
 
     async def call(
-        self, tool: str, choose: Callable[[ToolCallRunContent], Decision | None] | None = None, **arguments: Any
+        self, tool: str, choose: Callable[[ToolCallRunContent], CallDecision | None] | None = None, **arguments: Any
     ) -> ToolCalledContent:
         received = await self.ask([{"tool": tool, "arguments": arguments}], choose)
         return called(received)[0]
@@ -228,15 +228,15 @@ class Room:
     async def ask(
         self,
         calls: list[dict[str, Any]],
-        choose: Callable[[ToolCallRunContent], Decision | None] | None = None,
+        choose: Callable[[ToolCallRunContent], CallDecision | None] | None = None,
         agent: str = "",
     ) -> list[ChatContentReceivedParams]:
         script(self.table.folder, calls)
         return await answer(self.client, "go", choose or yes, agent=agent)
 
 
-def yes(_: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 def called(received: Sequence[ChatContentReceivedParams]) -> list[Any]:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification, Request, Result
 from jupyter_eca.transport.memory import MemoryLink, pair
 from tests.support.host_and_client import PATIENCE, Desk, Door
 
@@ -56,7 +56,7 @@ class RawClient:
     async def answer(self, request: Request, result: Any) -> None:
         await self.wire.send(Result(request.id, result))
 
-    async def ask(self, method: str, params: Any = None, id: Id | None = None) -> Result | Failure:
+    async def ask(self, method: str, params: Any = None, id: Id | None = None) -> Result | ErrorResponse:
         return await self.reply(await self.send(method, params, id))
 
     async def result(self, method: str, params: Any = None) -> Any:
@@ -68,7 +68,7 @@ class RawClient:
     async def code(self, method: str, params: Any = None) -> int | None:
         """The code of the error that the request is refused with; None when it is not refused."""
         reply = await self.ask(method, params)
-        return reply.code if isinstance(reply, Failure) else None
+        return reply.code if isinstance(reply, ErrorResponse) else None
 
     async def initialize(self, can: Any = None, **options: Any) -> Any:
         params = {"initializationOptions": options, "capabilities": {"codeAssistant": can}}
@@ -80,12 +80,12 @@ class RawClient:
         """Wait from now on only for what has not come yet."""
         self.read = len(self.heard)
 
-    async def reply(self, id: Id | None) -> Result | Failure:
+    async def reply(self, id: Id | None) -> Result | ErrorResponse:
         """The first reply to this id that was not returned before."""
-        place = await self._find(lambda m: isinstance(m, Result | Failure) and m.id == id, 0, self._returned)
+        place = await self._find(lambda m: isinstance(m, Result | ErrorResponse) and m.id == id, 0, self._returned)
         self._returned.add(place)
         reply = self.heard[place]
-        assert isinstance(reply, Result | Failure)
+        assert isinstance(reply, Result | ErrorResponse)
         return reply
 
     async def until(self, wanted: Callable[[Message], bool]) -> Any:
@@ -149,7 +149,7 @@ class MemoryWire:
         raise AssertionError("the server ended before it came")
 
 
-class Raw(RawClient):
+class MemoryClient(RawClient):
     """A raw client at the other end of a memory link."""
 
     def __init__(self, link: MemoryLink) -> None:
@@ -181,7 +181,7 @@ class Raw(RawClient):
         await self.link.close()
 
 
-class Line(Raw):
+class SessionClient(MemoryClient):
     """Also has the session that serves it, for tests that look into it, and the task that the session runs in."""
 
     def __init__(self, table: Desk, door: Door) -> None:
@@ -191,15 +191,15 @@ class Line(Raw):
         self.serving = table.tasks.create_task(self.session.run())
 
 
-def raw(table: Desk, door: Door | None = None) -> Line:
+def connect(table: Desk, door: Door | None = None) -> SessionClient:
     """A client that has said nothing yet."""
-    return Line(table, door or Door(table.host))
+    return SessionClient(table, door or Door(table.host))
 
 
 @asynccontextmanager
-async def line(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[Line]:
+async def connect_and_initialize(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[SessionClient]:
     """A client with these capabilities that has been told of the set-up; `heard` begins after that."""
-    client = raw(table, Door(table.host, sees_all))
+    client = connect(table, Door(table.host, sees_all))
     try:
         await client.result("initialize", {"processId": None, "capabilities": {"codeAssistant": can}})
         await client.tell("initialized", {})

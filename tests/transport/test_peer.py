@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import CANCEL, ErrorCode, ErrorResponse, Notification, Request, Result
 from jupyter_eca.transport.memory import MemoryLink, pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.timeouts import PATIENCE
@@ -76,7 +76,7 @@ async def test_work_for_a_cancelled_request_is_cancelled_and_answered_with_that_
         await one.begun.wait()
         await one.link.send(Notification(CANCEL, {"id": 7}))
         answer = await receive(one.link)
-        assert (answer.id, answer.code) == (7, Code.CANCELLED) == (7, -32800)
+        assert (answer.id, answer.code) == (7, ErrorCode.CANCELLED) == (7, -32800)
         assert one.cancelled.is_set()
 
 
@@ -85,8 +85,8 @@ async def test_a_request_that_is_cancelled_at_once_is_answered_too() -> None:
         await one.link.send(Request("a", "slow", {}))
         await one.link.send(Notification(CANCEL, {"id": "a"}))
         answer = await receive(one.link)
-        assert isinstance(answer, Failure)
-        assert answer.code == Code.CANCELLED
+        assert isinstance(answer, ErrorResponse)
+        assert answer.code == ErrorCode.CANCELLED
 
 
 @pytest.mark.parametrize("params", [{"id": 1}, {"id": "never"}, {"id": None}, {"id": [1]}, {}, None, [], "x"])

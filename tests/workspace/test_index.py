@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.workspace.files import index as indexing
-from jupyter_eca.workspace.files.index import Index, IndexEntry
+from jupyter_eca.workspace.files.index import FileIndex, IndexEntry
 from jupyter_eca.workspace.files.listing import list_files
-from jupyter_eca.workspace.files.name_search import Fit, Names, fit
+from jupyter_eca.workspace.files.name_search import Fit, NameIndex, rate_fit
 from jupyter_eca.workspace.ports import Files
 from tests.support.timeouts import PATIENCE
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def running(*folders: Path) -> AsyncGenerator[Index]:
-    index = Index(Files(folders))
+async def running(*folders: Path) -> AsyncGenerator[FileIndex]:
+    index = FileIndex(Files(folders))
     looking = asyncio.create_task(index.run())
     try:
         async with asyncio.timeout(PATIENCE):
@@ -104,7 +104,7 @@ async def test_files_and_directories_are_found_with_their_absolute_path(tmp_path
 async def test_an_empty_query_gives_what_was_changed_last(tmp_path: Path) -> None:
     make(tmp_path, "long/way/down/newest.py", "b.py", "a.py")
     async with running(tmp_path) as index:
-        assert await index.files("", 2) == [str(tmp_path / "long/way/down/newest.py"), str(tmp_path / "b.py")]
+        assert await index.search_files("", 2) == [str(tmp_path / "long/way/down/newest.py"), str(tmp_path / "b.py")]
 
 
 @pytest.mark.asyncio
@@ -112,19 +112,19 @@ async def test_each_folder_of_the_workspace_is_searched(tmp_path: Path) -> None:
     make(tmp_path / "one", "a.py")
     make(tmp_path / "two", "a.py")
     async with running(tmp_path / "one", tmp_path / "two") as index:
-        assert await index.files("a.py", 10) == [str(tmp_path / "one/a.py"), str(tmp_path / "two/a.py")]
-        assert await index.files(f"{tmp_path}/two/a", 10) == [str(tmp_path / "two/a.py")]
+        assert await index.search_files("a.py", 10) == [str(tmp_path / "one/a.py"), str(tmp_path / "two/a.py")]
+        assert await index.search_files(f"{tmp_path}/two/a", 10) == [str(tmp_path / "two/a.py")]
 
 
 @pytest.mark.asyncio
 async def test_a_new_file_is_found_once_the_names_are_marked_as_old(tmp_path: Path) -> None:
     make(tmp_path, "a.py")
     async with running(tmp_path) as index:
-        assert len(await index.files("", 10)) == 1
+        assert len(await index.search_files("", 10)) == 1
         make(tmp_path, "b.py")
-        index.changed()
-        assert sorted(await index.inside(tmp_path)) == ["a.py", "b.py"]
-        assert len(await index.files("", 10)) == 2
+        index.mark_stale()
+        assert sorted(await index.list_inside(tmp_path)) == ["a.py", "b.py"]
+        assert len(await index.search_files("", 10)) == 2
 
 
 @pytest.mark.asyncio
@@ -132,7 +132,7 @@ async def test_who_asks_first_is_not_kept_waiting_by_a_slow_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "FIRST_WAIT", 0.01)
-    index = Index(Files((tmp_path,)))  # it is not running: the slowest disk of all
+    index = FileIndex(Files((tmp_path,)))  # it is not running: the slowest disk of all
     assert await index.search("a", 10) == []
 
 
@@ -151,26 +151,26 @@ async def test_who_asks_first_is_not_kept_waiting_by_a_slow_disk(
     ],
 )
 def test_a_name_is_rated_by_how_well_it_matches(query: str, name: str, expected: Fit | None) -> None:
-    assert fit(query, name) == expected
+    assert rate_fit(query, name) == expected
 
 
 def test_the_preferred_of_equally_good_names_comes_first() -> None:
-    names = Names(["z/report.py", "a/report.md", "report_old.py"])
-    assert [name for _, name in names.best("report", 2)] == ["z/report.py", "a/report.md"]
+    names = NameIndex(["z/report.py", "a/report.md", "report_old.py"])
+    assert [name for _, name in names.search("report", 2)] == ["z/report.py", "a/report.md"]
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])), max_size=20), st.text())
 def test_a_search_finds_only_matches_and_the_best_first(names: list[str], query: str) -> None:
-    found = Names(names).best(query, 10)
+    found = NameIndex(names).search(query, 10)
     assert [fitting for fitting, _ in found] == sorted(fitting for fitting, _ in found)
-    assert [fit(query, name) for _, name in found] == [fitting for fitting, _ in found]
+    assert [rate_fit(query, name) for _, name in found] == [fitting for fitting, _ in found]
 
 
 @given(st.lists(st.text("ab/._", min_size=1), max_size=12), st.text("ab/._", min_size=1))
 def test_a_search_misses_no_match(names: list[str], query: str) -> None:
     """Except for single letters, where a name begins with all of them."""
-    found = [name for _, name in Names(names).best(query, len(names))]
-    fits = [(fit(query, name), name) for name in names]
+    found = [name for _, name in NameIndex(names).search(query, len(names))]
+    fits = [(rate_fit(query, name), name) for name in names]
     begun = any(fitting in {Fit.EXACT, Fit.PREFIX} for fitting, _ in fits)
     unwanted = {None, Fit.LETTERS} if begun else {None}
     assert sorted(found) == sorted(name for fitting, name in fits if fitting not in unwanted)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.workspace.kernels.output_text import Outputs, plain
+from jupyter_eca.workspace.kernels.output_text import OutputText, as_plain_text
 
 
 def render(*messages: tuple[str, dict[str, Any]]) -> str:
-    outputs = Outputs()
+    outputs = OutputText()
     for kind, content in messages:
         outputs.add(kind, content)
     return outputs.text
@@ -28,7 +28,7 @@ def render(*messages: tuple[str, dict[str, Any]]) -> str:
     ],
 )
 def test_text_is_what_a_terminal_would_show_without_colours(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    assert as_plain_text(text) == shown
 
 
 def test_outputs_are_in_the_order_in_which_they_came() -> None:

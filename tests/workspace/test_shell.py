@@ -37,7 +37,7 @@ async def test_a_cancelled_start_leaves_no_process_behind(tmp_path: Path) -> Non
 async def test_a_start_cancelled_while_its_input_is_stored_leaves_no_file_open(tmp_path: Path) -> None:
     gc.collect()
     before = psutil.Process().num_fds()
-    starting = asyncio.ensure_future(shell.start("cat", tmp_path, given=b"x" * 50_000_000))
+    starting = asyncio.ensure_future(shell.start("cat", tmp_path, input_data=b"x" * 50_000_000))
     await asyncio.sleep(0)  # it begins
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 from tests.support.timeouts import PATIENCE
 
 pytestmark = pytest.mark.asyncio
@@ -20,7 +20,7 @@ async def test_a_cancelled_caller_waits_until_the_work_has_ended() -> None:
         await let_go.wait()
         ended.set()
 
-    waiting = asyncio.create_task(whole(work()))
+    waiting = asyncio.create_task(run_to_end(work()))
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
         waiting.cancel()
@@ -34,6 +34,6 @@ async def test_results_and_errors_of_the_work_reach_the_caller() -> None:
     async def work(number: int) -> float:
         return 1 / number
 
-    assert await whole(work(2)) == 0.5
+    assert await run_to_end(work(2)) == 0.5
     with pytest.raises(ZeroDivisionError):
-        await whole(work(0))
+        await run_to_end(work(0))

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.transport.eca_client import Client
-    from jupyter_eca.workspace.notebooks.prompt_cells import Cells
+    from jupyter_eca.transport.eca_client import EcaClient
+    from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind
 
 
 class PromptKernel(Protocol):
     """A kernel whose cells can be prompts: `EcaKernel`."""
 
-    cells: Cells
+    cells: DefaultCellKind
 
 
 class CellSession:
@@ -57,7 +57,7 @@ class CellSession:
         kernel = kernel_of(self.shell)
         return kernel if hasattr(kernel, "as_prompt") else None
 
-    async def client(self) -> Client:
+    async def client(self) -> EcaClient:
         """Return the client of the engine, for a cell that waits. Raises: CellError, which is one line in the cell."""
         from jupyter_eca.apps.kernel.answer.turn import patiently
 
@@ -67,7 +67,7 @@ class CellSession:
         except EcaError as error:
             raise CellError(str(error)) from None
 
-    async def connect(self, *, unattended: bool) -> Client:
+    async def connect(self, *, unattended: bool) -> EcaClient:
         """Return the client of the engine where no cell waits. See `client`. Raises: EcaError."""
         return await self.engine.client(self.kernel, unattended=unattended)
 

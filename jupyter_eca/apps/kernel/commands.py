@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.apps.kernel.answer.turn import patiently
 from jupyter_eca.engine.changes import undo
-from jupyter_eca.engine.model.budget import dollars
+from jupyter_eca.engine.model.budget import format_dollars
 from jupyter_eca.errors import CellError, LocalError, RemoteError
 from jupyter_eca.protocol.base import Empty
 from jupyter_eca.protocol.changes import ChatChangesParams, ChatChangesResult, ChatRevertResult, ChatReviewParams
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatStatus
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.lifecycle import DoctorResult
-from jupyter_eca.workspace.notebooks.prompt_cells import Cells
+from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.cell_session import CellSession
     from jupyter_eca.protocol.changes import Change
     from jupyter_eca.protocol.costs import Cost
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 Said = str | tuple[str, str]
 """Markdown, and plain text; nothing where a command shows something itself."""
 
 
-async def _set_up(session: CellSession) -> Client:
+async def _set_up(session: CellSession) -> EcaClient:
     """Return the client once it knows the models: the engine looks for local servers first."""
     client = await session.client()
     await patiently(asyncio.ensure_future(client.setup.known.wait()))
@@ -89,7 +89,7 @@ async def _cost(session: CellSession, _argument: str) -> str:
     try:
         told = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
     except RemoteError as error:
-        return "Nothing was asked in this chat yet." if error.code == Code.REFUSED else str(error)
+        return "Nothing was asked in this chat yet." if error.code == ErrorCode.REFUSED else str(error)
     rows = {"this message": told.message, "this chat": told.chat, "this notebook": told.notebook}
     lines = [f"- {name}: {_describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
     return "\n".join([*lines, f"- today, all chats: {_describe_cost(told.today)}"])
@@ -99,8 +99,8 @@ def _describe_cost(cost: Cost) -> str:
     cached = f" ({cost.cached_tokens:,} of them cached)" if cost.cached_tokens else ""
     tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
     if not cost.unpriced:
-        return f"{dollars(cost.cost)} ({tokens})"
-    known = f"{dollars(cost.cost)} and what" if cost.cost or cost.unpriced < cost.requests else "what"
+        return f"{format_dollars(cost.cost)} ({tokens})"
+    known = f"{format_dollars(cost.cost)} and what" if cost.cost or cost.unpriced < cost.requests else "what"
     requests = "1 request" if cost.unpriced == 1 else f"{cost.unpriced} requests"
     return f"{known} {requests} of unknown price cost ({tokens})"
 
@@ -122,11 +122,11 @@ async def _cells(session: CellSession, argument: str) -> str:
     kernel = session.prompt_kernel
     if kernel is None:
         return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
-    if argument in list(Cells):
-        kernel.cells = Cells(argument)
+    if argument in list(DefaultCellKind):
+        kernel.cells = DefaultCellKind(argument)
     elif argument:
         return "Write `%eca cells prompts` or `%eca cells code`."
-    if kernel.cells is Cells.PROMPTS:
+    if kernel.cells is DefaultCellKind.PROMPTS:
         return "Cells are prompts. Those that begin with `%%python` are code."
     return "Cells are code. Those that begin with `%%eca` are prompts."
 
@@ -151,32 +151,32 @@ async def _doctor(session: CellSession, _argument: str) -> str:
 
 
 async def _diff(session: CellSession, argument: str) -> Said:
-    wanted = undo.wanted(argument)
+    wanted = undo.parse_selection(argument)
     if wanted is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
     try:
-        changes = wanted.of(await _changes(session, wanted))
+        changes = wanted.select(await _changes(session, wanted))
     except RemoteError as error:
         return _why(error)
-    return undo.drawn(changes), undo.plain(changes)
+    return undo.format_changes(changes), undo.format_changes_as_text(changes)
 
 
 async def _undo(session: CellSession, argument: str) -> Said:
-    wanted = undo.wanted(argument)
+    wanted = undo.parse_selection(argument)
     if wanted is None:
         return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
     client = await session.client()
     try:
         changes = await _changes(session, wanted)
-        ids = tuple(one.id for one in wanted.of(changes))
+        ids = tuple(one.id for one in wanted.select(changes))
         params = ChatReviewParams(chat_id=session.engine.chat, changes=ids)
         result = await patiently(asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult)))
     except RemoteError as error:
         return _why(error)
-    return undo.told(result, wanted.missing(changes))
+    return undo.describe_revert(result, wanted.list_missing(changes))
 
 
-async def _changes(session: CellSession, wanted: undo.Wanted) -> tuple[Change, ...]:
+async def _changes(session: CellSession, wanted: undo.ChangeSelection) -> tuple[Change, ...]:
     client = await session.client()
     params = ChatChangesParams(chat_id=session.engine.chat, extent=wanted.extent)
     asked = client.request("chat/changes", params, ChatChangesResult)
@@ -185,7 +185,7 @@ async def _changes(session: CellSession, wanted: undo.Wanted) -> tuple[Change, .
 
 def _why(error: RemoteError) -> str:
     """Explain a refusal. A kernel may speak only about chats that it asked in, and a restarted server knows of none."""
-    if error.code != Code.REFUSED:
+    if error.code != ErrorCode.REFUSED:
         return str(error)
     return "Nothing was asked here yet, or not since the server started. `%eca /diff` and `%eca /undo` search anyway."
 

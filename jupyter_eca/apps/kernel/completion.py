@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.apps.kernel.cell_session import CellSession
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 # Seconds until a Tab gives up: longer feels broken, and a file index has its first look within it.
 PATIENCE: Final = 1.0
@@ -107,13 +107,13 @@ class Completion:
             "metadata": {},
         }
 
-    async def _client(self) -> Client:
+    async def _client(self) -> EcaClient:
         """Return the client. A Tab that gives up lets the connection be made: the next Tab finds it."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
 
-    async def _find(self, client: Client, word: Word) -> list[str]:
+    async def _find(self, client: EcaClient, word: Word) -> list[str]:
         chat = self._session.engine.chat
         if word.mark == "/":
             names = [command.name for command in await client.commands(chat, word.text)]
@@ -123,7 +123,7 @@ class Completion:
         found = await client.contexts(chat, word.text)
         return [name for one in found if (name := _name_of(one, here, quoted=word.quoted))]
 
-    async def learn(self, client: Client) -> None:
+    async def learn(self, client: EcaClient) -> None:
         """Remember what a terminal's Tab offers until the next question."""
         if kernel_of(self._shell) is None:
             try:

@@ -18,7 +18,7 @@ from jupyter_eca.errors import CellError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 # Seconds until a chat that `/resume` goes on with is shown; nothing comes when there was no such chat.
 RESUME_PATIENCE = 1.0
@@ -144,7 +144,7 @@ class Magic:
                 session.turn = None
 
     @asynccontextmanager
-    async def _follow_resume(self, client: Client, ask: options.Ask) -> AsyncGenerator[None]:
+    async def _follow_resume(self, client: EcaClient, ask: options.Ask) -> AsyncGenerator[None]:
         """After `/resume NUMBER` the cells continue with the chat that the server then shows."""
         if ask.command != "resume" or len(ask.message.split()) == 1:
             yield
@@ -155,12 +155,12 @@ class Magic:
             if chat != self._session.engine.chat and not shown.done():
                 shown.set_result(chat)
 
-        client.opened = opened
+        client.on_chat_opened = opened
         try:
             yield
             await asyncio.wait((shown,), timeout=RESUME_PATIENCE)
         finally:
-            client.opened = None
+            client.on_chat_opened = None
         if shown.done():
             self._session.engine.chat, self._session.usage = shown.result(), None
 

@@ -9,10 +9,10 @@ from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
-    from jupyter_eca.transport.eca_client import Setup
+    from jupyter_eca.transport.eca_client import ServerSetup
 
 
-async def check(setup: Setup, model: str, agent: str, variant: str = "") -> None:
+async def check(setup: ServerSetup, model: str, agent: str, variant: str = "") -> None:
     """Refuse a model, an agent or a variant that does not exist; empty means the default. Raises: CellError, which
     lists those that exist."""
     if not (agent or variant):

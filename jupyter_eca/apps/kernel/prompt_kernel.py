@@ -11,7 +11,13 @@ from traitlets import UseEnum
 
 from jupyter_eca._version import __version__
 from jupyter_eca.apps.kernel.extension import load
-from jupyter_eca.workspace.notebooks.prompt_cells import LANGUAGE, PROMPT, Cells, is_prompt, read
+from jupyter_eca.workspace.notebooks.prompt_cells import (
+    LANGUAGE,
+    PROMPT_MAGIC,
+    DefaultCellKind,
+    as_ipython_source,
+    is_prompt,
+)
 
 _PROMPTS = {
     # Not Python: linters and language servers would read prompts as code.
@@ -31,18 +37,25 @@ class EcaKernel(IPythonKernel):
 
     implementation = "jupyter_eca"
     implementation_version = __version__
-    cells: Cells = cast(
-        "Cells",
-        UseEnum(Cells, Cells.PROMPTS, help="What a cell without a marker is: a prompt or code.", config=True),
+    cells: DefaultCellKind = cast(
+        "DefaultCellKind",
+        UseEnum(
+            DefaultCellKind,
+            DefaultCellKind.PROMPTS,
+            help="What a cell without a marker is: a prompt or code.",
+            config=True,
+        ),
     )
 
     @property
     def language_info(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # it depends on the setting
-        return _PROMPTS if self.cells is Cells.PROMPTS else IPythonKernel.language_info
+        return _PROMPTS if self.cells is DefaultCellKind.PROMPTS else IPythonKernel.language_info
 
     @property
     def banner(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # a property there, too; untyped
-        cells = "prompts; %%python begins one with code" if self.cells is Cells.PROMPTS else "code; %%eca asks"
+        cells = (
+            "prompts; %%python begins one with code" if self.cells is DefaultCellKind.PROMPTS else "code; %%eca asks"
+        )
         return f"jupyter_eca {__version__}: cells are {cells}. %eca help\n"
 
     def start(self) -> None:
@@ -52,7 +65,7 @@ class EcaKernel(IPythonKernel):
     async def do_execute(self, code: str, silent: bool, store_history: bool = True, **more: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass on different facts
         """Run a cell. A silent request, or one that leaves no history, comes from a program and is code."""
         if store_history and not silent:
-            code = read(code, self.cells)
+            code = as_ipython_source(code, self.cells)
         return await cast("Any", super()).do_execute(code, silent, store_history, **more)
 
     def do_complete(self, code: str, cursor_pos: int) -> Any:
@@ -78,4 +91,4 @@ class EcaKernel(IPythonKernel):
 
     def as_prompt(self, code: str) -> tuple[str, int]:
         """Return the cell as the shell will see it, and by how many characters that is longer before the cursor."""
-        return (PROMPT + code, len(PROMPT)) if is_prompt(code, self.cells) else (code, 0)
+        return (PROMPT_MAGIC + code, len(PROMPT_MAGIC)) if is_prompt(code, self.cells) else (code, 0)

@@ -12,8 +12,8 @@ from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.engine.saved_code import KEY
 from jupyter_eca.apps.kernel.transform import questions
 from jupyter_eca.errors import LocalError
-from jupyter_eca.workspace.notebooks.prompt_cells import KERNEL as KERNEL_OF_PROMPTS
-from jupyter_eca.workspace.notebooks.prompt_cells import Cells, is_prompt, read
+from jupyter_eca.workspace.notebooks.prompt_cells import KERNEL_NAME as KERNEL_OF_PROMPTS
+from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, as_ipython_source, is_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,26 +51,30 @@ def write(source: Path, target: Path | None = None) -> Path:
 
 def convert(book: Json) -> Json:
     prompts = book["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
-    cells = list(_cells(book["cells"], Cells.PROMPTS if prompts else Cells.CODE))
+    cells = list(_cells(book["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
     metadata = book["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     # Widgets were those of questions; nothing in the new notebook shows them.
     metadata.pop("widgets", None)
     return book | {"cells": cells, "metadata": metadata, "nbformat_minor": max(5, book.get("nbformat_minor", 0))}
 
 
-def _cells(old: list[Json], cells: Cells) -> Iterator[Json]:
+def _cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
     for number, cell in enumerate(old):
         id = str(cell.get("id", f"cell-{number}"))
         source = _join(cell["source"])
         if cell["cell_type"] != "code":
             yield cell | {"id": id}
             continue
-        for made, one in enumerate(_parts(cell, read(source, cells))):
+        for made, one in enumerate(_parts(cell, as_ipython_source(source, cells))):
             yield one | {"id": f"{id[:50]}-{made}" if made else id}
         for line in source.splitlines() if not is_prompt(source, cells) else ():
             asked = options.parse(found[3]) if (found := _LINE.match(line)) else None
-            if isinstance(asked, options.LineCommand) and asked.name == "cells" and asked.argument in list(Cells):
-                cells = Cells(asked.argument)
+            if (
+                isinstance(asked, options.LineCommand)
+                and asked.name == "cells"
+                and asked.argument in list(DefaultCellKind)
+            ):
+                cells = DefaultCellKind(asked.argument)
 
 
 def _parts(cell: Json, source: str) -> Iterator[Json]:

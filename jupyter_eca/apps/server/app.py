@@ -60,16 +60,16 @@ class EcaServer:
         from jupyter_eca import config
         from jupyter_eca.host.host import Host
         from jupyter_eca.workspace.kernels.jupyter_server import ServerKernel, ServerKernels
-        from jupyter_eca.workspace.paths import database
+        from jupyter_eca.workspace.paths import find_database
         from jupyter_eca.workspace.ports import Files, Workspace
 
         folder = Path(self._serverapp.root_dir)
-        read = partial(config.read, (folder,))
+        read = partial(config.read_config, (folder,))
         settings = await asyncio.to_thread(read)
         app, files = self._serverapp, Files((folder,))
         kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._prompting_kernel)
         workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
-        host = Host(settings, workspace, database(), read)
+        host = Host(settings, workspace, find_database(), read)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         await _ready(host.ready, running)
         from jupyter_eca.apps.server.file_events import FileEventEmitter

@@ -47,7 +47,7 @@ class FileEventEmitter:
 
     def follow(self, host: Host) -> None:
         host.join(self)
-        host.changes.decided.append(lambda _: self._emit())
+        host.changes.on_decision.append(lambda _: self._emit())
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002
         return True

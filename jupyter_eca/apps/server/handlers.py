@@ -73,7 +73,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
             self._link.end()
 
     def on_message(self, message: str | bytes) -> None:
-        self._link.received(message)
+        self._link.receive(message)
 
     def on_close(self) -> None:
         super().on_close()

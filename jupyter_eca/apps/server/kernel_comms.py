@@ -57,7 +57,7 @@ class KernelWatch:
         if data["action"] == "start" and kernel in self._kernels:
             self._listen(kernel)
         elif data["action"] in {"restart", "shutdown"} and (comms := self._comms.get(kernel)):
-            comms.lost()
+            comms.close_all()
             if data["action"] == "shutdown":
                 self._comms.pop(kernel).close()
 
@@ -70,7 +70,7 @@ class KernelWatch:
         )
         # A kernel that is restarted is another kernel.
         for event in ("restart", "dead"):
-            self._kernels.add_restart_callback(kernel, comms.lost, event)
+            self._kernels.add_restart_callback(kernel, comms.close_all, event)
 
     async def _chats_of(self, kernel: str) -> KernelChats:
         sessions = await self._serverapp.session_manager.list_sessions()
@@ -119,7 +119,7 @@ class KernelComms:
             self._open(content.get("from", ""), beside=content.get("beside") is True)
         elif (line := self._lines.get(content.get("comm_id"))) is not None:
             if kind == "comm_close":
-                self._lost(content["comm_id"])
+                self._close_comm(content["comm_id"])
             else:
                 self._receive(line, content.get("data"))
 
@@ -133,16 +133,16 @@ class KernelComms:
             return
         if not beside:
             for comm in [comm for comm, line in self._lines.items() if not line.beside]:
-                self._lost(comm)
+                self._close_comm(comm)
         comm = PREFIX + uuid.uuid4().hex
-        link = CommLink(partial(self._write, comm), partial(self._lost, comm), PACE)
+        link = CommLink(partial(self._write, comm), partial(self._close_comm, comm), PACE)
         self._lines[comm] = _KernelComm(caller, link, beside)
         data = {"for": caller}
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
     def _receive(self, line: _KernelComm, data: Any) -> None:
         """Take a message. The first one starts the session, so a kernel that only loads the package costs nothing."""
-        line.link.received(data)
+        line.link.receive(data)
         if not line.serving:
             line.serving = True
             # Cells do not show what panels do, and each message keeps the kernel busy for a moment.
@@ -154,18 +154,18 @@ class KernelComms:
         if not self._shell.closed():
             self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
 
-    def _lost(self, comm: str) -> None:
+    def _close_comm(self, comm: str) -> None:
         """Close a comm: the kernel's side is gone, or ours."""
         if (line := self._lines.pop(comm, None)) is not None:
             line.link.end()
 
-    def lost(self) -> None:
+    def close_all(self) -> None:
         """Close all comms: the kernel is gone."""
         for comm in list(self._lines):
-            self._lost(comm)
+            self._close_comm(comm)
 
     def close(self) -> None:
-        self.lost()
+        self.close_all()
         for stream in (self._shell, self._iopub):
             if not stream.closed():
                 stream.close(linger=0)

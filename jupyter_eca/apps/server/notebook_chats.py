@@ -56,7 +56,7 @@ class NotebookChats:
             except ConfigError:
                 # The kernel's first request is answered with this error. The next session finds the stored chats.
                 return KernelChats()
-            chats = await host.store.do(lambda tables: tables.asked_in(notebook))
+            chats = await host.store.do(lambda tables: tables.list_asked_in(notebook))
             self._chats.setdefault(notebook, KernelChats(chats, partial(self._store, host, notebook)))
         return self._chats[notebook]
 

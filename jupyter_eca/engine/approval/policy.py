@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
-from jupyter_eca.engine.approval.shell_parser import approval_keys
+from jupyter_eca.engine.approval.shell_parser import list_approval_keys
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.content import Cause, RejectReason
@@ -55,7 +55,7 @@ class Adjusted:
     words: str = ""
     """What the model reads when a hook denies the call."""
 
-    def over(self, verdict: Verdict) -> Verdict:
+    def apply_to(self, verdict: Verdict) -> Verdict:
         """Return the stricter of the verdict and the hooks' decision."""
         order = tuple(Decision)
         if self.decision is None or order.index(self.decision) <= order.index(verdict.decision):
@@ -152,7 +152,7 @@ class _Merged(Policy):
         return self.defaults_agent
 
 
-def merged(over_all: Policy, agent: Policy, name: str = "") -> Policy:
+def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     """Return the rules for everybody together with those of the agent of that name.
 
     Where both ask or allow by the same selector, the agent's own rule counts. The order of `decide` still holds: what
@@ -182,24 +182,24 @@ def key(tool: ToolSpec) -> str:
     return tool.name if tool.name.startswith(own) else f"{own}{tool.name}"
 
 
-def keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
+def list_keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
     """Return what "remember for this session" remembers of a call, None in place of what cannot be. Never empty."""
     if tool.remembers is Remembers.TOOL:
         return (key(tool),)
     return tuple(
         None if command is None else f"{key(tool)}:{command}"
-        for command in approval_keys(str(arguments.get("command")))
+        for command in list_approval_keys(str(arguments.get("command")))
     )
 
 
-def rememberable(tool: ToolSpec, arguments: dict[str, Any]) -> frozenset[str]:
+def list_rememberable(tool: ToolSpec, arguments: dict[str, Any]) -> frozenset[str]:
     """Return what can be remembered of a call."""
-    return frozenset(key for key in keys(tool, arguments) if key is not None)
+    return frozenset(key for key in list_keys(tool, arguments) if key is not None)
 
 
 def is_remembered(tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> bool:
     """Return whether everything that the call does was remembered."""
-    return all(key in remembered for key in keys(tool, arguments))
+    return all(key in remembered for key in list_keys(tool, arguments))
 
 
 def decide(
@@ -224,12 +224,12 @@ def _apply_rules(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], reme
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
 
 
-def hidden(policy: Policy, tool: ToolSpec) -> bool:
+def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
     """Return whether every call would be denied. Then the model is not offered the tool at all."""
     return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool))
 
 
-def conditional(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
+def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
     """Yield the rules about a tool that look at its arguments."""
     for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
         for selector, rule in rules.items():

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _EXACT = ("command", "working_directory")
 
 
-def proposed(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, Rule] | None:
+def propose_rule(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, Rule] | None:
     """Return a selector and a rule to add to those that `allow`; None where they leave no place for it."""
     exact = {name: (re.escape(str(arguments.get(name, ""))),) for name in _EXACT}
     added = Rule(args_matchers=exact if tool.remembers is Remembers.COMMANDS else {})
     names = (key(tool), tool.name) if tool.server == "eca" else (key(tool),)
-    return next(((name, added) for name in names if both(rules.get(name), added) is not None), None)
+    return next(((name, added) for name in names if merge_rules(rules.get(name), added) is not None), None)
 
 
-def both(old: Rule | None, added: Rule) -> Rule | None:
+def merge_rules(old: Rule | None, added: Rule) -> Rule | None:
     """Return a rule that matches what one of the two does, and nothing else; None when there is none."""
     if old is None or old == added:
         return added
@@ -38,7 +38,7 @@ def both(old: Rule | None, added: Rule) -> Rule | None:
     return Rule(args_matchers={name: tuple(dict.fromkeys((*before[name], *after[name]))) for name in before})
 
 
-def without(old: Rule, gone: Rule) -> Rule | None:
+def subtract_rule(old: Rule, gone: Rule) -> Rule | None:
     """Return what is left of a rule without the other, None for nothing.
 
     Raises: ValueError when `gone` is no part of it.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _DONE: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY: "Forbidden"}
 
 
-def told(decision: Decision, cause: Cause | None) -> str:
+def describe_cause(decision: Decision, cause: Cause | None) -> str:
     """Return the reason as a line without its full stop; "" where no policy decided."""
     if cause is None:
         return ""

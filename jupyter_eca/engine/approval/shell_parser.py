@@ -69,7 +69,7 @@ class _Token:
     raw: str
 
 
-def commands(line: str) -> tuple[ParsedCommand, ...] | None:
+def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
     """Return the simple commands of a line, in order. None for a line that is not understood."""
     tokens = _tokenize(line)
     if tokens is None:
@@ -87,9 +87,9 @@ def commands(line: str) -> tuple[ParsedCommand, ...] | None:
     return tuple(parsed)
 
 
-def approval_keys(line: str) -> tuple[str | None, ...]:
+def list_approval_keys(line: str) -> tuple[str | None, ...]:
     """Return the key of each command of a line. Never empty; (None,) for a line that is not understood."""
-    return tuple(command.key for command in commands(line) or ()) or (None,)
+    return tuple(command.key for command in parse_commands(line) or ()) or (None,)
 
 
 def _tokenize(line: str) -> list[_Token] | None:

@@ -69,7 +69,7 @@ class Touch:
         return isinstance(self.undo, MoveCell)
 
     @property
-    def shows(self) -> bool:
+    def is_visible(self) -> bool:
         """Whether it is more than a run. What a run put out goes with the source that it ran."""
         return self.moves or self.before != self.left
 
@@ -83,7 +83,7 @@ class Standing:
     """Whether somebody else has changed the cell in between."""
 
 
-def standing(touches: Iterable[Touch], now: str | None) -> Standing:
+def find_standing(touches: Iterable[Touch], now: str | None) -> Standing:
     """Return which changes of a cell stand. `touches` are all since some time, `now` is its source."""
     found: list[Touch] = []
     broken = False
@@ -109,7 +109,7 @@ class Steps:
     every: Sequence[Touch]
     """All changes that were ever made to its cells."""
 
-    def back(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
+    def revert(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
         """Return the steps that take changes back, in order.
 
         `chosen` are these changes: of each cell the newest ones that stand, in their order.
@@ -130,7 +130,7 @@ class Steps:
     def _restore_places(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
         taken = {touch.id for touches in homeless.values() for touch in touches}
         moved = {t.cell for t in self.every if t.moves and t.id not in taken and t.decided is not Decided.REVERTED}
-        first = original(self.every)
+        first = restore_order(self.every)
         # Cells that stay where a change has put them tell nothing of where others were, and come last.
         order = sorted(homeless, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
         unfit = moved | homeless.keys()
@@ -139,7 +139,7 @@ class Steps:
             touches = homeless[cell]
             was = _get_order(touches) if cell in moved else first
             rest = [id for id in ids if id != cell]
-            anchors = steady(rest, was, set() if cell in moved else unfit)
+            anchors = find_steady(rest, was, set() if cell in moved else unfit)
             place = _find_place(cell, rest, was, anchors)
             index = _get_index(touches) if place is None else place
             index = min(index, len(rest))
@@ -152,7 +152,7 @@ class Steps:
         return steps
 
 
-def original(every: Iterable[Touch]) -> tuple[str, ...]:
+def restore_order(every: Iterable[Touch]) -> tuple[str, ...]:
     """Return all cells that there were, in the order in which they would stand if none had been moved or deleted."""
     order: list[str] = []
     moved: set[str] = set()
@@ -168,7 +168,7 @@ def original(every: Iterable[Touch]) -> tuple[str, ...]:
     return tuple(order)
 
 
-def steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> set[str]:
+def find_steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> set[str]:
     """Return as many cells as possible that stand in the order in which they were."""
     rank = {id: place for place, id in enumerate(order)}
     ends: list[int] = []

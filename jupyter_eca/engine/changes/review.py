@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from jupyter_eca.engine.changes.revert import Decided, Touch, standing
+from jupyter_eca.engine.changes.revert import Decided, Touch, find_standing
 from jupyter_eca.protocol.notebook import CellType, PutCell
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Reviewed:
         return first.order.index(first.cell) + 1 if known else None
 
 
-def reviewed(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) -> Reviewed | None:
+def review_cell(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) -> Reviewed | None:
     """Return what stands of the changes of these turns, None when a reader would call nothing of it a change.
 
     `of_cell` is all that was ever done to the cell, `now` its source.
@@ -66,14 +66,14 @@ def reviewed(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) 
     mine = [touch for touch in of_cell if touch.turn in turns and touch.decided is not Decided.KEPT]
     if not mine:
         return None
-    found = standing(of_cell[of_cell.index(mine[0]) :], now)
+    found = find_standing(of_cell[of_cell.index(mine[0]) :], now)
     stands = [touch for touch in found.touches if touch in mine]
     later = [touch for touch in found.touches if touch not in mine]
     if found.broken:
         stands = [touch for touch in mine if touch.decided is None]
     if not stands or (found.broken and now is None):
         return None
-    over = any(touch.shows for touch in later)
+    over = any(touch.is_visible for touch in later)
     before, after = stands[0].before, stands[-1].left if over else now
     kind = _classify(before, after, moved=any(touch.moves for touch in stands))
     refused = CHANGED if found.broken else LATER if over else ""

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.chat.export import fenced
+from jupyter_eca.engine.chat.export import add_fence
 from jupyter_eca.protocol.changes import ChangedCell, ChangedFile, ChangeExtent
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _WANTED = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChangeSelection:
     """The changes that the user's words name."""
 
     extent: ChangeExtent
@@ -32,17 +32,17 @@ class Wanted:
     numbers: tuple[int, ...]
     """Which of those that were shown; empty for all."""
 
-    def of(self, changes: Iterable[Change]) -> list[Change]:
+    def select(self, changes: Iterable[Change]) -> list[Change]:
         """Return the changes that are named."""
         return [one for one in changes if not self.numbers or one.number in self.numbers]
 
-    def missing(self, changes: Iterable[Change]) -> list[int]:
+    def list_missing(self, changes: Iterable[Change]) -> list[int]:
         """Return the numbers that no change has."""
         there = {one.number for one in changes}
         return [number for number in self.numbers if number not in there]
 
 
-def wanted(words: str) -> Wanted | None:
+def parse_selection(words: str) -> ChangeSelection | None:
     """Parse what follows the command. `all` is the whole chat, else the last turn that changed something is meant.
 
     None for other words.
@@ -51,22 +51,23 @@ def wanted(words: str) -> Wanted | None:
     if found is None:
         return None
     numbers = tuple(int(number) for number in re.findall(r"\d+", found["numbers"]))
-    return Wanted(ChangeExtent.CHAT if found["all"] else ChangeExtent.LAST, numbers)
+    return ChangeSelection(ChangeExtent.CHAT if found["all"] else ChangeExtent.LAST, numbers)
 
 
-def drawn(changes: Sequence[Change]) -> str:
+def format_changes(changes: Sequence[Change]) -> str:
     """Return the changes as Markdown."""
     return (
-        "\n\n".join([f"{_format_head(one, '`')}\n\n{fenced(_format_body(one), 'diff')}" for one in changes]) or NOTHING
+        "\n\n".join([f"{_format_head(one, '`')}\n\n{add_fence(_format_body(one), 'diff')}" for one in changes])
+        or NOTHING
     )
 
 
-def plain(changes: Sequence[Change]) -> str:
+def format_changes_as_text(changes: Sequence[Change]) -> str:
     """Return the changes as plain text."""
     return "\n\n".join([f"{_format_head(one)}\n{_format_body(one)}" for one in changes]) or NOTHING
 
 
-def told(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
+def describe_revert(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
     """Return what was put back, and what was not."""
     lines = [f"Taken back: {one.shown}" for one in result.reverted]
     lines += [f"Left as it is: {one.shown or 'a change'} ({one.why})" for one in result.left]

@@ -17,7 +17,7 @@ from jupyter_eca.protocol.content import (
     ToolCallRejectedContent,
     UrlContent,
 )
-from jupyter_eca.protocol.event import merged
+from jupyter_eca.protocol.event import merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,12 +32,12 @@ _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
 _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ \t]*$", re.M | re.S | re.I)
 
 
-def document(title: str, events: Iterable[Event]) -> str:
+def format_chat(title: str, events: Iterable[Event]) -> str:
     """Return the chat as Markdown."""
     return "\n\n".join(text for _, text in _split_blocks(title, events)) + "\n"
 
 
-def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
+def make_cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
     """Return the chat as cells: the Python of answers as code, which was not run, and all else as Markdown."""
     found: list[tuple[Literal["markdown", "code"], str]] = []
     words: list[str] = []
@@ -56,7 +56,7 @@ def cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown",
 def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = Role.SYSTEM
-    for event in merged(events):
+    for event in merge_pieces(events):
         if not (text := _as_text(event.content)):
             continue
         if event.role is not speaker and event.role in _HEADINGS:
@@ -72,7 +72,7 @@ def _as_text(content: Content) -> str:
             return text.strip("\n")
         case ToolCalledContent(name=name, outputs=outputs, error=error):
             output = "\n".join(one.text for one in outputs)
-            return f"**{name}**{' failed' if error else ''}\n\n{fenced(output)}"
+            return f"**{name}**{' failed' if error else ''}\n\n{add_fence(output)}"
         case ToolCallRejectedContent(name=name):
             return f"**{name}** was not run."
         case UrlContent(title=title, url=url):
@@ -83,7 +83,7 @@ def _as_text(content: Content) -> str:
             return ""
 
 
-def fenced(text: str, language: str = "") -> str:
+def add_fence(text: str, language: str = "") -> str:
     """Return a text inside a fence that is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
@@ -94,7 +94,7 @@ def _quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-def file_name(title: str) -> str:
+def make_file_name(title: str) -> str:
     """Return a plain file name for a chat of this title."""
     plain = re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()
     return f"{plain[:40].rstrip('-') or 'chat'}.md"

@@ -32,7 +32,7 @@ class Page:
     """The sequence number of the chat's last summary of itself."""
 
 
-def page(
+def make_page(
     events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
 ) -> Page:
     """Return the newest events, at most `limit`, extended to the ends of their turns. With `before` or `after`, return
@@ -60,11 +60,11 @@ def page(
         len(events),
         shown[0].seq if shown and first > 0 else None,
         shown[-1].seq if shown and last < len(events) else None,
-        last_summary(events),
+        find_last_summary(events),
     )
 
 
-def last_summary(events: Sequence[Event]) -> int | None:
+def find_last_summary(events: Sequence[Event]) -> int | None:
     """Return the sequence number of the last event that stands for all before it, None when there is none."""
     return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
@@ -76,7 +76,7 @@ def _is_within_turn(events: Sequence[Event], at: int) -> bool:
     return here is not None and here == before
 
 
-def from_message(events: Sequence[Event], content_id: str) -> int | None:
+def find_turn_of_message(events: Sequence[Event], content_id: str) -> int | None:
     """Return the index where the turn begins that has the user's message; None when there is no such message."""
     turn = next((e.turn for e in events if getattr(e.content, "content_id", None) == content_id and e.turn), None)
     return None if turn is None else next(i for i, event in enumerate(events) if event.turn == turn)

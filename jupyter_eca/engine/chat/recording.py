@@ -99,14 +99,14 @@ class Brief(Model):
         return {name: value for name, value in write(self).items() if all(name not in names for names in unsaid)}
 
 
-class Said(Brief):
+class RecordedText(Brief):
     """Text of the model."""
 
     type: Literal["text"] = "text"
     text: Lines
 
 
-class Thought(Brief):
+class RecordedReasoning(Brief):
     """A reasoning of the model."""
 
     type: Literal["reasoning"] = "reasoning"
@@ -114,7 +114,7 @@ class Thought(Brief):
     took_ms: int = 0
 
 
-class Remarked(Brief):
+class RecordedRemark(Brief):
     """A remark of the provider, for the reader."""
 
     type: Literal["remark"] = "remark"
@@ -131,7 +131,7 @@ class RecordedCall(Brief):
     details: ToolCallDetails | None = None
 
 
-class Ran(RecordedCall):
+class RecordedResult(RecordedCall):
     """A call that ran, with its result."""
 
     type: Literal["ran"] = "ran"
@@ -151,7 +151,7 @@ class Ran(RecordedCall):
         return str(self.arguments.get("id"))
 
 
-class Refused(RecordedCall):
+class RecordedRejection(RecordedCall):
     """A call that did not run."""
 
     type: Literal["refused"] = "refused"
@@ -160,10 +160,12 @@ class Refused(RecordedCall):
     """What the user, a rule or a hook said about it."""
 
 
-Part = Annotated[Said | Thought | Remarked | Ran | Refused, Field(discriminator="type")]
+Part = Annotated[
+    RecordedText | RecordedReasoning | RecordedRemark | RecordedResult | RecordedRejection, Field(discriminator="type")
+]
 
 
-class Spent(Brief):
+class RecordedUsage(Brief):
     """The tokens that a reply used when it was made."""
 
     input: int
@@ -171,15 +173,15 @@ class Spent(Brief):
     limit: Limit | None = None
 
 
-class Reply(Brief):
+class RecordedReply(Brief):
     """What the model said to one request."""
 
     parts: tuple[Part, ...] = ()
-    usage: Spent | None = None
+    usage: RecordedUsage | None = None
 
     @property
-    def calls(self) -> list[Ran | Refused]:
-        return [part for part in self.parts if isinstance(part, Ran | Refused)]
+    def calls(self) -> list[RecordedResult | RecordedRejection]:
+        return [part for part in self.parts if isinstance(part, RecordedResult | RecordedRejection)]
 
 
 # -- from events
@@ -190,7 +192,7 @@ class _Draft:
 
     def __init__(self) -> None:
         self.parts: dict[str, Part | None] = {}
-        self.usage: Spent | None = None
+        self.usage: RecordedUsage | None = None
         self.ended = ""
         """The last call that has ended: what the model says next is another reply."""
         self.running: set[str] = set()
@@ -202,30 +204,30 @@ class _Draft:
     def say(self, text: str) -> None:
         last = next(reversed(self.parts), "")
         before = self.parts.get(last)
-        if isinstance(before, Said):
-            self.parts[last] = Said(text=before.text + text)
+        if isinstance(before, RecordedText):
+            self.parts[last] = RecordedText(text=before.text + text)
         else:
-            self.add(Said(text=text))
+            self.add(RecordedText(text=text))
 
     def think(self, id: str, text: str = "", took_ms: int = 0) -> None:
         before = self.parts.get(id)
-        said = before.text if isinstance(before, Thought) else ""
-        self.parts[id] = Thought(text=said + text, took_ms=took_ms)
+        said = before.text if isinstance(before, RecordedReasoning) else ""
+        self.parts[id] = RecordedReasoning(text=said + text, took_ms=took_ms)
 
     def show(self, content: ImageContent | UrlContent) -> None:
         """Add a picture or a link to the call that has just ended."""
         call = self.parts.get(self.ended)
-        if isinstance(call, Ran) and isinstance(content, ImageContent):
+        if isinstance(call, RecordedResult) and isinstance(content, ImageContent):
             self.parts[self.ended] = call.model_copy(update={"images": (*call.images, content)})
-        elif isinstance(call, Ran):
+        elif isinstance(call, RecordedResult):
             self.parts[self.ended] = call.model_copy(update={"links": (*call.links, content)})
 
     @property
-    def reply(self) -> Reply:
-        return Reply(parts=tuple(part for part in self.parts.values() if part is not None), usage=self.usage)
+    def reply(self) -> RecordedReply:
+        return RecordedReply(parts=tuple(part for part in self.parts.values() if part is not None), usage=self.usage)
 
 
-def replies(events: Iterable[Event]) -> tuple[Reply, ...]:
+def record_replies(events: Iterable[Event]) -> tuple[RecordedReply, ...]:
     """Return the replies of a turn, from its events since the model was first asked. The last reply is the one without
     calls.
     """
@@ -252,7 +254,7 @@ def _take(draft: _Draft, event: Event) -> None:
         case TextContent(text=text) if event.role is Role.ASSISTANT:
             draft.say(text)
         case TextContent(text=text) if event.role is Role.SYSTEM:
-            draft.add(Remarked(text=text))
+            draft.add(RecordedRemark(text=text))
         case ReasonStartedContent(id=id):
             draft.think(id)
         case ReasonTextContent(id=id, text=text):
@@ -260,20 +262,20 @@ def _take(draft: _Draft, event: Event) -> None:
         case ReasonFinishedContent(id=id, total_time_ms=took):
             draft.think(id, took_ms=took)
         case UsageContent(message_input_tokens=asked, message_output_tokens=answered, limit=limit):
-            draft.usage = Spent(input=asked, output=answered, limit=limit)
+            draft.usage = RecordedUsage(input=asked, output=answered, limit=limit)
         case ToolCalledContent() as called:
             output = "\n".join(one.text for one in called.outputs)
             took = called.total_time_ms
             draft.ended = called.id
             draft.running.discard(called.id)
             rule = event.aside.id if isinstance(event.aside, FetchedRuleAside) else ""
-            draft.parts[called.id] = Ran(
+            draft.parts[called.id] = RecordedResult(
                 **_copy_call(called), output=output, error=called.error, took_ms=took, rule=rule
             )
         case ToolCallRejectedContent() as rejected:
             words = event.aside.words if isinstance(event.aside, RejectionAside) else ""
             draft.ended = rejected.id
-            draft.parts[rejected.id] = Refused(**_copy_call(rejected), reason=rejected.reason, words=words)
+            draft.parts[rejected.id] = RecordedRejection(**_copy_call(rejected), reason=rejected.reason, words=words)
         case ToolCallContent(id=id) as call:
             if isinstance(call, ToolCallRunningContent):
                 draft.running.add(id)
@@ -297,19 +299,19 @@ def _copy_call(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, A
 # -- and back
 
 
-def deltas(reply: Reply, ids: Sequence[str]) -> Iterator[tuple[int, Delta]]:
+def replay_deltas(reply: RecordedReply, ids: Sequence[str]) -> Iterator[tuple[int, Delta]]:
     """Yield what a model would say, each with the milliseconds that it took. `ids` are for the calls, in order."""
     fresh = iter(enumerate(ids))
     for part in reply.parts:
         match part:
-            case Said(text=text):
+            case RecordedText(text=text):
                 yield from ((0, TextDelta(text[at : at + _PIECE])) for at in range(0, len(text), _PIECE))
-            case Thought(text=text, took_ms=took):
+            case RecordedReasoning(text=text, took_ms=took):
                 yield 0, ReasoningDelta(text)
                 yield took, ReasoningEnd()
-            case Remarked(text=text):
+            case RecordedRemark(text=text):
                 yield 0, Remark(text)
-            case Ran() | Refused() as call:
+            case RecordedResult() | RecordedRejection() as call:
                 index, id = next(fresh)
                 yield 0, ToolCallDelta(index, id, call.tool, json.dumps(call.arguments))
     if (spent := reply.usage) is not None:

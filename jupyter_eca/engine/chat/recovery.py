@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.model.compaction import Window
+from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.model.history import remember
-from jupyter_eca.engine.model.task_plan import restored
+from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredChat:
     """A chat as it was left."""
 
     state: ChatState
@@ -58,7 +58,7 @@ class Restored:
     """Events to store after those that it was made of. They close what was open."""
 
 
-def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
+def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
     """Make the chat of its events. `at` is the time of the events that are missing."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
@@ -70,11 +70,11 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
         window=_find_window(events),
         notes=_find_notes(events),
     )
-    state = replace(state, tasks=restored(event.content for event in events).tasks, planned=_is_planned(events))
+    state = replace(state, tasks=restore_plan(event.content for event in events).tasks, planned=_is_planned(events))
     # What stands beside the turns (a flag, another title) has none.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
-        return Restored(state, ())
+        return RestoredChat(state, ())
     turn = last.turn
     state = replace(state, turn=turn)
     missing: list[Event] = []
@@ -85,7 +85,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> Restored:
     said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     finished = ProgressContent(state="finished", plan=state.planned or None)
     end = said.model_copy(update={"content": finished, "outcome": Outcome.FAILED})
-    return Restored(state, (*missing, said, end))
+    return RestoredChat(state, (*missing, said, end))
 
 
 def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
@@ -115,17 +115,17 @@ def _find_cost(events: Iterable[Event]) -> float | None:
     return None if last is None else float(last)
 
 
-def _find_window(events: Sequence[Event]) -> Window:
+def _find_window(events: Sequence[Event]) -> WindowUsage:
     """Return how full the window was with the last reply. After a summary it is unknown until the next one."""
     for event in reversed(events):
         match event.aside, event.content:
             case SummaryAside(), _:
-                return Window()
+                return WindowUsage()
             case _, UsageContent(session_tokens=used, limit=limit) if limit is not None:
-                return Window(used, limit.context)
+                return WindowUsage(used, limit.context)
             case _:
                 pass
-    return Window()
+    return WindowUsage()
 
 
 def _close_open(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:

@@ -27,7 +27,7 @@ yourself, and say what you decided. If a call is rejected, go on without it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SubagentTask:
     """What a model asks a subagent for."""
 
     agent: str
@@ -41,7 +41,7 @@ class Task:
 
 
 @dataclass
-class Heard:
+class SubagentTranscript:
     """What a subagent has said so far."""
 
     last: str = ""
@@ -53,7 +53,7 @@ class Heard:
     outcome: Outcome | None = None
     """How its turn ended; None while it runs."""
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Take over what an event says."""
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
@@ -66,7 +66,7 @@ class Heard:
                 pass
         self.outcome = event.outcome or self.outcome
 
-    def result(self, name: str) -> tuple[str, bool]:
+    def as_result(self, name: str) -> tuple[str, bool]:
         """Return what its spawner reads, and whether it is an error."""
         if self.outcome is Outcome.COMPLETED:
             return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}", False
@@ -75,14 +75,14 @@ class Heard:
         return f"## Agent '{name}' {why}\n\n" + (f"Until then it said:\n\n{partial}" if partial else NOTHING_SAID), True
 
 
-def rules(max_steps: int) -> str:
+def write_rules(max_steps: int) -> str:
     """Return what the subagent is told behind the agent's own instructions."""
     if not max_steps:
         return _RULES
     return f"{_RULES} You have {max_steps} steps at most: give your answer before they are used up."
 
 
-def described(description: str, agents: Iterable[tuple[str, str]]) -> str:
+def describe_tool(description: str, agents: Iterable[tuple[str, str]]) -> str:
     """Return the tool's description, with the agents that can be spawned."""
     lines = [f"- {name}: {about}" if about else f"- {name}" for name, about in agents]
     return "\n".join([description, "", "The agents:", *lines])

@@ -55,13 +55,13 @@ class Budget:
     """What the user has added to the limit."""
 
     @property
-    def most(self) -> float:
+    def maximum(self) -> float:
         """What may be spent in all."""
         return self.limit + self.raised
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class BudgetExcess:
     """A budget that a request would pass."""
 
     budget: Budget
@@ -69,43 +69,48 @@ class Over:
     """What the request would cost at least; None where nobody knows."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What the reader and the model are told, in whole sentences."""
         budget = self.budget
-        raised = f", raised by {dollars(budget.raised)}" if budget.raised else ""
+        raised = f", raised by {format_dollars(budget.raised)}" if budget.raised else ""
         known = f" ({budget.unpriced} more of unknown price)" if budget.unpriced else ""
-        coming = "is of unknown price" if self.coming is None else f"costs about {dollars(self.coming)} and its answer"
+        coming = (
+            "is of unknown price"
+            if self.coming is None
+            else f"costs about {format_dollars(self.coming)} and its answer"
+        )
+        limit, spent = format_dollars(budget.limit), format_dollars(budget.spent)
         return (
-            f"The budget for {_WORDS[budget.purse]} is {dollars(budget.limit)}{raised}; {dollars(budget.spent)} were "
-            f"spent{known}, and the next request {coming}."
+            f"The budget for {_WORDS[budget.purse]} is {limit}{raised}; {spent} were spent{known}, "
+            f"and the next request {coming}."
         )
 
     @property
-    def step(self) -> float:
+    def increase(self) -> float:
         """What the budget is raised by: as much again, and more where this request needs more."""
-        missing = self.budget.spent + (self.coming or 0.0) - self.budget.most
+        missing = self.budget.spent + (self.coming or 0.0) - self.budget.maximum
         return max(self.budget.limit, 2 * missing, _STEP)
 
     @property
-    def refused(self) -> str:
+    def refusal(self) -> str:
         """What is said when the request is not sent."""
-        return f"{self.told} It was not sent. Raise `budget.{self.budget.purse}` of the configuration to go on."
+        return f"{self.text} It was not sent. Raise `budget.{self.budget.purse}` of the configuration to go on."
 
 
-def over(budgets: Iterable[Budget], coming: float | None) -> Over | None:
+def find_excess(budgets: Iterable[Budget], coming: float | None) -> BudgetExcess | None:
     """Return the first budget that is used up, or would be passed. A request that costs nothing passes none."""
     for budget in budgets:
-        if coming != 0.0 and (budget.spent >= budget.most or budget.spent + (coming or 0.0) > budget.most):
-            return Over(budget, coming)
+        if coming != 0.0 and (budget.spent >= budget.maximum or budget.spent + (coming or 0.0) > budget.maximum):
+            return BudgetExcess(budget, coming)
     return None
 
 
-def raising(found: Over) -> str:
+def format_increase(found: BudgetExcess) -> str:
     """Return the answer by which the user raises a budget."""
-    return f"Raise it by {dollars(found.step)} for this chat today"
+    return f"Raise it by {format_dollars(found.increase)} for this chat today"
 
 
-def dollars(amount: float) -> str:
+def format_dollars(amount: float) -> str:
     """Return an amount with as many digits as are of use."""
     if 0 < amount < _LEAST:
         return f"less than {_LEAST} USD"

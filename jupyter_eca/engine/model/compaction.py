@@ -44,7 +44,7 @@ _SHORT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowUsage:
     """How full the model's context window is, as the vendor counted for the last reply; 0 is unknown."""
 
     used: int = 0
@@ -54,7 +54,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Summing:
+class SummaryUnderWay:
     """A summary that is being made."""
 
     text: str = ""
@@ -65,7 +65,7 @@ class Summing:
     """What the user wants kept above all."""
 
 
-def is_due(window: Window, share: int, history: History, last: int | None, steps: int) -> bool:
+def is_due(window: WindowUsage, share: int, history: History, last: int | None, steps: int) -> bool:
     """Return whether the next request would leave less room than it should.
 
     `share` is in percent, 0 for never. `last` is the step of this turn before which the last summary was made.
@@ -74,28 +74,28 @@ def is_due(window: Window, share: int, history: History, last: int | None, steps
         return False
     if last is not None and steps - last < MIN_REPLIES:
         return False
-    return weight(covered(history)) >= window.limit * _WORTH
+    return estimate_tokens(select_covered(history)) >= window.limit * _WORTH
 
 
-def weight(history: History) -> int:
+def estimate_tokens(history: History) -> int:
     """Estimate the tokens of a conversation."""
     return (
         sum(len(text) for message in history for part in message.parts for text in _list_texts(part)) // CHARS_PER_TOKEN
     )
 
 
-def covered(history: History) -> History:
+def select_covered(history: History) -> History:
     """Return what a summary is made of: all but a prompt that was not answered yet."""
-    if not _unanswered_prompt(history):
+    if not _find_unanswered_prompt(history):
         return history
     results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
     return (*history[:-1], replace(history[-1], parts=results)) if results else history[:-1]
 
 
-def asking(history: History, summing: Summing) -> History:
+def build_summary_messages(history: History, summing: SummaryUnderWay) -> History:
     """Return the messages by which the model is asked for a summary."""
     words = SUMMARISE + (SUMMARY_FOCUS.format(summing.focus) if summing.focus else "")
-    before = covered(history)
+    before = select_covered(history)
     if summing.forced:
         before = tuple(replace(message, parts=tuple(map(_shorten, message.parts))) for message in before)
     if before and before[-1].role == "user":
@@ -103,16 +103,16 @@ def asking(history: History, summing: Summing) -> History:
     return (*before, ChatMessage("user", (TextPart(words),)))
 
 
-def compacted(history: History, summary: str) -> History:
+def compact(history: History, summary: str) -> History:
     """Return what is left after a summary: its text, and the prompt that is still to be answered, word for word."""
-    parts: tuple[Part, ...] = (TextPart(summary), *_unanswered_prompt(history))
+    parts: tuple[Part, ...] = (TextPart(summary), *_find_unanswered_prompt(history))
     if len(parts) == 1 and history and history[-1].role == "user":
         earlier = (_get_words(history[:end]) for end in range(len(history), 0, -1))
         parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))
     return (ChatMessage("user", parts),)
 
 
-def pruned(history: History) -> History:
+def prune(history: History) -> History:
     """Leave out the results of tools, but for the last ones, which together may be as long as `KEPT_RESULTS`."""
     room = KEPT_RESULTS
     messages: list[ChatMessage] = []
@@ -129,7 +129,7 @@ def pruned(history: History) -> History:
     return history if made == history else made
 
 
-def _unanswered_prompt(history: History) -> tuple[Part, ...]:
+def _find_unanswered_prompt(history: History) -> tuple[Part, ...]:
     """Return what the user said and the model has not answered. A turn that was stopped leaves results before it."""
     if not history or history[-1].role != "user":
         return ()
@@ -139,7 +139,7 @@ def _unanswered_prompt(history: History) -> tuple[Part, ...]:
 
 def _get_words(history: History) -> str:
     """Return the user's words of an unanswered prompt, without the contexts beside them."""
-    texts = (part.text for part in _unanswered_prompt(history) if isinstance(part, TextPart))
+    texts = (part.text for part in _find_unanswered_prompt(history) if isinstance(part, TextPart))
     return CONTEXT.sub("", "\n".join(texts)).strip()
 
 

@@ -43,7 +43,7 @@ FREE = "⬜"
 BAR_SQUARES = 20
 
 
-def breakdown(request: ModelRequest, usage: UsageContent | None = None) -> ContextBreakdown:
+def break_down(request: ModelRequest, usage: UsageContent | None = None) -> ContextBreakdown:
     """Divide the context window among its categories.
 
     `usage` is the chat's last one. Its sum is exact; the estimates only divide it.
@@ -89,7 +89,7 @@ def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
                     pass  # what an image weighs is not in its characters
 
 
-def drawn(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
+def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
     """Return Markdown: a bar, and a table of shares of the window, or of what is used when its size is not known.
 
     `system` are the sections of the system prompt. Each has a line of its own.

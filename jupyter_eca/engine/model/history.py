@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.compaction import compacted, pruned
+from jupyter_eca.engine.model.compaction import compact, prune
 from jupyter_eca.engine.model.request import (
     ChatMessage,
     DocumentPart,
@@ -63,9 +63,9 @@ def remember(history: History, event: Event) -> History:
         return history
     match event.aside:
         case SummaryAside(text=text):
-            return compacted(history, text)
+            return compact(history, text)
         case PrunedAside():
-            return pruned(history)
+            return prune(history)
         case ImagesRefusedAside():
             return _without_images(history)
         case WithdrawnAside():
@@ -98,7 +98,7 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
             return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error, rule))
-        case ToolCallRejectedContent(id=id) if uses(history, id):
+        case ToolCallRejectedContent(id=id) if has_call(history, id):
             # A call that was stopped while its arguments were still being written was never part of a reply.
             why = aside.text if isinstance(aside, RejectionAside) else ""
             return _add(history, "user", ToolResultPart(id, why, error=True))
@@ -133,7 +133,7 @@ def _replace_media(part: Part) -> Part:
             return part
 
 
-def uses(history: History, id: str) -> bool:
+def has_call(history: History, id: str) -> bool:
     """Return whether the model has made a call of this id."""
     return any(isinstance(part, ToolUsePart) and part.id == id for message in history for part in message.parts)
 

@@ -64,7 +64,7 @@ class Retry:
         return self.left - max(ceil(self.left) - 1, 0)
 
 
-def planned(failure: Failure | None, last: Retry | None) -> Retry | None:
+def plan_retry(failure: Failure | None, last: Retry | None) -> Retry | None:
     """Return the repetition after a failure, None when it is not worth one. `last` is the one that has just failed."""
     if failure is None:
         return None

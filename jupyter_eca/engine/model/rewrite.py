@@ -31,7 +31,7 @@ _FENCE = "```"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TextSelection:
     """A piece of text that is to be rewritten."""
 
     text: str
@@ -40,19 +40,19 @@ class Selection:
     """Where the text is from; empty when that is not known."""
 
 
-def place_of(path: str | None, lines: tuple[int, int] | None) -> str:
+def describe_place(path: str | None, lines: tuple[int, int] | None) -> str:
     """Return a place in words. `lines` are the first and the last, counted from 0."""
     return f"{path}, lines {lines[0] + 1} to {lines[1] + 1}" if path and lines else path or ""
 
 
-def rewriting(model: str, selection: Selection) -> ModelRequest:
+def build_rewrite_request(model: str, selection: TextSelection) -> ModelRequest:
     """Return the request to rewrite a selection."""
     place = f"From: {selection.place}\n\n" if selection.place else ""
     asked = f"{place}<selection>\n{selection.text}\n</selection>\n\nInstruction: {selection.instruction}"
     return _build_request(model, _REWRITE, asked)
 
 
-def completing(model: str, before: str, after: str) -> ModelRequest:
+def build_completion_request(model: str, before: str, after: str) -> ModelRequest:
     """Return the request to complete text at the cursor."""
     asked = f"<before>{before[-BEFORE_CHARS:]}</before>\n<after>{after[:AFTER_CHARS]}</after>"
     return _build_request(model, _COMPLETE, asked)
@@ -62,13 +62,13 @@ def _build_request(model: str, system: str, asked: str) -> ModelRequest:
     return ModelRequest(model, system, (ChatMessage("user", (TextPart(asked),)),))
 
 
-def replacement(original: str, answer: str) -> str:
+def extract_replacement(original: str, answer: str) -> str:
     """Return the answer without the fence that a model put around it. A selection's last line break is kept."""
-    text = answer if original.lstrip().startswith(_FENCE) else unfenced(answer)
+    text = answer if original.lstrip().startswith(_FENCE) else remove_fence(answer)
     return f"{text}\n" if original.endswith("\n") and not text.endswith("\n") else text
 
 
-def unfenced(text: str) -> str:
+def remove_fence(text: str) -> str:
     """Return what is inside of a single fence around everything. A text with more than one fence stays as it is."""
     lines = text.strip().split("\n")
     fence = lines[0][: len(lines[0]) - len(lines[0].lstrip("`"))]
@@ -79,7 +79,7 @@ def unfenced(text: str) -> str:
     return "\n".join(lines[1:-1])
 
 
-def split(text: str, line: int, character: int) -> tuple[str, str]:
+def split_at(text: str, line: int, character: int) -> tuple[str, str]:
     """Return what is before and after a position, counted from 0. One outside of the text becomes its nearest end."""
     lines = text.split("\n")
     if line >= len(lines):
@@ -89,9 +89,9 @@ def split(text: str, line: int, character: int) -> tuple[str, str]:
     return text[:at], text[at:]
 
 
-def insertion(before: str, answer: str) -> str:
+def extract_insertion(before: str, answer: str) -> str:
     """Return the answer without a fence, and without the beginning of the line that many models repeat."""
-    text = unfenced(answer)
+    text = remove_fence(answer)
     line = before.rpartition("\n")[2]
     text = text.removeprefix(line) if line.strip() else text
     return text if text.strip() else ""

@@ -37,7 +37,7 @@ class Plan:
     active_summary: str | None = None
 
 
-def restored(contents: Iterable[Content]) -> Plan:
+def restore_plan(contents: Iterable[Content]) -> Plan:
     """Return the plan of a chat from what was shown in it."""
     plan = Plan()
     for content in contents:
@@ -46,18 +46,18 @@ def restored(contents: Iterable[Content]) -> Plan:
     return plan
 
 
-def added(tasks: Tasks, subjects: Iterable[str]) -> Tasks:
+def add_tasks(tasks: Tasks, subjects: Iterable[str]) -> Tasks:
     """Return the tasks with more at the end. Ids count on from the highest one."""
     first = max((int(task.id) for task in tasks if task.id.isdecimal()), default=0) + 1
     return (*tasks, *(Task(id=str(id), subject=subject) for id, subject in enumerate(subjects, first)))
 
 
-def marked(tasks: Tasks, ids: frozenset[str], status: TaskStatus) -> Tasks:
+def mark_tasks(tasks: Tasks, ids: frozenset[str], status: TaskStatus) -> Tasks:
     """Return the tasks with another status for some of them."""
     return tuple(task.model_copy(update={"status": status}) if task.id in ids else task for task in tasks)
 
 
-def details(plan: Plan) -> TaskDetails:
+def make_details(plan: Plan) -> TaskDetails:
     """Return a plan as the details of a tool call."""
     ids = {status: tuple(task.id for task in plan.tasks if task.status is status) for status in TaskStatus}
     return TaskDetails(
@@ -73,11 +73,11 @@ def details(plan: Plan) -> TaskDetails:
     )
 
 
-def told(tasks: Tasks) -> str:
+def format_tasks(tasks: Tasks) -> str:
     """Return the tasks as the model reads them."""
     return "\n".join(f"[{_BOX[one.status]}] {one.id}. {one.subject}" for one in tasks)
 
 
-def summarised(tasks: Tasks) -> str:
+def format_for_summary(tasks: Tasks) -> str:
     """Return the tasks as they stand behind a summary, whatever that says of them; "" for none."""
-    return f"\n\n{_LIST}\n{told(tasks)}" if tasks else ""
+    return f"\n\n{_LIST}\n{format_tasks(tasks)}" if tasks else ""

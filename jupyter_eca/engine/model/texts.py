@@ -120,7 +120,7 @@ class Section:
     """What the model reads."""
 
 
-def system_prompt(sections: Sequence[Section]) -> str:
+def join_sections(sections: Sequence[Section]) -> str:
     """Return the sections as one text."""
     return "\n\n".join(section.text for section in sections)
 
@@ -129,23 +129,23 @@ def system_prompt(sections: Sequence[Section]) -> str:
 CONTEXT = re.compile(r'\n\n<context name="[^"\n]*">\n.*?\n</context>', re.DOTALL)
 
 
-def context_text(label: str, text: str) -> str:
+def format_context(label: str, text: str) -> str:
     """Return a context as it stands behind the prompt."""
     return f'\n\n<context name="{label}">\n{text}\n</context>'
 
 
-def title_of(message: str) -> str:
+def make_title(message: str) -> str:
     """Return the title of a chat that begins with this message."""
     line = next((line.strip() for line in message.splitlines() if line.strip()), "New chat")
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
-def forked(title: str) -> str:
+def describe_fork(title: str) -> str:
     """Return what is said when a chat is forked."""
     return f"Forked: the new chat is called “{title}”."
 
 
-def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: Sequence[str] = ()) -> str:
+def describe_restored(done: Sequence[str], left: Sequence[tuple[str, str]], other: Sequence[str] = ()) -> str:
     """Return what rolling back did to files, empty when there were none. What `other` tools did cannot be undone."""
     lines = [f"Restored: {path}" for path in done] + [f"Not restored: {path} ({why})" for path, why in left]
     if other:
@@ -153,12 +153,12 @@ def restored_text(done: Sequence[str], left: Sequence[tuple[str, str]], other: S
     return "\n".join(lines)
 
 
-def noted_text(notes: Sequence[str]) -> str:
+def format_notes(notes: Sequence[str]) -> str:
     """Return the notes as they stand behind what the user said."""
     return "\n\n" + "\n".join(notes) if notes else ""
 
 
-def reverted_text(names: Sequence[str]) -> str:
+def describe_reverted(names: Sequence[str]) -> str:
     """Return what the model is told when its changes were taken back. Else it would rely on what it believes it did."""
     return (
         "(The user has taken back changes that you made. These are as they were before: "
@@ -166,6 +166,6 @@ def reverted_text(names: Sequence[str]) -> str:
     )
 
 
-def unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:
+def describe_unknown_tool(name: str, tools: tuple[ToolSpec, ...]) -> str:
     """Return what the model is told when it calls a tool that nobody offers."""
     return f"There is no tool {name!r}. The tools are: {', '.join(tool.name for tool in tools) or 'none'}."

@@ -27,7 +27,7 @@ _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveMention:
     """A part of a notebook or its kernel that a mention names."""
 
     kind: str
@@ -35,7 +35,7 @@ class Live:
     """Which one; empty where the kind says it all."""
 
 
-def mentions(message: str, signs: str = "@#") -> list[str]:
+def find_mentions(message: str, signs: str = "@#") -> list[str]:
     """Return what a message mentions, each once, in order.
 
     These are paths (with `:L10-20` when they have lines), addresses, and words that `live` knows.
@@ -50,15 +50,15 @@ def mentions(message: str, signs: str = "@#") -> list[str]:
     return list(found)
 
 
-def live(mention: str) -> Live | None:
+def parse_live(mention: str) -> LiveMention | None:
     """Return what a mention names in a notebook, None when it names nothing there."""
     if (match := _LIVE.fullmatch(mention)) is None:
         return None
     kind = match[1] or match[3] or match[5] or match[7]
-    return Live(kind, match[2] or match[4] or match[6] or "")
+    return LiveMention(kind, match[2] or match[4] or match[6] or "")
 
 
-def split(mention: str) -> tuple[str, int, int]:
+def split_mention(mention: str) -> tuple[str, int, int]:
     """Return the path, its first and its last line. The lines are 0 and 0 when all of it is meant."""
     match = _LINES.fullmatch(mention)
     if match is None or not 0 < int(match[2]) < 10**9:

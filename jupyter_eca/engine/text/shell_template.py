@@ -39,7 +39,7 @@ class Around(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArgumentPlace:
     """A place for an argument."""
 
     name: str
@@ -51,15 +51,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class HereDocument:
     """A here document: no line of it may be its delimiter once it is filled in."""
 
     delimiter: str
     tabs: bool
-    parts: tuple[str | Place, ...]
+    parts: tuple[str | ArgumentPlace, ...]
 
 
-Part = str | Place | Document
+Part = str | ArgumentPlace | HereDocument
 
 
 def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
@@ -89,9 +89,9 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
     match part:
         case str():
             return part
-        case Place():
+        case ArgumentPlace():
             return _quote(values[part.name], part.around) if values.get(part.name) is not None else ""
-        case Document():
+        case HereDocument():
             body = "".join(_fill_part(one, values) for one in part.parts)
             joined = (body, body.replace("\\\n", ""))
             lines = [line.lstrip("\t") if part.tabs else line for text in joined for line in text.split("\n")]
@@ -145,7 +145,7 @@ class _Reader:
                 case '"':
                     self._double('"')
                 case "`":
-                    self._closed("`", "backquotes")
+                    self._skip_to("`", "backquotes")
                 case "(":
                     self._inside()
                 case "#" if self.at < 2 or self.text[self.at - 2] in " \t\n;&|()<>":
@@ -170,7 +170,7 @@ class _Reader:
         found = _PLACE.match(self.text, self.at)
         if found is None or found["name"] not in self.names:
             return False
-        self.parts.append(Place(found["name"], around, self._line))
+        self.parts.append(ArgumentPlace(found["name"], around, self._line))
         self.at = found.end()
         return True
 
@@ -183,13 +183,13 @@ class _Reader:
         rest = self.text[self.at : self.at + 3]
         if rest == "$((":
             self._take(3)
-            self._closed("))", "arithmetic")
+            self._skip_to("))", "arithmetic")
         elif rest.startswith("$("):
             self._take(2)
             self._inside()
         elif rest.startswith("${"):
             self._take(2)
-            self._closed("}", "the expansion of a variable")
+            self._skip_to("}", "the expansion of a variable")
         elif rest.startswith("$'"):
             self._take(2)
             self._until("'", Around.ESCAPED)
@@ -217,7 +217,7 @@ class _Reader:
             if char == "\\":
                 self._take()
             elif char == "`":
-                self._closed("`", "backquotes")
+                self._skip_to("`", "backquotes")
 
     def _inside(self) -> None:
         """Read parentheses. The patterns of a `case` have one that closes nothing."""
@@ -226,7 +226,7 @@ class _Reader:
         if re.search(r"\bcase\b", self.text[begin : self.at]):
             raise self._unclear("a case in parentheses")
 
-    def _closed(self, end: str, what: str) -> None:
+    def _skip_to(self, end: str, what: str) -> None:
         """Pass over a stretch without places."""
         stop = self.text.find(end, self.at)
         if stop < 0 or not _SIMPLE.fullmatch(self.text, self.at, stop):
@@ -264,8 +264,8 @@ class _Reader:
             stop = found.start()
             inside = _Reader(self.text[:stop], self.names, self.at)
             inside.document(raw=raw)
-            own = [part for part in inside.parts if not isinstance(part, Document)]
-            self.parts.append(Document(delimiter, tabs, tuple(own)))
+            own = [part for part in inside.parts if not isinstance(part, HereDocument)]
+            self.parts.append(HereDocument(delimiter, tabs, tuple(own)))
             self.at = stop
             self._take(found.end() - stop)
 
@@ -274,10 +274,10 @@ class _Reader:
             if self._place(Around.RAW if raw else Around.DOCUMENT):
                 continue
             if not raw and self.text[self.at] == "$" and self.text[self.at + 1 : self.at + 2] in {"(", "{"}:
-                self._closed(")" if self.text[self.at + 1] == "(" else "}", "a substitution")
+                self._skip_to(")" if self.text[self.at + 1] == "(" else "}", "a substitution")
                 continue
             char = self._take()
             if char == "\\" and not raw:
                 self._take()
             elif char == "`" and not raw:
-                self._closed("`", "backquotes")
+                self._skip_to("`", "backquotes")

@@ -25,7 +25,7 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CommandCall:
     """A message that is a command."""
 
     name: str
@@ -35,16 +35,16 @@ class Called:
     """The words of the text."""
 
 
-def parse(message: str) -> Called | None:
+def parse(message: str) -> CommandCall | None:
     """Parse a message. None when it is no command; whether there is one of that name is not known here."""
     found = _COMMAND.fullmatch(message.strip())
     if found is None:
         return None
     text = (found["text"] or "").strip()
-    return Called(found["name"], text, words(text))
+    return CommandCall(found["name"], text, split_words(text))
 
 
-def words(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """Split a text as a shell does. A text with a lone quote in it ("don't") is split at its spaces."""
     try:
         return tuple(shlex.split(text))
@@ -98,19 +98,19 @@ NATIVE: Final = (
 )
 
 
-def matching(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
+def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
     """Return the commands with the query in their name or description."""
     wanted = query.strip().removeprefix("/").casefold()
     return tuple(one for one in commands if wanted in one.name.casefold() or wanted in one.description.casefold())
 
 
-def meant(name: str, names: Iterable[str]) -> str:
+def guess_command(name: str, names: Iterable[str]) -> str:
     """Return the command that a mistyped name was meant to be, "" when it looks like none."""
     # Two thirds alike: `cost` and `modle` are found, `opt`, `tmp` and `data` are not.
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.67)), "")
 
 
-def shown(message: str) -> str:
+def hide_key(message: str) -> str:
     """Return a message as it may be kept: what stands behind the provider of a `/login` is a key, and is left out."""
     called = parse(message)
     if called is None or called.name != "login" or len(called.arguments) < 2:
@@ -118,7 +118,7 @@ def shown(message: str) -> str:
     return f"/login {called.arguments[0]} …"
 
 
-def mixed(template: str) -> int:
+def find_mixed_line(template: str) -> int:
     """Return the line on which places by name and by position first meet, 0 if they do not.
 
     Where they meet, it is not known which word is meant for which.
@@ -131,7 +131,7 @@ def mixed(template: str) -> int:
     return 0
 
 
-def placeholders(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
+def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
     """Return the arguments of a custom command, in the order in which they are filled.
 
     `declared` is what its front matter says of them: by name, or by position for those that have none. Those by name
@@ -161,13 +161,13 @@ def _parse_declared(one: Any) -> CommandArgument | None:
     return CommandArgument(name=name, description=description, required=given.get("required") is not False)
 
 
-def expand(template: str, called: Called) -> str:
+def expand(template: str, called: CommandCall) -> str:
     """Return the prompt that a custom command stands for.
 
     A template without a place for arguments gets them at its end.
     """
     names = [match["name"] for match in _PLACE.finditer(template) if match["name"]]
-    values = bound(tuple(dict.fromkeys(names)), called.arguments)
+    values = bind_arguments(tuple(dict.fromkeys(names)), called.arguments)
 
     def fill(match: re.Match[str]) -> str:
         if match["name"]:
@@ -182,7 +182,7 @@ def expand(template: str, called: Called) -> str:
     return _PLACE.sub(fill, template)
 
 
-def bound(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
+def bind_arguments(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
     """Return the arguments by name.
 
     `name=value` goes to its name, the others to the names that are left, in order; the last one takes all the words

@@ -140,7 +140,7 @@ async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConf
     _check_provider(params.provider)
     host = caller.front.host
     described = config.schema(host, await host.catalog.default())
-    return {"schema": described, "values": config.completed(described, params.config or {})}
+    return {"schema": described, "values": config.complete_values(described, params.config or {})}
 
 
 async def config_completions(caller: CommandCaller, params: asked.SessionConfigCompletions) -> Json:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.text.slash_commands import matching
+from jupyter_eca.engine.text.slash_commands import filter_commands
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.resources import attachments
-from jupyter_eca.host.commands import offered as commands
-from jupyter_eca.plugins.contexts.resolve import offered
+from jupyter_eca.host.commands import list_commands as commands
+from jupyter_eca.plugins.contexts.resolve import list_offers
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.context import CursorContext, DirectoryContext, FileContext
 
@@ -38,11 +38,11 @@ async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json
         raise RemoteError("The offset is outside of the text.", AhpErrorCode.INVALID_PARAMS)
     typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
     if found := _COMMAND.fullmatch(typed):
-        named = matching(await commands(host), found["query"])
+        named = filter_commands(await commands(host), found["query"])
         return [_item(offset, typed, f"/{one.name} ", _command(one.name, one.description)) for one in named]
     if found := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
-        contexts = await offered(host.tool_contexts.build_surroundings(chat, None), found["query"], live=True)
+        contexts = await list_offers(host.tool_contexts.build_surroundings(chat, None), found["query"], live=True)
         shown = (
             (one, _insert_text(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext)
         )
@@ -56,7 +56,7 @@ async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json
 
 def _insert_text(context: ChatContext, files: Files) -> str:
     if isinstance(context, FileContext | DirectoryContext):
-        return files.shown(files.resolve(context.path))
+        return files.shorten(files.resolve(context.path))
     wire = context.wire()
     return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
 

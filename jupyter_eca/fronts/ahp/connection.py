@@ -21,7 +21,7 @@ from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
-from jupyter_eca.protocol.jsonrpc import Failure, Id, Message, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Id, Message, Notification, Request, Result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -161,11 +161,11 @@ class AhpConnection:
                 case Request() | Notification():
                     self._heard.put_nowait(message)
                 case FrameError():
-                    self._push(Failure(None, message.code, str(message)))
+                    self._push(ErrorResponse(None, message.code, str(message)))
                 case Result(id, result):
                     if (future := self._requests.get(id)) and not future.done():
                         future.set_result(result)
-                case Failure(id, code, text, data):
+                case ErrorResponse(id, code, text, data):
                     if id is not None and (future := self._requests.get(id)) and not future.done():
                         future.set_exception(RemoteError(text, code, data))
 
@@ -187,14 +187,14 @@ class AhpConnection:
         try:
             answer: Message = Result(request.id, await self._result(request))
         except RemoteError as error:
-            answer = Failure(request.id, error.code, redaction.hide(str(error)), error.data)
+            answer = ErrorResponse(request.id, error.code, redaction.redact(str(error)), error.data)
         except EcaError as error:
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), AhpErrorCode.INTERNAL)
-            answer = Failure(request.id, code, redaction.hide(str(error)))
+            answer = ErrorResponse(request.id, code, redaction.redact(str(error)))
         except Exception as error:  # noqa: BLE001  # the boundary to a peer: a bug of ours must be answered, not hang it
             _log.exception("%s failed", request.method)
-            answer = Failure(
-                request.id, AhpErrorCode.INTERNAL, redaction.hide(f"{request.method} failed inside: {error!r}")
+            answer = ErrorResponse(
+                request.id, AhpErrorCode.INTERNAL, redaction.redact(f"{request.method} failed inside: {error!r}")
             )
         self._push(answer)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, record
 from jupyter_eca.host.commands import markdown_commands, skills
 from jupyter_eca.instructions import rules
-from jupyter_eca.instructions.skills.model import Origin
+from jupyter_eca.instructions.skills.model import SkillOrigin
 from jupyter_eca.protocol.mcp import ServerStatus
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ async def _rules(host: Host) -> list[Json]:
 async def _skills(host: Host) -> list[Json]:
     """List the skills of the user and the project; the built-in ones are no customization."""
     found = await skills.find(host)
-    return [_one(f"skill:{one.name}", one.name, one.description) for one in found if one.origin is not Origin.SHIPPED]
+    return [
+        _one(f"skill:{one.name}", one.name, one.description) for one in found if one.origin is not SkillOrigin.SHIPPED
+    ]
 
 
 SOURCES: Final[tuple[Source, ...]] = (_servers, _rules, _skills, _commands, _agents)

@@ -91,7 +91,7 @@ class AhpFront:
         self.hub = Hub(start, root, self._note_summary, self._reserve_numbers)
         self.hub.mark = self._notes.mark
         self.host.join(self)
-        self.host.changes.decided.append(self._refresh_sessions)
+        self.host.changes.on_decision.append(self._refresh_sessions)
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 self.start(self._notes.run())
@@ -103,7 +103,7 @@ class AhpFront:
                     for task in self._running:
                         task.cancel()
         finally:
-            self.host.changes.decided.remove(self._refresh_sessions)
+            self.host.changes.on_decision.remove(self._refresh_sessions)
             self.host.leave(self)
             await self.terminals.close()
             await self._notes.save()
@@ -156,7 +156,7 @@ class AhpFront:
 
     async def _read(self, session: AhpSession, note: Json) -> None:
         try:
-            await self.host.store.settled()
+            await self.host.store.settle()
             row = await self.host.chats.read_row(session.chat)
             await session.read(await self._state(session.uri, row, note))
             self._add_to_list(session)
@@ -176,7 +176,10 @@ class AhpFront:
         described = settings.schema(self.host, str(record(summary, "model").get("id", "")))
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
         values |= {"approval": settings.AUTO} if row and row.trust else {}
-        config = {"schema": described, "values": settings.completed(described, {**values, **record(note, "values")})}
+        config = {
+            "schema": described,
+            "values": settings.complete_values(described, {**values, **record(note, "values")}),
+        }
         offered = apply_switches(await customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
         state |= {"customizations": offered}
@@ -230,7 +233,7 @@ class AhpFront:
 
     async def list_summaries(self) -> list[Json]:
         """Return the summaries of all sessions, the last used first."""
-        await self.host.store.settled()
+        await self.host.store.settle()
         rows = {row.id: row for row in await self.host.chats.list_rows()}
         known = self._notes.notes
         found = {

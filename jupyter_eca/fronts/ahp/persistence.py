@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.fronts.ahp.session import notes
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -76,7 +76,7 @@ class NoteStore:
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
             # They are no longer in the list of changes: a cancellation here would lose them.
-            await whole(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
+            await run_to_end(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
 
     @property
     def mark(self) -> int:

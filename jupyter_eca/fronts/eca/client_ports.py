@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.protocol import dialect, editor, notebook
 from jupyter_eca.protocol.base import Done, Empty
-from jupyter_eca.workspace.kernels.output_text import plain
+from jupyter_eca.workspace.kernels.output_text import as_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.lifecycle import EditorCapabilities
     from jupyter_eca.transport.peer import Peer
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.workspace.ports import RunObserver
 
 T = TypeVar("T", bound="Model")
 
@@ -69,7 +69,7 @@ class LinkKernel:
         self,
         chat: str,
         code: str,
-        heard: Heard | None = None,  # noqa: ARG002  # its code blocks the kernel, which could not say so
+        observer: RunObserver | None = None,  # noqa: ARG002  # its code blocks the kernel, which could not say so
     ) -> notebook.KernelExecuteResult:
         params = notebook.KernelExecuteParams(chat_id=chat, code=code)
         await self._caught_up()
@@ -98,7 +98,7 @@ class LinkKernel:
             found = json.loads(ran.text)
         except ValueError as error:
             raise ToolError(f"{name} cannot be inspected: {ran.text}") from error
-        return notebook.Inspection(found=found is not None, text=plain(found or ""))
+        return notebook.Inspection(found=found is not None, text=as_plain_text(found or ""))
 
     async def _ask(self, method: str, params: Model, result: type[T]) -> T:
         try:
@@ -140,7 +140,7 @@ class LinkEditor:
             async with asyncio.timeout(EDITOR_SECONDS):
                 answer = await self._peer.request(method, params.wire())
             if method == "editor/getDiagnostics":
-                answer = dialect.diagnostics(self._spoken(), answer)
+                answer = dialect.translate_diagnostics(self._spoken(), answer)
             return result.model_validate(answer or {})
         except TimeoutError as error:
             raise ToolError(f"The editor did not answer {method} in {EDITOR_SECONDS:.0f} seconds.") from error
@@ -155,7 +155,7 @@ class LinkNotebooks:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._runs: dict[str, Heard] = {}
+        self._runs: dict[str, RunObserver] = {}
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
         try:
@@ -173,13 +173,13 @@ class LinkNotebooks:
         return await self._ask("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
 
     async def run(
-        self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None
+        self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> notebook.NotebookRunResult:
         """Run cells, however long it takes. The caller may cancel."""
-        id = uuid.uuid4().hex if heard else ""
+        id = uuid.uuid4().hex if observer else ""
         params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
-        if heard is not None:
-            self._runs[id] = heard
+        if observer is not None:
+            self._runs[id] = observer
         try:
             return await self._ask("notebook/run", params, notebook.NotebookRunResult, None)
         finally:
@@ -188,7 +188,7 @@ class LinkNotebooks:
     def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
         """Report what a running cell shows. Ignored for a run that has ended."""
         if heard := self._runs.get(params.run_id):
-            heard(params.cell_id, lambda: plain(params.text))
+            heard(params.cell_id, lambda: as_plain_text(params.text))
 
     async def show(self, path: str, cell: str | None = None) -> None:
         try:

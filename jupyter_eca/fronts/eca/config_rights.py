@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.mcp_servers import Sources
+from jupyter_eca.config.mcp_servers import ConfigSources
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _NOT_HERE: Final = "only a client of the user's may change the configuration"
 
 
-def find_sources(host: Host) -> Sources:
+def find_sources(host: Host) -> ConfigSources:
     """Return the files that the configuration is read from."""
-    return Sources.of(host.config, host.workspace.files.roots)
+    return ConfigSources.of(host.config, host.workspace.files.roots)
 
 
 def check_may_change_config(session: EcaSession) -> None:
@@ -29,4 +29,4 @@ def check_may_change_config(session: EcaSession) -> None:
     Code of a cell speaks over its kernel's link, even code that a model had it run: it must not approve itself.
     """
     if not session.door.sees_all or session.can.unattended:
-        raise RemoteError(_NOT_HERE, Code.REFUSED)
+        raise RemoteError(_NOT_HERE, ErrorCode.REFUSED)

@@ -18,20 +18,20 @@ from jupyter_eca.engine.model.delta import Paused, ReasoningDelta, Remark, TextD
 from jupyter_eca.engine.model.rewrite import (
     NO_COMPLETION_MODEL,
     REWRITE_EMPTY,
-    Selection,
-    completing,
-    insertion,
-    place_of,
-    replacement,
-    rewriting,
-    split,
+    TextSelection,
+    build_completion_request,
+    build_rewrite_request,
+    describe_place,
+    extract_insertion,
+    extract_replacement,
+    split_at,
 )
 from jupyter_eca.engine.model.texts import PAUSED
 from jupyter_eca.errors import ProviderError, RemoteError
 from jupyter_eca.host.costs.ledger import Bill
 from jupyter_eca.protocol import rewrite
 from jupyter_eca.protocol.context import Range
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -80,7 +80,9 @@ class CursorHelp:
         model = host.config.rewrite.model or await host.catalog.default()
         chosen = self._choose(model)
         lines = (params.range.start.line, params.range.end.line) if params.range else None
-        request = rewriting(model, Selection(params.text, params.prompt, place_of(params.path, lines)))
+        request = build_rewrite_request(
+            model, TextSelection(params.text, params.prompt, describe_place(params.path, lines))
+        )
         earlier = self._rewrites.get(params.id)
         if earlier is not None:
             earlier.cancel()
@@ -112,11 +114,11 @@ class CursorHelp:
         try:
             await self._stream(params, chosen, request)
         except ProviderError as error:
-            await self._notify(params.id, rewrite.RewriteError(message=redaction.hide(str(error))))
+            await self._notify(params.id, rewrite.RewriteError(message=redaction.redact(str(error))))
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the client must hear
             _log.exception("the provider of %s failed", request.model)
             message = f"The provider of {request.model} failed inside: {error!r}. The log has the details."
-            await self._notify(params.id, rewrite.RewriteError(message=redaction.hide(message)))
+            await self._notify(params.id, rewrite.RewriteError(message=redaction.redact(message)))
         else:
             took = round((time.monotonic() - began) * 1000)
             await self._notify(params.id, rewrite.RewriteFinished(total_time_ms=took))
@@ -145,7 +147,7 @@ class CursorHelp:
                         pass
         if not answer.strip():
             raise ProviderError(REWRITE_EMPTY)
-        text = replacement(params.text, answer)
+        text = extract_replacement(params.text, answer)
         if text.startswith(answer) and text != answer:
             await self._notify(params.id, rewrite.RewriteText(text=text.removeprefix(answer)))
         elif text != answer:
@@ -164,21 +166,23 @@ class CursorHelp:
         """
         model = self._session.host.config.completion.model
         if not model:
-            raise RemoteError(NO_COMPLETION_MODEL, Code.REFUSED)
+            raise RemoteError(NO_COMPLETION_MODEL, ErrorCode.REFUSED)
         chosen = self._choose(model)
         newer = self._supersede()
-        before, after = split(params.doc_text, params.position.line - 1, params.position.character - 1)
-        answer = asyncio.ensure_future(self._complete_text(chosen, completing(model, before, after)))
+        before, after = split_at(params.doc_text, params.position.line - 1, params.position.character - 1)
+        answer = asyncio.ensure_future(self._complete_text(chosen, build_completion_request(model, before, after)))
         try:
             await asyncio.wait((answer, newer), timeout=self._completion_seconds, return_when=asyncio.FIRST_COMPLETED)
             if newer.done():
                 return rewrite.CompletionInlineResult()
             if not answer.done():
                 seconds = f"{self._completion_seconds:g}"
-                raise RemoteError(f"{model} had no completion within {seconds} s. Choose a faster model.", Code.REFUSED)
-            text = insertion(before, answer.result())
+                raise RemoteError(
+                    f"{model} had no completion within {seconds} s. Choose a faster model.", ErrorCode.REFUSED
+                )
+            text = extract_insertion(before, answer.result())
         except ProviderError as error:
-            raise RemoteError(str(error), Code.REFUSED) from error
+            raise RemoteError(str(error), ErrorCode.REFUSED) from error
         finally:
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
@@ -203,4 +207,4 @@ class CursorHelp:
         try:
             return self._session.host.catalog.choose(model)
         except ProviderError as error:
-            raise RemoteError(str(error), Code.REFUSED) from error
+            raise RemoteError(str(error), ErrorCode.REFUSED) from error

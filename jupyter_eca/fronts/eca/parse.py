@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol import dialect
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.methods import METHODS
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ SHOWN_FIRST: Final = frozenset(
 def parse_params(spoken: dialect.Dialect, method: str, params: Any) -> Model:
     """Read the params of a method. Raises: RemoteError that names the field."""
     try:
-        return METHODS[method].parse(dialect.incoming(spoken, method, params))
+        return METHODS[method].parse(dialect.translate_incoming(spoken, method, params))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"
-        raise RemoteError(f"{method}: {place}: {first['msg']}", Code.INVALID_PARAMS) from error
+        raise RemoteError(f"{method}: {place}: {first['msg']}", ErrorCode.INVALID_PARAMS) from error

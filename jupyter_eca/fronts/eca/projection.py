@@ -47,16 +47,16 @@ def project(
     if parent is not None and isinstance(event.content, MetadataContent):
         return
     if again or parent is not None:
-        yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope, parent=parent)
+        yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope, parent=parent)
         return
     if event.role is Role.USER and isinstance(event.content, TextContent):
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
     if event.outcome is not None:
         yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.IDLE)
-    yield "chat/contentReceived", content_of(event, wire_id, envelope=envelope)
+    yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope)
 
 
-def content_of(
+def make_content(
     event: Event, wire_id: ChatId, *, envelope: bool, parent: ChatId | None = None
 ) -> chat.ChatContentReceivedParams:
     """Write the content of an event. With `envelope`, its turn, number and time are written too."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.subscribers import Again, Notice
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
-from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.event import Event, merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,5 +48,5 @@ def compact(items: Iterable[Item]) -> list[Item]:
     """Merge events that follow each other; everything else stays where it is."""
     found: list[Item] = []
     for run in runs(items):
-        found += merged(item for item in run if isinstance(item, Event)) or run
+        found += merge_pieces(item for item in run if isinstance(item, Event)) or run
     return found

@@ -24,9 +24,9 @@ from jupyter_eca.host.subscribers import Again, Notice
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol import dialect, lifecycle
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusChangedParams
-from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.event import Event, merge_pieces
 from jupyter_eca.protocol.job import JobsListResult
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
@@ -227,7 +227,7 @@ class EcaSession:
 
     async def catch_up(self) -> None:
         """Wait until the client was sent everything that has happened so far."""
-        await self.host.store.settled()
+        await self.host.store.settle()
         await self._show_behind()
 
     def _is_shown(self, item: Item) -> bool:
@@ -287,7 +287,7 @@ class EcaSession:
         if anew:
             for method, params in reset_chat(wire_id, title):
                 await self.notify(method, params)
-        shown = merged(events)
+        shown = merge_pieces(events)
         placed = shown if self.can.envelope else place_flags(shown, flags)
         for event in merge_subagents(placed, await self._read_subagents(chat, within)):
             await self._show_event(event, again=True)
@@ -302,14 +302,14 @@ class EcaSession:
         found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
         for event in found:
             self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
-        return merged(found)
+        return merge_pieces(found)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
         """Send a notification. `chat` is the host's id of its chat: the client gets its own id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
-        if (said := dialect.outgoing(self.dialect, method, params.wire())) is not None:
-            await self.peer.notify(method, dialect.shortened(said, self._most))
+        if (said := dialect.translate_notification(self.dialect, method, params.wire())) is not None:
+            await self.peer.notify(method, dialect.shorten(said, self._most))
 
     def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
         """Return a tool server as this client may see it."""
@@ -327,11 +327,11 @@ class EcaSession:
 
     async def _answer(self, method: str, params: Any) -> Any:
         if self.shut:
-            raise RemoteError("nothing but `exit` comes after `shutdown`", Code.INVALID_REQUEST)
+            raise RemoteError("nothing but `exit` comes after `shutdown`", ErrorCode.INVALID_REQUEST)
         row = METHODS.get(method)
         handler = load_handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
-            raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+            raise RemoteError(f"there is no request {method!r}", ErrorCode.METHOD_NOT_FOUND)
         self._learn(method, params)
         try:
             if method not in BEFORE_INITIALIZE:
@@ -341,10 +341,10 @@ class EcaSession:
             if method in SHOWN_FIRST:
                 await self.catch_up()
         except BusyError as error:
-            raise RemoteError(str(error), Code.BUSY) from error
+            raise RemoteError(str(error), ErrorCode.BUSY) from error
         except (LocalError, ToolError) as error:
-            raise RemoteError(str(error), Code.REFUSED) from error
-        return None if result is None else dialect.result(self.dialect, method, result.wire())
+            raise RemoteError(str(error), ErrorCode.REFUSED) from error
+        return None if result is None else dialect.translate_result(self.dialect, method, result.wire())
 
     def _handle_notification(self, method: str, params: Any) -> None:
         """Handle a notification. JSON-RPC and ECA want unknown ones to be ignored."""
@@ -360,8 +360,8 @@ class EcaSession:
     def _learn(self, method: str, params: Any) -> None:
         """Learn the client's revision from what it sends, until nothing more can be learned."""
         if method == "chat/prompt" and self._hello is not None:
-            self.dialect, self._hello = dialect.choose(self._hello, params), None
-        if (learned := dialect.learned(self.dialect, method)) is not self.dialect:
+            self.dialect, self._hello = dialect.detect_dialect(self._hello, params), None
+        if (learned := dialect.correct_dialect(self.dialect, method)) is not self.dialect:
             self.dialect, self._hello = learned, None
 
     @property
@@ -371,14 +371,14 @@ class EcaSession:
     @property
     def host(self) -> Host:
         if self._host is None:
-            raise RemoteError("say `initialize` first", Code.NOT_INITIALIZED)
+            raise RemoteError("say `initialize` first", ErrorCode.NOT_INITIALIZED)
         return self._host
 
     def find_chat(self, id: ChatId) -> str:
         """Return the host's id of a chat that the client may use. Raises: RemoteError."""
         known = self.host_id(id)
         if not self.sees(known):
-            raise RemoteError("this client did not ask in that chat", Code.REFUSED)
+            raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
         return known
 
     def host_id(self, id: ChatId) -> str:
@@ -395,10 +395,10 @@ class EcaSession:
         again.
         """
         if self._host is not None:
-            raise RemoteError("already initialized", Code.INVALID_REQUEST)
+            raise RemoteError("already initialized", ErrorCode.INVALID_REQUEST)
         self.can = params.capabilities.code_assistant
-        self.dialect, self._hello = dialect.choose(params), params
-        self._most = dialect.most(params)
+        self.dialect, self._hello = dialect.detect_dialect(params), params
+        self._most = dialect.get_message_limit(params)
         if self.can.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt, self.catch_up, self.door.kernel)
         if self.can.notebook:

@@ -22,7 +22,7 @@ from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, refu
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
-from jupyter_eca.workspace.tool_result import ToolResult, capped
+from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,7 +60,7 @@ class Assistant:
         self._panel = panel
         self.drafts: dict[str, Draft] = {}
         self._change_listeners: list[Changed] = []
-        self._listeners = TurnListeners(self._changed)
+        self._listeners = TurnListeners(self._notify_change)
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         self._chats: defaultdict[str, list[str]] = defaultdict(list)
         self._taken: set[str] = set()
@@ -85,7 +85,7 @@ class Assistant:
         self._change_listeners.append(changed)
         return lambda: self._change_listeners.remove(changed)
 
-    def _changed(self, resource: str) -> None:
+    def _notify_change(self, resource: str) -> None:
         for listener in self._change_listeners:
             listener(resource)
 
@@ -116,7 +116,9 @@ class Assistant:
             with self._listeners.listening(chat, caller) as listener:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 try:
-                    live = await self.host.direct_calls.call(direct_calls.Request(chat, recorded, arguments, message))
+                    live = await self.host.direct_calls.call(
+                        direct_calls.DirectCall(chat, recorded, arguments, message)
+                    )
                     result = TurnResult(live.state.turn)
                     await self._follow(listener, result)
                 except asyncio.CancelledError:
@@ -178,7 +180,7 @@ class Assistant:
         answer = await listener.caller.ask(approval.make_question(call))
         if answer is None:
             listener.silent = True
-            if not self.host.audiences.attended(listener.chat):
+            if not self.host.audiences.has_approver(listener.chat):
                 self.host.turns.reject_unanswered(listener.chat, call.id)
         elif approval.is_approved(answer):
             self.host.turns.approve(listener.chat, call.id, remember=approval.is_remembered(answer))
@@ -219,7 +221,7 @@ class _RecordedTool:
         except ToolError as error:
             self._error = error
             raise
-        self._result = capped(result)
+        self._result = truncate_result(result)
         return result
 
     def answer(self) -> ToolAnswer:

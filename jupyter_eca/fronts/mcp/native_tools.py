@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.engine.approval.policy import hidden
+from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.fronts.mcp.offers_base import Hints, Offer
 from jupyter_eca.protocol.content import Origin
@@ -46,10 +46,10 @@ def list_offers(host: Host) -> list[Offer]:
     there = replace(host.tool_contexts.build("", None), plan=Plan())
     return [
         _make_offer(tool)
-        for tool in host.toolbox.available(there)
+        for tool in host.toolbox.list_available(there)
         if tool.spec.origin is Origin.NATIVE
-        and (tool.reads or who.has(tool.spec, reads=tool.reads, agents=tool.agents))
-        and not hidden(who.policy, tool.spec)
+        and (tool.reads or who.has_tool(tool.spec, reads=tool.reads, agents=tool.agents))
+        and not is_hidden(who.policy, tool.spec)
     ]
 
 

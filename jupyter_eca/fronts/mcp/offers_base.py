@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import mcp_types as types
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validated
+from jupyter_eca.plugins.tools.base import arguments_of, schema_of, validate
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -144,7 +144,7 @@ def offer(
         model = None if parameters is not None else arguments_of(function)
 
         async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> Outcome:
-            given = {"arguments": arguments} if model is None else validated(model, arguments)
+            given = {"arguments": arguments} if model is None else validate(model, arguments)
             found = await function(call, **given)
             return found if isinstance(found, Outcome) else ToolAnswer(found)
 

@@ -25,7 +25,7 @@ async def put(host: Host, changes: Mapping[Place, Any]) -> str:
     """
     files = host.workspace.files
     path = files.resolve(".eca/config.json")
-    shown = files.shown(path)
+    shown = files.shorten(path)
     try:
         await asyncio.to_thread(_put, path, shown, changes)
     except (OSError, ConfigError) as error:

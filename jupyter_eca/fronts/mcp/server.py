@@ -85,7 +85,7 @@ class McpFront:
         """Take calls for as long as this context lasts. Calls that run at its end are cancelled."""
         async with asyncio.TaskGroup() as tasks:
             calls = self._calls = CallsInProgress(tasks)
-            self._note = lambda what: _ignore(tasks.create_task(self._changed(what)))
+            self._note = lambda what: _ignore(tasks.create_task(self._notify_change(what)))
             unlisten = self._backend.listen(self._note)
             try:
                 yield
@@ -168,7 +168,7 @@ class McpFront:
         self._subscribed.get(str(params.uri), {}).pop(_connection(context), None)
         return types.EmptyResult()
 
-    async def _changed(self, resource: str) -> None:
+    async def _notify_change(self, resource: str) -> None:
         match resource:
             case offers_base.TOOLS:
                 await self._bus.publish(ToolsListChanged())

@@ -16,7 +16,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from jupyter_eca.transport.stdio import claimed
+from jupyter_eca.transport.stdio import claim_streams
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -32,7 +32,7 @@ Incoming = SessionMessage | Exception
 @asynccontextmanager
 async def open_streams() -> AsyncGenerator[Streams]:
     """Give the two streams. Reading ends with stdin."""
-    stdin, stdout = claimed()
+    stdin, stdout = claim_streams()
     incoming, reader = anyio.create_memory_object_stream[Incoming](math.inf)
     outgoing, writer = anyio.create_memory_object_stream[SessionMessage](0)
     loop = asyncio.get_running_loop()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.rest.front import RestFront, RestTurn
 
-T = TypeVar("T", bound=rest.Wire)
+T = TypeVar("T", bound=rest.RestModel)
 
 # Bytes of a body; a message is text that somebody typed or pasted.
 LARGEST: Final = 4 * 1024 * 1024
@@ -151,7 +151,7 @@ def operations(handlers: Handlers) -> Sequence[Operation]:
             body=rest.ChatRequest,
             errors={**chat, **resume, 502: "The answer failed, or was stopped."},
         ),
-        Operation("GET", "/chats", handlers.chats, list[rest.Chat], "List the conversations of this API."),
+        Operation("GET", "/chats", handlers.chats, list[rest.RestChat], "List the conversations of this API."),
         Operation(
             "DELETE",
             "/chats/{chat_id}",
@@ -195,7 +195,7 @@ async def _problem(_: Request, error: Exception) -> Response:
         status, detail, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, EcaError):
         status, detail = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400), str(error)
-    return JSONResponse(rest.Problem(detail=detail).model_dump(), status, headers)
+    return JSONResponse(rest.RestProblem(detail=detail).model_dump(), status, headers)
 
 
 async def _body(request: Request, model: type[T]) -> T:
@@ -215,9 +215,9 @@ async def _body(request: Request, model: type[T]) -> T:
         raise HTTPException(422, words) from None
 
 
-def _json(said: rest.Wire | Sequence[rest.Wire], headers: dict[str, str] | None = None) -> Response:
+def _json(said: rest.RestModel | Sequence[rest.RestModel], headers: dict[str, str] | None = None) -> Response:
     """Write a result. Lists leave out absent optional fields, as the contract wants; `server_id` is written as null."""
-    if isinstance(said, rest.Wire):
+    if isinstance(said, rest.RestModel):
         content = said.model_dump(mode="json")
     else:
         content = [one.model_dump(mode="json", exclude_none=isinstance(one, rest.Server)) for one in said]

@@ -97,7 +97,7 @@ def _operation(operation: Operation, schemas: Json) -> Json:
         schemas["StreamEvent"] = result
         schemas["Event"] = _EVENT
         kind, result = "text/event-stream", {"$ref": _REF.format(model="Event")}
-    problem = {"application/json": {"schema": _schema(rest.Problem, schemas, "serialization")}}
+    problem = {"application/json": {"schema": _schema(rest.RestProblem, schemas, "serialization")}}
     answers: Json = {"200": {"description": "It is done.", "content": {kind: {"schema": result}}}}
     answers |= {
         str(status): {"description": reason or HTTPStatus(status).phrase, "content": problem}
@@ -124,7 +124,7 @@ def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
     """Return the schema of a type. The definitions in it are added to `schemas`."""
     made = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
     schemas.update(made.pop("$defs", {}))
-    if isinstance(kind, type) and issubclass(kind, rest.Wire):
+    if isinstance(kind, type) and issubclass(kind, rest.RestModel):
         schemas[kind.__name__] = made
         return {"$ref": _REF.format(model=kind.__name__)}
     return made

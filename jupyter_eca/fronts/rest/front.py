@@ -93,7 +93,7 @@ class RestFront:
                 description=server.instructions,
                 tools=self._tools(server) if server.status is ServerStatus.RUNNING else None,
             )
-            for server in self._host.mcp.servers()
+            for server in self._host.mcp.list_servers()
         ]
 
     def status(self) -> rest.ConnectionStatus:
@@ -155,11 +155,11 @@ class RestFront:
             self._readers.stop_watching(news)
 
     def _server(self, name: str) -> ToolServerUpdatedParams | None:
-        return next((server for server in self._host.mcp.servers() if server.name == name), None)
+        return next((server for server in self._host.mcp.list_servers() if server.name == name), None)
 
-    def _tools(self, server: ToolServerUpdatedParams) -> tuple[rest.Tool, ...]:
+    def _tools(self, server: ToolServerUpdatedParams) -> tuple[rest.RestTool, ...]:
         tools = self._host.notifications.describe_server(server, "").tools or ()
-        return tuple(rest.Tool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
+        return tuple(rest.RestTool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
 
     # -- chats
 
@@ -168,10 +168,10 @@ class RestFront:
         """The conversation of a client that names none."""
         return self._chat
 
-    async def chats(self) -> list[rest.Chat]:
-        await self._host.store.settled()
+    async def chats(self) -> list[rest.RestChat]:
+        await self._host.store.settle()
         return [
-            rest.Chat(
+            rest.RestChat(
                 id=row.id.removeprefix(PREFIX),
                 title=row.title,
                 status=self._host.chats.status(row.id).value,
@@ -191,7 +191,7 @@ class RestFront:
 
     async def _find_chat(self, chat: str) -> str:
         id = PREFIX + chat
-        await self._host.store.settled()
+        await self._host.store.settle()
         row = await self._host.chats.read_row(id)
         if row is None or row.workspace != self._host.store.workspace:
             raise UnknownChat(f"There is no chat {chat!r}.")

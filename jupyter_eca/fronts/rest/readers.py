@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.content import TextContent, ToolCallContent
-from jupyter_eca.protocol.event import merged
+from jupyter_eca.protocol.event import merge_pieces
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class TurnReader:
             return
         self._behind.append(event)
         if len(self._behind) > self._room:
-            self._behind = merged(self._behind)
+            self._behind = merge_pieces(self._behind)
             self._room = max(MAX_BEHIND, 2 * len(self._behind))
         self._wake.set()
 

@@ -11,7 +11,7 @@ from jupyter_eca.protocol.question import ChatAskQuestionParams
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from jupyter_eca.workspace.ports import Questions
+    from jupyter_eca.workspace.ports import QuestionAsker
 
 # Yields questions and is sent the answers, None when the user gave up; the text it yields last is what came of it. It
 # raises errors of ours, which end it.
@@ -24,7 +24,7 @@ _HOW: Final = f"Your next message is the answer; `{CANCEL}` ends this."
 _HOW_SECRET: Final = f"Your next message is the answer, and is not kept in the chat; `{CANCEL}` ends this."
 
 
-async def asked(steps: Steps, questions: Questions) -> str:
+async def ask_all(steps: Steps, questions: QuestionAsker) -> str:
     """All of a dialogue with somebody who can be asked."""
     said = await anext(steps)
     while isinstance(said, ChatAskQuestionParams):
@@ -45,7 +45,7 @@ class Dialogue:
         """Another command ends the dialogue: it is no answer."""
         return not self.over and parse(message) is None
 
-    def shown(self, message: str) -> str:
+    def visible_part(self, message: str) -> str:
         """An answer as it may be kept."""
         secret = self._question is not None and self._question.secret
         return UNSEEN if secret and not _gives_up(message) else message

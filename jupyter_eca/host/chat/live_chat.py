@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError
-from jupyter_eca.host.store import Selection
+from jupyter_eca.host.store import StoredSelection
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.policy import Policy
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
-    from jupyter_eca.host.chat.recorded_turn import Locking, Replay
+    from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.tools.progress import Reporter
     from jupyter_eca.instructions.pinned import Pinned
@@ -60,14 +60,14 @@ class Choice:
         )
 
     @property
-    def selection(self) -> Selection:
-        return Selection(self.model or None, self.agent or None, self.variant, self.trust)
+    def selection(self) -> StoredSelection:
+        return StoredSelection(self.model or None, self.agent or None, self.variant, self.trust)
 
 
 NO_CHOICE: Final = Choice()
 
 
-def chosen(row: ChatRow | None) -> Choice:
+def choice_of(row: ChatRow | None) -> Choice:
     """What a stored chat was last run with."""
     if row is None:
         return NO_CHOICE
@@ -123,7 +123,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedTurn:
     """A turn that was started, with the full name of its model; in a `login` the message is an answer for that."""
 
     model: str
@@ -140,7 +140,7 @@ class TurnUnderWay:
     """The kernel of the cell that asked, until that kernel's client leaves."""
     outside: Tool | None = None
     """The tool of a call that no model made."""
-    locking: Locking | None = None
+    locking: RecordedTurn | None = None
     """The lock file that the turn is recorded for, or replayed from."""
     reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
     """The progress of the tool calls that run, by their ids."""
@@ -204,17 +204,17 @@ class LiveChat:
         return self.under_way.kernel if self.under_way else None
 
     @property
-    def locking(self) -> Locking | None:
+    def locking(self) -> RecordedTurn | None:
         """The lock file of the turn that goes on now."""
         return self.under_way.locking if self.under_way else None
 
     @property
-    def replay(self) -> Replay | None:
+    def replay(self) -> ReplayedTurn | None:
         """The recorded turn that is replayed now."""
         return self.locking.replay if self.locking else None
 
     @property
-    def said(self) -> bool:
+    def has_answer(self) -> bool:
         """Whether the model has said anything in this turn."""
         return self.state.said or self.state.steps > 1
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
-    from jupyter_eca.host.chat.live_chat import Begun, LiveChat, Prompt
+    from jupyter_eca.host.chat.live_chat import LiveChat, Prompt, StartedTurn
     from jupyter_eca.workspace.ports import Kernel
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """A command that answers by itself: no model is called."""
 
     text: str
@@ -34,13 +34,13 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class CommandReplacement:
     """A command that stands for another message, which the model is sent."""
 
     message: str
 
 
-Outcome: TypeAlias = Answer | Compaction | Replacement
+Outcome: TypeAlias = CommandAnswer | Compaction | CommandReplacement
 """What comes of a command."""
 
 
@@ -79,6 +79,6 @@ class EffectSink(Protocol):
 class TurnStarter(Protocol):
     """Starts and stops turns, for whoever lies below `Turns`."""
 
-    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> Begun: ...
+    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn: ...
 
     def stop(self, chat: str) -> None: ...

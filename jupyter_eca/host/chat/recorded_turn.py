@@ -9,14 +9,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.chat.recording import Ran, Refused
+from jupyter_eca.engine.chat.recording import RecordedRejection, RecordedResult
 from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
-    from jupyter_eca.workspace.notebooks.lockfile import Asked, LockedTurn, LockFiles
+    from jupyter_eca.workspace.notebooks.lockfile import LockedPrompt, LockedTurn, LockFiles
 
 UNANSWERED: Final = "{file} has no answer to this question ({why}), and no model gave one: {error}"
 UNASKED: Final = (
@@ -37,12 +37,12 @@ _NOISE: Final = re.compile(r"0x[0-9a-fA-F]+|^.*(?:it/s|s/it)\].*$|\s+$", re.MULT
 
 
 @dataclass
-class Replay:
+class ReplayedTurn:
     """A recorded turn on its way through the engine, by the ids that its calls have now. `clock` is the time it makes
     believe: the same durations are shown, and all of it is past."""
 
     turn: LockedTurn
-    calls: dict[str, Ran | Refused]
+    calls: dict[str, RecordedResult | RecordedRejection]
     clock: int
     broken: str = ""
     differs: bool = False
@@ -53,17 +53,17 @@ class Replay:
 
     def took(self, id: str) -> int:
         call = self.calls[id]
-        return call.took_ms if isinstance(call, Ran) else 0
+        return call.took_ms if isinstance(call, RecordedResult) else 0
 
     def result(self, id: str) -> ToolResult:
         """As it was recorded."""
         call = self.calls[id]
-        if not isinstance(call, Ran):
+        if not isinstance(call, RecordedResult):
             return ToolResult("")
         images = tuple(ImagePart(image.media_type, image.base64) for image in call.images)
         return ToolResult(call.output, call.error, call.details, images, call.links, rule=call.fetched_rule)
 
-    def ended(self, id: str, fresh: ToolResult, started: int) -> tuple[int, ToolResult]:
+    def end_call(self, id: str, fresh: ToolResult, started: int) -> tuple[int, ToolResult]:
         """When a call that began then has ended, and with what: with what was recorded, unless it fails now."""
         self.ran.add(id)
         was = self.result(id)
@@ -77,29 +77,31 @@ class Replay:
 
     def check(self, reply: int) -> None:
         """That all calls of a reply ended as they did."""
-        if not self.broken and any(isinstance(self.calls[id], Ran) and id not in self.ran for id in self.ids(reply)):
+        if not self.broken and any(
+            isinstance(self.calls[id], RecordedResult) and id not in self.ran for id in self.ids(reply)
+        ):
             self.broken = NOT_RUN
 
 
 @dataclass
-class Locking:
+class RecordedTurn:
     """A turn that is recorded, or replayed. `taken` are its events since the model was first asked."""
 
     files: LockFiles
-    asked: Asked
+    asked: LockedPrompt
     cell: str
     place: str
     why: str
     instead: str = ""
-    replay: Replay | None = None
+    replay: ReplayedTurn | None = None
     taken: list[Event] = field(default_factory=list["Event"])
 
     @property
     def note(self) -> str:
         return "" if self.replay or self.why == UNREAD else f"{ASKING_AGAIN}{self.why}."
 
-    def unanswered(self, error: str) -> str:
-        return UNANSWERED.format(file=self.files.shown, why=self.why, error=error)
+    def explain_failure(self, error: str) -> str:
+        return UNANSWERED.format(file=self.files.display_path, why=self.why, error=error)
 
 
 def _prefix(id: str) -> str:

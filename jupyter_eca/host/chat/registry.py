@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.recovery import restore
-from jupyter_eca.engine.model.task_plan import restored as plan_of
+from jupyter_eca.engine.model.task_plan import restore_plan as plan_of
 from jupyter_eca.engine.step import step
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
-from jupyter_eca.host.chat.live_chat import LiveChat, chosen, now
-from jupyter_eca.host.store import alive
+from jupyter_eca.host.chat.live_chat import LiveChat, choice_of, now
+from jupyter_eca.host.store import is_alive
 from jupyter_eca.protocol.chats import ChatStatus
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.chat.ports import EffectSink
     from jupyter_eca.host.store import ChatRow, Store
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.protocol.content import FlagContent, MetadataContent, TextContent
     from jupyter_eca.protocol.event import Event
 
@@ -37,7 +37,7 @@ class Chats:
     effects: EffectSink
     """Carries out the effects of the engine. The host sets it before anything is fed."""
 
-    def __init__(self, store: Store, audiences: Audiences) -> None:
+    def __init__(self, store: Store, audiences: Subscribers) -> None:
         self._store = store
         self._audiences = audiences
         self._chats: dict[str, LiveChat] = {}
@@ -81,7 +81,7 @@ class Chats:
 
     def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
         """Add something to a chat that belongs to no turn."""
-        self.feed(chat, inputs.Marked(now(), content))
+        self.feed(chat, inputs.FactAdded(now(), content))
 
     def publish(self, events: list[Event]) -> None:
         """Show events to the clients. The store calls this once they are committed."""
@@ -118,7 +118,7 @@ class Chats:
         Raises: UnknownChat; BusyError while another process answers in it.
         """
         async with self._loading:
-            await self._store.settled()
+            await self._store.settle()
             live = self._chats.get(id)
             row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last):
@@ -135,19 +135,19 @@ class Chats:
             state = replace(restored.state, remembered=remembered)
             plan = plan_of(event.content for event in events)
             parent = (row and row.parent) or ""
-            chat = self._chats[id] = LiveChat(state, row.last if row else 0, chosen(row), parent, plan=plan)
+            chat = self._chats[id] = LiveChat(state, row.last if row else 0, choice_of(row), parent, plan=plan)
             if restored.missing:
                 self._store.append(restored.missing)
-                await self._store.settled()
+                await self._store.settle()
             return chat
 
     def is_answered_elsewhere(self, row: ChatRow) -> bool:
         """Whether another process answers in a chat now."""
-        return row.owner not in {None, self._store.owner} and alive(row.owner)
+        return row.owner not in {None, self._store.owner} and is_alive(row.owner)
 
     async def read_events(self, id: str) -> list[Event]:
         """Everything said in a chat so far; nothing for an unknown chat."""
-        await self._store.settled()
+        await self._store.settle()
         return await self._store.events(id)
 
     async def list_rows(self) -> list[ChatRow]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from jupyter_eca.engine.changes.revert import Decided, Steps, Touch, standing
+from jupyter_eca.engine.changes.revert import Decided, Steps, Touch, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint
@@ -114,7 +114,7 @@ def of_turns(every: Sequence[Touch], turns: Iterable[str]) -> Choose:
         left: dict[str, str] = {}
         for cell, of_cell in by_cell(touch for touch in every if touch.turn in wanted).items():
             there = document.cell(cell)
-            found = standing(of_cell, there.source if there else None)
+            found = find_standing(of_cell, there.source if there else None)
             if found.broken:
                 left[cell] = CHANGED
             elif found.touches:
@@ -134,7 +134,7 @@ async def put_back(
         document = await notebooks.read(path)
         chosen, left = choose(document)
         try:
-            document = await _edited(chat, document, every, chosen, notebooks)
+            document = await _edit(chat, document, every, chosen, notebooks)
         except ToolError:
             for cell in tuple(chosen):
                 try:
@@ -142,7 +142,7 @@ async def put_back(
                     again, refused = choose(document)
                     left |= {cell: why for cell, why in refused.items() if cell in chosen}
                     one = {cell: again[cell]} if cell in again else {}
-                    document = await _edited(chat, document, every, one, notebooks)
+                    document = await _edit(chat, document, every, one, notebooks)
                 except ToolError as error:
                     left[cell] = str(error)
     except ToolError as error:
@@ -155,8 +155,8 @@ async def put_back(
     return sorted(by_number, key=lambda one: bool(one.why))
 
 
-async def _edited(
+async def _edit(
     chat: str, document: NotebookDocument, every: Sequence[Touch], chosen: Touches, notebooks: Notebooks
 ) -> NotebookDocument:
-    steps = Steps(document, every).back(chosen)
+    steps = Steps(document, every).revert(chosen)
     return await notebooks.edit(chat, document.path, steps) if steps else document

@@ -29,7 +29,7 @@ MAX_BYTES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What is as it was before, and what was left alone, with the reason."""
 
     done: tuple[str, ...]
@@ -42,17 +42,17 @@ class Checkpoints:
 
     async def keep(self, chat: str, turn: str, path: Path) -> None:
         """Folders that are to be made for it are noted too: they go with it."""
-        found = await asyncio.to_thread(_looked_at, path)
-        await self._store.do(lambda tables: [tables.keep(chat, _checkpoint(turn, *one)) for one in found])
+        found = await asyncio.to_thread(_read_state, path)
+        await self._store.do(lambda tables: [tables.keep_checkpoint(chat, _checkpoint(turn, *one)) for one in found])
         now = found[-1][1]
         if not isinstance(now, _Unkept):
-            await self._store.do(lambda tables: tables.found(chat, turn, str(path), digest_of(now)))
+            await self._store.do(lambda tables: tables.mark_found(chat, turn, str(path), digest_of(now)))
 
-    async def left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
+    async def mark_left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """What a tool made of the files that it kept first."""
         for path in paths:
             found = await asyncio.to_thread(digest, path)
-            await self._store.do(lambda tables, path=path, found=found: tables.left(chat, turn, str(path), found))
+            await self._store.do(lambda tables, path=path, found=found: tables.mark_left(chat, turn, str(path), found))
 
     async def keep_cells(
         self, chat: str, turn: str, path: str, undo: Sequence[CellChange], left: Sources, order: Sequence[str]
@@ -95,7 +95,7 @@ class Checkpoints:
 
     async def restore(
         self, chat: str, turns: Collection[str], files: Files, notebooks: Notebooks | None = None
-    ) -> Restored:
+    ) -> RestoreResult:
         """Each file and cell as the first of these turns, the last ones of the chat, found it, unless somebody else has
         changed it since."""
         back: list[cell_restore.Back] = []
@@ -105,23 +105,25 @@ class Checkpoints:
         kept = await self.files(chat)
         restored = await asyncio.to_thread(lambda: file_restore.put_back(file_restore.of_turns(kept, turns), files))
         await self.forget(chat, turns)
-        done = [one.shown for one in back if not one.why] + [file_restore.shown(path, files) for path in restored.done]
+        done = [one.shown for one in back if not one.why] + [
+            file_restore.display_path(path, files) for path in restored.done
+        ]
         left = [(one.shown, one.why) for one in back if one.why]
-        left += [(file_restore.shown(path, files), why) for path, why in restored.left.items()]
-        return Restored(tuple(done), tuple(left))
+        left += [(file_restore.display_path(path, files), why) for path, why in restored.left.items()]
+        return RestoreResult(tuple(done), tuple(left))
 
     async def forget(self, chat: str, turns: Collection[str]) -> None:
         await self._store.do(lambda tables: tables.forget(chat, turns))
 
 
 @dataclass(slots=True)
-class Keeper:
+class CallKeeper:
     """Keeps what one call of a tool changes. See `workspace.ports.Keeper`."""
 
     checkpoints: Checkpoints
     chat: str
     turn: str
-    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+    cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     kept: tuple[Path, ...] = ()
 
     async def keep(self, path: Path) -> None:
@@ -137,8 +139,8 @@ class Keeper:
     async def own_cells(self, path: str) -> Sources:
         return await self.checkpoints.own_cells(self.chat, self.turn, path)
 
-    async def done(self) -> None:
-        await self.checkpoints.left(self.chat, self.turn, self.kept)
+    async def finish(self) -> None:
+        await self.checkpoints.mark_left(self.chat, self.turn, self.kept)
 
 
 # -- keeping
@@ -151,7 +153,7 @@ class _Unkept:
 _UNKEPT = _Unkept()
 
 
-def _looked_at(path: Path) -> list[tuple[Path, bytes | _Unkept | None]]:
+def _read_state(path: Path) -> list[tuple[Path, bytes | _Unkept | None]]:
     """What is there; before it the outermost folder on its way that is not."""
     missing = [parent for parent in path.parents if not parent.exists()]
     return [*((folder, None) for folder in missing[-1:]), (path, _to_keep(path))]

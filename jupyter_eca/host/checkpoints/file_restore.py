@@ -41,7 +41,7 @@ def standing(kept: Sequence[Checkpoint], now: str) -> list[Checkpoint]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewedFile:
     """What stands of what some turns did to a file; `rows` are its checkpoints."""
 
     rows: Sequence[Checkpoint]
@@ -56,7 +56,7 @@ class Reviewed:
         return "deleted" if self.after is None else "edited"
 
 
-def reviewed(kept: Sequence[Checkpoint], turns: Collection[str], files: Files) -> Reviewed | None:
+def review_file(kept: Sequence[Checkpoint], turns: Collection[str], files: Files) -> ReviewedFile | None:
     """None when nothing stands. `kept` is all that was ever done to the file; folders are no changes of their own."""
     path = Path(kept[0].path)
     mine = [one for one in kept if one.turn in turns and one.decided is not Decided.KEPT]
@@ -65,14 +65,14 @@ def reviewed(kept: Sequence[Checkpoint], turns: Collection[str], files: Files) -
     try:
         now = content(path)
     except OSError:
-        return Reviewed(mine, mine[0].before, None, "it could not be read")
+        return ReviewedFile(mine, mine[0].before, None, "it could not be read")
     stands = standing(kept[kept.index(mine[0]) :], digest_of(now))
     rows = [one for one in stands if one in mine]
     later = [one for one in stands if one not in mine]
     if not rows or (not later and not _differs(rows, now)):
         return None
     after = later[0].before if later else now
-    return Reviewed(rows, rows[0].before, after, LATER if later else why_not(str(path), rows, files) or "")
+    return ReviewedFile(rows, rows[0].before, after, LATER if later else why_not(str(path), rows, files) or "")
 
 
 def _differs(rows: Sequence[Checkpoint], now: bytes | None) -> bool:
@@ -82,9 +82,9 @@ def _differs(rows: Sequence[Checkpoint], now: bytes | None) -> bool:
     return rows[0].after == UNKEPT or now != rows[0].before
 
 
-def chosen(kept: Kept, wanted: Mapping[str, Collection[str]], files: Files) -> tuple[Kept, Kept, dict[str, str]]:
+def choose(kept: Kept, wanted: Mapping[str, Collection[str]], files: Files) -> tuple[Kept, Kept, dict[str, str]]:
     """By paths: what to take back of what the `wanted` turns did, what else they did, and why the rest is left."""
-    found = {path: reviewed(kept[path], turns, files) for path, turns in wanted.items()}
+    found = {path: review_file(kept[path], turns, files) for path, turns in wanted.items()}
     back = {path: one.rows for path, one in found.items() if one is not None and not one.refused}
     left = {path: one.refused if one else GONE for path, one in found.items() if path not in back}
     turns = {turn for of_path in wanted.values() for turn in of_path}
@@ -95,7 +95,7 @@ def chosen(kept: Kept, wanted: Mapping[str, Collection[str]], files: Files) -> t
 def of_turns(kept: Kept, turns: Collection[str]) -> Kept:
     """What stands of the last turns of a chat."""
     mine = {path: [one for one in rows if one.turn in turns] for path, rows in kept.items()}
-    stands = {path: standing(rows, looked_at(path)) for path, rows in mine.items() if rows}
+    stands = {path: standing(rows, compute_file_digest(path)) for path, rows in mine.items() if rows}
     return {path: rows for path, rows in stands.items() if rows}
 
 
@@ -124,9 +124,9 @@ def put_back(kept: Kept, files: Files, others: Kept | None = None) -> FilesBack:
     return FilesBack(tuple(done), left)
 
 
-def shown(path: str, files: Files) -> str:
+def display_path(path: str, files: Files) -> str:
     try:
-        return files.shown(files.resolve(path))
+        return files.shorten(files.resolve(path))
     except ToolError:
         return path
 
@@ -170,7 +170,7 @@ def content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def looked_at(path: str) -> str:
+def compute_file_digest(path: str) -> str:
     """The digest of a file, of one that cannot be read unlike any other."""
     try:
         return digest(Path(path))

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval import reason
-from jupyter_eca.engine.approval.policy import Policy, conditional, decide
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.engine.approval.policy import Policy, decide, list_conditional_rules
+from jupyter_eca.host.chat.ports import CommandAnswer
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
 
 
-async def go(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for every place
+async def go(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
     """A plan that is there is carried out before this is asked."""
-    return Answer("There is no plan to carry out here. Ask for one in plan mode: `%eca -b plan`, or the agent `plan`.")
+    return CommandAnswer(
+        "There is no plan to carry out here. Ask for one in plan mode: `%eca -b plan`, or the agent `plan`."
+    )
 
 
-async def approvals(place: Place, _called: Called) -> Answer:
+async def approvals(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     host = place.host
     live = await host.chats.load(place.chat)
     choice = host.setups.settle(live.choice)
@@ -31,15 +33,15 @@ async def approvals(place: Place, _called: Called) -> Answer:
     ]
     trust = " Trust is on: what would ask runs unasked." if choice.trust else ""
     head = [f"What the agent `{who.name}` may do here, and why.{trust}", "", "| tool | |", "|---|---|"]
-    return Answer("\n".join([*head, *rows]))
+    return CommandAnswer("\n".join([*head, *rows]))
 
 
 def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
     """Without arguments; what depends on them is told beside it."""
     verdict = decide(policy, tool, {}, remembered, trust=trust)
-    depends = [f"`{rule}` ({decision})" for decision, rule in conditional(policy, tool)]
+    depends = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
     more = f"; by its arguments also {', '.join(depends)}" if depends else ""
-    return reason.told(verdict.decision, verdict.cause) + more
+    return reason.describe_cause(verdict.decision, verdict.cause) + more
 
 
-COMMANDS: Final[dict[str, Command]] = {"go": go, "approvals": approvals}
+COMMANDS: Final[dict[str, HostCommand]] = {"go": go, "approvals": approvals}

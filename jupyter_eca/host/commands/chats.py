@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.engine.chat.export import cells, document, file_name
+from jupyter_eca.engine.chat.export import format_chat, make_cells, make_file_name
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.host.chat.ports import CommandAnswer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.protocol.event import Event
 
@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 LISTED = 20
 
 
-async def resume(place: Place, called: Called) -> Answer:
+async def resume(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     rows = [row for row in await place.host.chats.list_rows() if row.id != place.chat and place.sees(row.id)]
     if not rows:
-        return Answer("There is no other chat to go on with.")
+        return CommandAnswer("There is no other chat to go on with.")
     if not called.text:
-        return Answer("\n".join([*map(_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."]))
+        return CommandAnswer(
+            "\n".join([*map(_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."])
+        )
     row = _find(rows, called.text)
     if row is None:
-        return Answer(f"There is no chat {called.text!r}. `/resume` lists those there are.")
-    return Answer(f"Going on with {_title(row)}.", opens=row.id)
+        return CommandAnswer(f"There is no chat {called.text!r}. `/resume` lists those there are.")
+    return CommandAnswer(f"Going on with {_title(row)}.", opens=row.id)
 
 
 def _find(rows: list[ChatRow], wanted: str) -> ChatRow | None:
@@ -51,28 +53,28 @@ def _title(row: ChatRow) -> str:
     return f"*{row.title or 'a chat without a title'}*"
 
 
-async def export(place: Place, called: Called) -> Answer:
+async def export(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     """Raises: ToolError for a place outside of the workspace."""
     events = await place.host.chats.read_events(place.chat)
     row = await place.host.chats.read_row(place.chat)
     if row is None or not events:
-        return Answer("Nothing was said in this chat yet.")
+        return CommandAnswer("Nothing was said in this chat yet.")
     title = row.title or "Chat"
     files = place.host.workspace.files
     wanted = " ".join(called.arguments)
     # A suffix alone is a kind of file, without a name for it.
     unnamed = wanted in {"", ".md", ".ipynb"}
-    name = str(PurePath(file_name(title)).with_suffix(wanted or ".md")) if unnamed else wanted
+    name = str(PurePath(make_file_name(title)).with_suffix(wanted or ".md")) if unnamed else wanted
     path = await asyncio.to_thread(files.resolve, name)
     if unnamed:
         path = await asyncio.to_thread(_free, path)
     elif not path.suffix:
         path = path.with_suffix(".md")
-    write = _notebook if path.suffix.lower() == ".ipynb" else document
+    write = _notebook if path.suffix.lower() == ".ipynb" else format_chat
     text = await asyncio.to_thread(write, title, events)
-    await asyncio.to_thread(_write, path, text, files.shown(path))
-    shown = files.shown(path)
-    return Answer(f"This chat is in [{shown}](<{shown}>) now.")
+    await asyncio.to_thread(_write, path, text, files.shorten(path))
+    shown = files.shorten(path)
+    return CommandAnswer(f"This chat is in [{shown}](<{shown}>) now.")
 
 
 def _notebook(title: str, events: list[Event]) -> str:
@@ -80,7 +82,7 @@ def _notebook(title: str, events: list[Event]) -> str:
 
     v4: Any = nbformat.v4
     make = {"markdown": v4.new_markdown_cell, "code": v4.new_code_cell}
-    made = [make[kind](text) for kind, text in cells(title, events)]
+    made = [make[kind](text) for kind, text in make_cells(title, events)]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     book = v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
     return v4.writes(book) + "\n"
@@ -106,4 +108,4 @@ def _write(path: Path, text: str, shown: str) -> None:
         raise ToolError(f"{shown} cannot be written: {error.strerror}.", "Choose another place.") from error
 
 
-COMMANDS: Final[dict[str, Command]] = {"resume": resume, "export": export}
+COMMANDS: Final[dict[str, HostCommand]] = {"resume": resume, "export": export}

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.engine.chat.export import fenced
-from jupyter_eca.engine.model.budget import dollars
-from jupyter_eca.engine.model.context_window import breakdown, drawn
+from jupyter_eca.engine.chat.export import add_fence
+from jupyter_eca.engine.model.budget import format_dollars
+from jupyter_eca.engine.model.context_window import break_down, draw_window
 from jupyter_eca.host.chat.live_chat import now
-from jupyter_eca.host.chat.ports import Answer, Compaction
-from jupyter_eca.host.commands.instructions import instructed
-from jupyter_eca.host.operations.estimates import words
+from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
+from jupyter_eca.host.commands.instructions import brief
+from jupyter_eca.host.operations.estimates import describe_request
 from jupyter_eca.host.store import Extent, Total
 from jupyter_eca.protocol.content import UsageContent
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
 
 
-async def costs(place: Place, _called: Called) -> Answer:
+async def costs(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     """Of the chats of the session only those that whoever asks may know of; the day is the user's, and all of it."""
     host = place.host
     account = await host.ledger.account(place.chat, now())
@@ -30,43 +30,42 @@ async def costs(place: Place, _called: Called) -> Answer:
     rows += [("this notebook", account.notebook)] if account.place else []
     rows += [("today, all chats", account.today)]
     head = ["| | requests | tokens in | of these cached | tokens out | cost |", "|---|---:|---:|---:|---:|---:|"]
-    return Answer("\n".join([*head, *(_row(name, total) for name, total in rows)]))
+    return CommandAnswer("\n".join([*head, *(_row(name, total) for name, total in rows)]))
 
 
 def _row(name: str, total: Total) -> str:
     unknown = total.requests > 0 and total.unpriced == total.requests
     more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
-    cost = "unknown" if unknown else f"{dollars(total.cost)}{more}"
+    cost = "unknown" if unknown else f"{format_dollars(total.cost)}{more}"
     return (
         f"| {name} | {total.requests} | {total.tokens_in:,} | {total.tokens_cached:,} | {total.tokens_out:,} | {cost} |"
     )
 
 
-async def context(place: Place, _called: Called) -> Answer:
+async def context(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     usages = [
         event.content
         for event in await place.host.chats.read_events(place.chat)
         if isinstance(event.content, UsageContent)
     ]
     request = await place.host.turns.draft(place.chat, kernel=place.kernel)
-    told = await instructed(place)
-    return Answer(drawn(breakdown(request, usages[-1] if usages else None), told.pinned.sections))
+    told = await brief(place)
+    return CommandAnswer(draw_window(break_down(request, usages[-1] if usages else None), told.pinned.sections))
 
 
-async def compact(place: Place, called: Called) -> Compaction:  # noqa: ARG001  # the same for every place
+async def compact(place: CommandPlace, called: CommandCall) -> Compaction:  # noqa: ARG001  # the same for every place
     return Compaction(called.text)
 
 
-async def prompt_show(place: Place, called: Called) -> Answer:
+async def prompt_show(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     """Raises: ProviderError when there is no model to ask."""
     request = await place.host.turns.draft(place.chat, called.text, place.kernel)
-    told = f"What `{request.model}` is told at the beginning, word for word:\n\n{fenced(request.system, 'markdown')}"
-    return Answer(
-        f"{redaction.hide(told)}\n\nAll that it would be sent:\n\n{fenced(words(place.host.catalog, request), 'json')}"
-    )
+    told = f"What `{request.model}` is told at the beginning, word for word:\n\n{add_fence(request.system, 'markdown')}"
+    whole = add_fence(describe_request(place.host.catalog, request), "json")
+    return CommandAnswer(f"{redaction.redact(told)}\n\nAll that it would be sent:\n\n{whole}")
 
 
-COMMANDS: Final[dict[str, Command]] = {
+COMMANDS: Final[dict[str, HostCommand]] = {
     "costs": costs,
     "context": context,
     "compact": compact,

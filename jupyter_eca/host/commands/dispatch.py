@@ -9,44 +9,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.engine.text.slash_commands import NATIVE, expand, meant, parse
+from jupyter_eca.engine.text.slash_commands import NATIVE, expand, guess_command, parse
 from jupyter_eca.errors import EcaError
-from jupyter_eca.host.chat.ports import Answer, Replacement
+from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
-from jupyter_eca.host.commands.base import Place
+from jupyter_eca.host.commands.base import CommandPlace
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.chat.ports import Outcome, Sees
-    from jupyter_eca.host.commands.base import Command
+    from jupyter_eca.host.commands.base import HostCommand
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand
     from jupyter_eca.workspace.ports import Kernel
 
 
 @cache
-def native() -> Mapping[str, Command]:
+def native() -> Mapping[str, HostCommand]:
     return {**_all("COMMANDS"), **prompting()}
 
 
 @cache
-def prompting() -> Mapping[str, Command]:
+def prompting() -> Mapping[str, HostCommand]:
     """Those that may have the model asked."""
     return _all("PROMPTS")
 
 
-def _all(constant: str) -> dict[str, Command]:
+def _all(constant: str) -> dict[str, HostCommand]:
     found = loader.find("commands", constant)
     return {name: command for commands in found.values() for name, command in commands.items()}
 
 
-async def offered(host: Host) -> tuple[ChatCommand, ...]:
+async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
     """Every command there is; of two with the same name the one that would run."""
-    written = [one.described for one in (await _custom(host)).values()]
-    every = (*NATIVE, *written, *await skills.listed(host), *mcp_prompts.listed(host))
+    written = [one.as_chat_command for one in (await _custom(host)).values()]
+    every = (*NATIVE, *written, *await skills.list_commands(host), *mcp_prompts.list_commands(host))
     return tuple({one.name: one for one in reversed(every)}[name] for name in dict.fromkeys(one.name for one in every))
 
 
@@ -61,7 +61,7 @@ async def answers_here(host: Host, message: str) -> bool:
         return False
     if called.name in native():
         return called.name not in prompting()
-    names = [one.name for one in await offered(host)]
+    names = [one.name for one in await list_commands(host)]
     return called.name not in names and await _slip(called, names) != ""
 
 
@@ -72,43 +72,43 @@ async def run(
     live = host.chats.live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.takes(message):
         try:
-            return Answer(await live.dialogue.hear(message))
+            return CommandAnswer(await live.dialogue.hear(message))
         except EcaError as error:
-            return Answer(redaction.hide(str(error)))
+            return CommandAnswer(redaction.redact(str(error)))
     called = parse(message)
     if called is None:
         return None
-    place = Place(host, chat, kernel, sees or (lambda other: other == chat))
+    place = CommandPlace(host, chat, kernel, sees or (lambda other: other == chat))
     try:
         return await _run(place, called)
     except EcaError as error:
-        return Answer(redaction.hide(str(error)))
+        return CommandAnswer(redaction.redact(str(error)))
 
 
-async def _run(place: Place, called: Called) -> Outcome | None:
+async def _run(place: CommandPlace, called: CommandCall) -> Outcome | None:
     if command := native().get(called.name):
         return await command(place, called)
     written = await _custom(place.host)
     if file := written.get(called.name) or written.get(called.name.lower()):
-        return Replacement(expand(file.template, called))
-    if skill := await skills.asked(place.host, called):
+        return CommandReplacement(expand(file.template, called))
+    if skill := await skills.expand_skill(place.host, called):
         return skill
     if ":" in called.name:
-        return await mcp_prompts.asked(place.host, called, place.chat)
-    return await _unknown(place.host, called)
+        return await mcp_prompts.expand_prompt(place.host, called, place.chat)
+    return await _answer_unknown(place.host, called)
 
 
-async def _unknown(host: Host, called: Called) -> Answer | None:
+async def _answer_unknown(host: Host, called: CommandCall) -> CommandAnswer | None:
     """A slip of the finger is told; `/tmp` and `/content` are folders, and words for the model."""
-    wanted = await _slip(called, [one.name for one in await offered(host)])
+    wanted = await _slip(called, [one.name for one in await list_commands(host)])
     if not wanted:
         return None
-    return Answer(f"There is no command `/{called.name}`. Did you mean `/{wanted}`? `/help` lists them all.")
+    return CommandAnswer(f"There is no command `/{called.name}`. Did you mean `/{wanted}`? `/help` lists them all.")
 
 
-async def _slip(called: Called, names: list[str]) -> str:
+async def _slip(called: CommandCall, names: list[str]) -> str:
     """The command that was meant, "" for the name of something else."""
-    wanted = "" if ":" in called.name else meant(called.name, names)
+    wanted = "" if ":" in called.name else guess_command(called.name, names)
     return "" if not wanted or await asyncio.to_thread(Path("/", called.name).exists) else wanted
 
 

@@ -6,27 +6,27 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.host.hooks import HookType
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
-    from jupyter_eca.host.hooks import Hook, Refused
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.hooks import Hook, RejectedHook
 
 
-async def hooks(place: Place, _called: Called) -> Answer:
+async def hooks(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     """What they run is not shown: a line may hold a key."""
     found, refused = place.host.hooks.all
     if not (found or refused):
-        return Answer("There are no hooks. The key `hooks` of the configuration has them.")
+        return CommandAnswer("There are no hooks. The key `hooks` of the configuration has them.")
     order = list(HookType)
     lines: list[str] = []
     for type, of_type in groupby(sorted(found, key=lambda hook: order.index(hook.type)), key=lambda hook: hook.type):
         lines += [f"**{type}**", "", *map(_line, of_type), ""]
     if refused:
         lines += ["**Not in force**", "", *map(_describe_refused, refused)]
-    return Answer("\n".join(lines).rstrip())
+    return CommandAnswer("\n".join(lines).rstrip())
 
 
 def _line(hook: Hook) -> str:
@@ -49,8 +49,8 @@ def _matcher(hook: Hook) -> str:
     return json.dumps(written["matcher"], ensure_ascii=False)
 
 
-def _describe_refused(refused: Refused) -> str:
+def _describe_refused(refused: RejectedHook) -> str:
     return f"- `{refused.name}`: {refused.why}{f'; from `{refused.source}`' if refused.source else ''}"
 
 
-COMMANDS: Final[dict[str, Command]] = {"hooks": hooks}
+COMMANDS: Final[dict[str, HostCommand]] = {"hooks": hooks}

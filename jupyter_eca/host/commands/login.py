@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.chat.dialogue import Dialogue, asked
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.host.chat.dialogue import Dialogue, ask_all
+from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.protocol.provider import LoginAction
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.chat.dialogue import Steps
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
     from jupyter_eca.plugins.providers.browser_sign_in import User
     from jupyter_eca.plugins.providers.sign_in import Logins
     from jupyter_eca.protocol.provider import LoginStep
@@ -35,17 +35,17 @@ NO_KEYS_HERE = (
 CANCELLED = "Nobody answered; nothing was changed."
 
 
-async def login(place: Place, called: Called) -> Answer:
+async def login(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     """Raises: what the sign-in raises, which tells what was wrong."""
     if len(called.arguments) > 1:
-        return Answer(NO_KEYS_HERE)
+        return CommandAnswer(NO_KEYS_HERE)
     steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
     if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
-        return Answer(await asked(steps, questions))
+        return CommandAnswer(await ask_all(steps, questions))
     # Where nobody sits, the next cell of a notebook would be taken for the key.
-    if place.host.audiences.attended(place.chat):
-        return Answer(await place.host.turns.converse(place.chat, Dialogue(steps)))
-    return Answer(BY_HAND)
+    if place.host.audiences.has_approver(place.chat):
+        return CommandAnswer(await place.host.turns.converse(place.chat, Dialogue(steps)))
+    return CommandAnswer(BY_HAND)
 
 
 async def _steps(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
@@ -101,4 +101,4 @@ def _describe(step: LoginStep) -> str:
     return "\n\n".join(part for part in said if part)
 
 
-COMMANDS: Final[dict[str, Command]] = {"login": login}
+COMMANDS: Final[dict[str, HostCommand]] = {"login": login}

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import folders, front_matter
-from jupyter_eca.config.schema import Config, state
-from jupyter_eca.engine.text.slash_commands import mixed, placeholders
+from jupyter_eca.config.schema import Config, read_file_state
+from jupyter_eca.engine.text.slash_commands import find_mixed_line, list_arguments
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class CustomCommand:
     declared: Any = None
 
     @property
-    def described(self) -> ChatCommand:
-        arguments = placeholders(self.template, self.declared)
+    def as_chat_command(self) -> ChatCommand:
+        arguments = list_arguments(self.template, self.declared)
         kind = CommandKind.CUSTOM_PROMPT
         return ChatCommand(name=self.name, description=self.description, type=kind, arguments=arguments)
 
@@ -72,7 +72,7 @@ def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[
         if not _NAME.fullmatch(path.stem):
             continue
         try:
-            command = _read(path, state(path))
+            command = _read(path, read_file_state(path))
         except OSError as error:
             command = f"it cannot be read: {error.strerror}"
         if isinstance(command, str):
@@ -83,8 +83,8 @@ def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[
 
 
 def _paths(files: Files, config: Config) -> Iterator[Path]:
-    every = list(folders.markdown(files.roots, "commands"))
-    own = folders.home()
+    every = list(folders.find_markdown_files(files.roots, "commands"))
+    own = folders.get_user_folder()
     yield from (path for path in every if not path.is_relative_to(own))
     for named in config.commands:
         for root in files.roots:
@@ -102,15 +102,15 @@ def _read(path: Path, _state: State | None) -> CustomCommand | str:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
-        return read(path.stem.lower(), front_matter.decoded(path.read_bytes(), "replace"))
+        return read(path.stem.lower(), front_matter.decode_text(path.read_bytes(), "replace"))
     except ValueError as error:
         return str(error)
 
 
 def read(name: str, text: str) -> CustomCommand:
     """Raises: ValueError, in words for the reader."""
-    front, template = front_matter.forgiving(text)
-    if line := mixed(template):
+    front, template = front_matter.split_lenient_front_matter(text)
+    if line := find_mixed_line(template):
         above = text.count("\n", 0, text.index(template)) if template else 0
         raise ValueError(f"`$1` or `$ARGS` and `{{{{name}}}}` cannot both be in it (line {line + above})")
     first = next((line.strip("# ") for line in template.splitlines() if line.strip("# ")), name)

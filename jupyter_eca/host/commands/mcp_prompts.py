@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.text.slash_commands import bound
-from jupyter_eca.host.chat.ports import Answer, Replacement
+from jupyter_eca.engine.text.slash_commands import bind_arguments
+from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_eca.engine.text.slash_commands import Called
+    from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.mcp import ServerPrompt
 
 
 def _prompts(host: Host) -> Iterator[tuple[str, ServerPrompt]]:
-    for server in host.mcp.servers():
+    for server in host.mcp.list_servers():
         for prompt in server.prompts or ():
             yield server.name, prompt
 
 
-def listed(host: Host) -> tuple[ChatCommand, ...]:
+def list_commands(host: Host) -> tuple[ChatCommand, ...]:
     return tuple(
         ChatCommand(
             name=f"{server}:{prompt.name}",
@@ -34,14 +34,14 @@ def listed(host: Host) -> tuple[ChatCommand, ...]:
     )
 
 
-async def asked(host: Host, called: Called, chat: str) -> Answer | Replacement | None:
+async def expand_prompt(host: Host, called: CommandCall, chat: str) -> CommandAnswer | CommandReplacement | None:
     """None for a prompt nobody has. Raises: ToolError when the server does not give it."""
     for server, prompt in _prompts(host):
         if f"{server}:{prompt.name}" == called.name:
-            arguments = bound([argument.name for argument in prompt.arguments], called.arguments)
+            arguments = bind_arguments([argument.name for argument in prompt.arguments], called.arguments)
             missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
             if missing:
                 usage = " ".join(f"{one.name}=…" for one in prompt.arguments)
-                return Answer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
-            return Replacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
+                return CommandAnswer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
+            return CommandReplacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
     return None

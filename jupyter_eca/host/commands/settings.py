@@ -6,20 +6,20 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.config.masking import masked
-from jupyter_eca.engine.chat.export import fenced
+from jupyter_eca.config.masking import mask_secrets
+from jupyter_eca.engine.chat.export import add_fence
 from jupyter_eca.host.chat.live_chat import Choice
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
 
 
-async def model(place: Place, called: Called) -> Answer:
+async def model(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     """Raises: ProviderError for a name nobody answers to."""
     host = place.host
     models = await host.catalog.models()
@@ -27,7 +27,7 @@ async def model(place: Place, called: Called) -> Answer:
         current = await host.turns.model(place.chat)
         lines = [f"- `{name}`{' (in use)' if name == current else ''}" for name in models]
         head = f"The model of this chat is `{current}`." if current else "This chat has no model."
-        return Answer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))
+        return CommandAnswer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))
     name = next((one for one in models if one.partition("/")[2] == called.text), called.text)
     host.catalog.choose(name)
     await host.chats.load(place.chat)
@@ -35,29 +35,29 @@ async def model(place: Place, called: Called) -> Answer:
     selected = ConfigUpdatedParams(chat=ChatConfig(select_model=name), chat_id=place.chat)
     host.audiences.tell(Notice("config/updated", selected, place.chat))
     unlisted = "" if name in models else " It is not among those that are listed; it is tried anyway."
-    return Answer(f"Answers in this chat come from `{name}` now.{unlisted}")
+    return CommandAnswer(f"Answers in this chat come from `{name}` now.{unlisted}")
 
 
-async def config(place: Place, _called: Called) -> Answer:
+async def config(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     settings = place.host.config
     sources = "\n".join(f"- `{source}`" for source in settings.sources) or "No file: these are the defaults."
-    shown = masked(settings.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"sources"}))
-    text = redaction.hide(json.dumps(shown, indent=2, ensure_ascii=False))
-    return Answer(f"The configuration that holds. It was read from:\n\n{sources}\n\n{fenced(text, 'json')}")
+    shown = mask_secrets(settings.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"sources"}))
+    text = redaction.redact(json.dumps(shown, indent=2, ensure_ascii=False))
+    return CommandAnswer(f"The configuration that holds. It was read from:\n\n{sources}\n\n{add_fence(text, 'json')}")
 
 
-async def doctor(place: Place, _called: Called) -> Answer:
-    return Answer(await report(place.host.services, "this server"))
+async def doctor(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+    return CommandAnswer(await report(place.host.services, "this server"))
 
 
-async def help(place: Place, _called: Called) -> Answer:
-    from jupyter_eca.host.commands.dispatch import offered  # which finds this module
+async def help(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+    from jupyter_eca.host.commands.dispatch import list_commands  # which finds this module
 
     lines = [
         f"- `/{' '.join([one.name, *(f'[{argument.name}]' for argument in one.arguments)])}`: {one.description}"
-        for one in await offered(place.host)
+        for one in await list_commands(place.host)
     ]
-    return Answer("\n".join(lines))
+    return CommandAnswer("\n".join(lines))
 
 
-COMMANDS: Final[dict[str, Command]] = {"model": model, "config": config, "doctor": doctor, "help": help}
+COMMANDS: Final[dict[str, HostCommand]] = {"model": model, "config": config, "doctor": doctor, "help": help}

@@ -6,14 +6,14 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.text.slash_commands import expand, mixed, placeholders
-from jupyter_eca.host.chat.ports import Answer, Replacement
+from jupyter_eca.engine.text.slash_commands import expand, find_mixed_line, list_arguments
+from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.instructions import skills
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
     from jupyter_eca.host.host import Host
     from jupyter_eca.instructions.skills import Skill
 
@@ -35,12 +35,12 @@ What the skill is for: {wanted}"""
 _UNSAID: Final = "take it from this conversation; ask the user if that is not plain."
 
 
-def shelf(host: Host) -> skills.Shelf:
-    return skills.Shelf(host.workspace.files, host.config, host.audiences.warn)
+def shelf(host: Host) -> skills.SkillRegistry:
+    return skills.SkillRegistry(host.workspace.files, host.config, host.audiences.warn)
 
 
-def described(skill: Skill) -> ChatCommand:
-    arguments = () if mixed(skill.body) else placeholders(skill.body, skill.arguments)
+def describe(skill: Skill) -> ChatCommand:
+    arguments = () if find_mixed_line(skill.body) else list_arguments(skill.body, skill.arguments)
     return ChatCommand(name=skill.name, description=skill.description, type=CommandKind.SKILL, arguments=arguments)
 
 
@@ -48,40 +48,42 @@ async def find(host: Host) -> tuple[Skill, ...]:
     return await shelf(host).all()
 
 
-async def listed(host: Host) -> tuple[ChatCommand, ...]:
-    return tuple(described(one) for one in await find(host))
+async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
+    return tuple(describe(one) for one in await find(host))
 
 
-async def asked(host: Host, called: Called) -> Replacement | None:
+async def expand_skill(host: Host, called: CommandCall) -> CommandReplacement | None:
     """None for a skill nobody has."""
     skill = next((one for one in await find(host) if one.name == called.name), None)
     if skill is None:
         return None
-    body = await asyncio.to_thread(skills.filled, shelf(host), skill)
+    body = await asyncio.to_thread(skills.render, shelf(host), skill)
     # Typed without arguments it says what it says when the model loads it: a `$1` in its code is no place for one.
     if called.text or called.arguments:
         words = called.text or " ".join(called.arguments)
-        body = f"{body}\n\n{words}" if mixed(body) else expand(body, called)
-    return Replacement(await asyncio.to_thread(skills.text, skill, body))
+        body = f"{body}\n\n{words}" if find_mixed_line(body) else expand(body, called)
+    return CommandReplacement(await asyncio.to_thread(skills.text, skill, body))
 
 
-async def overview(place: Place, _called: Called) -> Answer:
+async def overview(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     lines = [
         f"- `/{one.name}` ({one.origin.value}): {one.description}\n  `{one.path}`" for one in await find(place.host)
     ]
-    return Answer("\n".join([*lines, "", "`/skill-create NAME what it is for` writes one for this project."]))
+    return CommandAnswer("\n".join([*lines, "", "`/skill-create NAME what it is for` writes one for this project."]))
 
 
-async def create(place: Place, called: Called) -> Answer | Replacement:
+async def create(place: CommandPlace, called: CommandCall) -> CommandAnswer | CommandReplacement:
     name, _, wanted = called.text.partition(" ")
     if not _NAME.fullmatch(name) or len(name) > 64:
-        return Answer("Write `/skill-create NAME what it is for`; a name has small letters, digits and single hyphens.")
+        return CommandAnswer(
+            "Write `/skill-create NAME what it is for`; a name has small letters, digits and single hyphens."
+        )
     files = place.host.workspace.files
     path = files.resolve(f".eca/skills/{name}/SKILL.md")
     if await asyncio.to_thread(path.exists):
-        return Answer(f"There is a skill `{name}` already, in {files.shown(path)}.")
-    return Replacement(_CREATE.format(name=name, path=files.shown(path), wanted=wanted.strip() or _UNSAID))
+        return CommandAnswer(f"There is a skill `{name}` already, in {files.shorten(path)}.")
+    return CommandReplacement(_CREATE.format(name=name, path=files.shorten(path), wanted=wanted.strip() or _UNSAID))
 
 
-COMMANDS: Final[dict[str, Command]] = {"skills": overview}
-PROMPTS: Final[dict[str, Command]] = {"skill-create": create}
+COMMANDS: Final[dict[str, HostCommand]] = {"skills": overview}
+PROMPTS: Final[dict[str, HostCommand]] = {"skill-create": create}

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.host.chat.ports import CommandAnswer
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Agent
-    from jupyter_eca.engine.text.slash_commands import Called
-    from jupyter_eca.host.commands.base import Command, Place
+    from jupyter_eca.engine.text.slash_commands import CommandCall
+    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
 
 
-async def subagents(place: Place, called: Called) -> Answer:  # noqa: ARG001  # the same for all words
+async def subagents(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for all words
     live = await place.host.chats.load(place.chat)
     by = place.host.setups.settle(live.choice).agent
     found = place.host.current.resolved.list_spawnable(by)
     if not found:
-        return Answer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")
+        return CommandAnswer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")
     lines = [_line(one) for one in found.values()]
-    return Answer("\n".join([f"The agents that `{by}` can spawn, with `spawn_agent`:", "", *lines]))
+    return CommandAnswer("\n".join([f"The agents that `{by}` can spawn, with `spawn_agent`:", "", *lines]))
 
 
 def _line(one: Agent) -> str:
@@ -30,4 +30,4 @@ def _line(one: Agent) -> str:
     return f"- `{one.name}`: {told}" + (f" ({about})" if about else "")
 
 
-COMMANDS: Final[dict[str, Command]] = {"subagents": subagents}
+COMMANDS: Final[dict[str, HostCommand]] = {"subagents": subagents}

@@ -8,23 +8,23 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, Over, Purse, over, raising
+from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, BudgetExcess, Purse, find_excess, format_increase
 from jupyter_eca.errors import OverBudget
-from jupyter_eca.host.costs.ledger import midnight
+from jupyter_eca.host.costs.ledger import find_midnight
 from jupyter_eca.host.store import Extent
-from jupyter_eca.host.subscribers import Asking
+from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.host.costs.ledger import Bill, Ledger
     from jupyter_eca.host.services import Current
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.plugins.providers.catalog import Catalog
 
 
 class Budgets:
-    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, audiences: Audiences) -> None:
+    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, audiences: Subscribers) -> None:
         self._current = current
         self._catalog = catalog
         self._ledger = ledger
@@ -39,14 +39,14 @@ class Budgets:
         """
         if not self._limits:
             return
-        expected = self._ledger.expected(to, request)
-        coming = (await self._catalog.quoted(to.model, expected)).cost
-        while found := over(await self._budgets(to), coming):
+        expected = self._ledger.expect(to, request)
+        coming = (await self._catalog.quote(to.model, expected)).cost
+        while found := find_excess(await self._budgets(to), coming):
             answer = await self._ask(to, found)
             if answer == GO_ON:
                 return
-            if answer != raising(found):
-                raise OverBudget(found.refused)
+            if answer != format_increase(found):
+                raise OverBudget(found.refusal)
             self._raise(to, found)
 
     @property
@@ -71,22 +71,22 @@ class Budgets:
                 found.append(Budget(purse, limit, total.cost, total.unpriced, raised))
         return found
 
-    async def _ask(self, to: Bill, found: Over) -> str | None:
+    async def _ask(self, to: Bill, found: BudgetExcess) -> str | None:
         """None when nobody is there to answer."""
-        if not (to.asks and self._audiences.answered(to.chat)):
+        if not (to.asks and self._audiences.has_answerer(to.chat)):
             return None
         asked = ChatAskQuestionParams(
             chat_id=to.chat,
-            question=found.told,
-            options=tuple(QuestionOption(label=label) for label in (GO_ON, raising(found), STOP)),
+            question=found.text,
+            options=tuple(QuestionOption(label=label) for label in (GO_ON, format_increase(found), STOP)),
             allow_freeform=False,
         )
-        return (await Asking(self._audiences, to.chat).ask(asked)).answer
+        return (await ChatQuestions(self._audiences, to.chat).ask(asked)).answer
 
-    def _raise(self, to: Bill, found: Over) -> None:
+    def _raise(self, to: Bill, found: BudgetExcess) -> None:
         key = (to.chat, found.budget.purse, _today())
-        self._raised[key] = self._raised.get(key, 0.0) + found.step
+        self._raised[key] = self._raised.get(key, 0.0) + found.increase
 
 
 def _today() -> int:
-    return midnight(time.time_ns() // 1_000_000)
+    return find_midnight(time.time_ns() // 1_000_000)

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.context_window import breakdown
+from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import Extent, Spending, Total
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.store import Store
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
 
 _SUFFIX = ".ipynb"
 
@@ -73,26 +73,26 @@ class Account:
 
 
 def bill(chat: LiveChat, model: str) -> Bill:
-    return Bill(model, payer(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
+    return Bill(model, paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
 
 
-def payer(chat: LiveChat) -> str:
+def paying_chat(chat: LiveChat) -> str:
     """The chat whose budget a request counts for."""
     return chat.parent or chat.state.id
 
 
 class Ledger:
-    def __init__(self, current: Current, store: Store, chats: Chats, audiences: Audiences) -> None:
+    def __init__(self, current: Current, store: Store, chats: Chats, audiences: Subscribers) -> None:
         self._current = current
         self._store = store
         self._chats = chats
         self._audiences = audiences
         self._last: dict[str, _Last] = {}
 
-    def expected(self, to: Bill, request: ModelRequest) -> UsageDelta:
+    def expect(self, to: Bill, request: ModelRequest) -> UsageDelta:
         """What a request will be counted as before its answer: estimated as the last one was, put right by what came of
         that. What the vendor's cache still has of it is cheaper."""
-        tokens, last = breakdown(request).used_tokens, self._last.get(to.chat)
+        tokens, last = break_down(request).used_tokens, self._last.get(to.chat)
         if last is None or last.model != to.model or not (last.estimated and last.counted):
             return UsageDelta(tokens, 0)
         tokens = round(tokens * min(max(last.counted / last.estimated, _LEAST_SCALE), _MOST_SCALE))
@@ -106,7 +106,7 @@ class Ledger:
         self.note(to, usage)
         if to.chat:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
-            self._last[to.chat] = _Last(_now(), to.model, breakdown(request).used_tokens, read, cached)
+            self._last[to.chat] = _Last(_now(), to.model, break_down(request).used_tokens, read, cached)
 
     def note(self, to: Bill, usage: UsageDelta) -> None:
         """Write down what a request cost."""
@@ -116,7 +116,7 @@ class Ledger:
         self._store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
 
     async def total(self, extent: Extent) -> Total:
-        return await self._store.do(lambda tables: tables.spent(extent))
+        return await self._store.do(lambda tables: tables.sum_spending(extent))
 
     async def account(self, chat: str, at: int) -> Account:
         """What a client is told: of a chat, of where it was last asked in, of the day."""
@@ -127,7 +127,7 @@ class Ledger:
             await self.total(Extent(chat)),
             notebook,
             await self.total(Extent(notebook=notebook)) if notebook else Total(),
-            await self.total(Extent(since=midnight(at))),
+            await self.total(Extent(since=find_midnight(at))),
         )
 
     async def place(self, chat: LiveChat) -> str:
@@ -160,7 +160,7 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def midnight(at: int) -> int:
+def find_midnight(at: int) -> int:
     """When the day began, where the server stands; both in milliseconds since the epoch."""
     day = datetime.fromtimestamp(at / 1000).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     return int(day.timestamp() * 1000)

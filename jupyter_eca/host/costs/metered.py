@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.context_window import breakdown
+from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ class Metered:
                 async for delta in deltas:
                     begun = True
                     if isinstance(delta, UsageDelta):
-                        counted, delta = True, chosen.billed(delta)
+                        counted, delta = True, chosen.bill(delta)
                         self._ledger.count(to, request, delta)
                     yield delta
         finally:
             # An answer that was broken off costs as well, and nobody has told how much.
             if begun and not counted and not chosen.free:
-                self._ledger.note(to, UsageDelta(breakdown(request).used_tokens, 0))
+                self._ledger.note(to, UsageDelta(break_down(request).used_tokens, 0))

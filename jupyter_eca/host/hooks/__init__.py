@@ -4,23 +4,23 @@
 `effects` combines what several say. `runner` knows when they run, `turn_hooks` what comes of them in a turn.
 """
 
-from jupyter_eca.config.hooks import Action, Hook, HookType, Refused, read
-from jupyter_eca.host.hooks.effects import Effects, Reply, chained, effects, lines
+from jupyter_eca.config.hooks import Action, Hook, HookType, RejectedHook, parse_hooks
+from jupyter_eca.host.hooks.effects import Effects, HookReply, chain, combine, lines
 from jupyter_eca.host.hooks.matching import matches
-from jupyter_eca.host.hooks.process import Ran, run
+from jupyter_eca.host.hooks.process import HookRun, run
 
 __all__ = [
     "Action",
     "Effects",
     "Hook",
+    "HookReply",
+    "HookRun",
     "HookType",
-    "Ran",
-    "Refused",
-    "Reply",
-    "chained",
-    "effects",
+    "RejectedHook",
+    "chain",
+    "combine",
     "lines",
     "matches",
-    "read",
+    "parse_hooks",
     "run",
 ]

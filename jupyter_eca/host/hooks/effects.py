@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.hooks import HookType
 from jupyter_eca.engine.approval.policy import Decision
-from jupyter_eca.engine.tool_call import parsed
+from jupyter_eca.engine.tool_call import parse_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ _DECISIONS: Final = tuple(Decision)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HookReply:
     """Of one action of a hook. `output` and `error` are what it wrote."""
 
     hook: str
@@ -43,7 +43,7 @@ class Reply:
         """Its JSON; nothing unless it ended well."""
         if self.status != 0 or not self.output.lstrip().startswith("{"):
             return {}
-        return parsed(self.output) or {}
+        return parse_arguments(self.output) or {}
 
     @property
     def stops(self) -> bool:
@@ -54,7 +54,7 @@ class Reply:
         return self.status == BLOCKS
 
     @property
-    def failed(self) -> bool:
+    def is_failure(self) -> bool:
         return self.status not in {0, BLOCKS}
 
     @property
@@ -68,7 +68,7 @@ class Reply:
         value: Any = self.data.get("updatedInput")
         return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
-    def said(self, name: str) -> str | None:
+    def read_text(self, name: str) -> str | None:
         value = self.data.get(name)
         return value if isinstance(value, str) else None
 
@@ -81,7 +81,7 @@ class Effects:
 
     stopped: str | None = None
     reason: str = ""
-    blocked: Reply | None = None
+    blocked: HookReply | None = None
     context: str = ""
     prompt: str | None = None
     arguments: dict[str, Any] | None = None
@@ -95,18 +95,18 @@ class Effects:
 NOTHING: Final = Effects()
 
 
-def effects(type: HookType, replies: Sequence[Reply]) -> Effects:
+def combine(type: HookType, replies: Sequence[HookReply]) -> Effects:
     """In the order in which they ran; those behind one that stops did not run at all."""
     stop = next((reply for reply in replies if reply.stops), None)
     heard = replies if stop is None else replies[: replies.index(stop) + 1]
     decision = max(filter(None, (_decision(reply) for reply in heard)), key=_DECISIONS.index, default=None)
     return Effects(
         stopped=None if stop is None else stop.hook,
-        reason="" if stop is None else stop.said("stopReason") or "",
+        reason="" if stop is None else stop.read_text("stopReason") or "",
         blocked=next((reply for reply in heard if reply.blocks), None),
-        context="".join(wrapped(reply.hook, text) for reply in heard if (text := reply.said("additionalContext"))),
-        prompt=_last(reply.said("replacedPrompt") for reply in heard),
-        arguments=_updated(heard),
+        context="".join(wrap(reply.hook, text) for reply in heard if (text := reply.read_text("additionalContext"))),
+        prompt=_last(reply.read_text("replacedPrompt") for reply in heard),
+        arguments=_merge_inputs(heard),
         decision=decision,
         words="\n".join(_words(reply) for reply in heard if _decision(reply) is Decision.DENY),
         output=_last(_output(reply) for reply in heard),
@@ -114,9 +114,9 @@ def effects(type: HookType, replies: Sequence[Reply]) -> Effects:
     )
 
 
-def chained(data: dict[str, Any], reply: Reply) -> dict[str, Any]:
+def chain(data: dict[str, Any], reply: HookReply) -> dict[str, Any]:
     """What the next hook of the same moment is given: what the ones before it changed, as it will be."""
-    prompt, updated = reply.said("replacedPrompt"), reply.updated
+    prompt, updated = reply.read_text("replacedPrompt"), reply.updated
     if "prompt" in data and prompt is not None:
         return {**data, "prompt": prompt}
     if "tool_input" in data and "tool_response" not in data and updated is not None:
@@ -126,13 +126,13 @@ def chained(data: dict[str, Any], reply: Reply) -> dict[str, Any]:
     return data
 
 
-def wrapped(hook: str, text: str) -> str:
+def wrap(hook: str, text: str) -> str:
     """For the model, who is to know that the user did not write it."""
     name = hook.replace('"', "'")
     return f'\n\n<additionalContext from="{name}">\n{text}\n</additionalContext>'
 
 
-def lines(reply: Reply) -> tuple[str | None, str | None]:
+def lines(reply: HookReply) -> tuple[str | None, str | None]:
     """What the reader is shown of it: what it wrote, or what it wants, and its errors."""
     if reply.data.get("suppressOutput") is True:
         return None, None
@@ -156,26 +156,26 @@ def _line(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _decision(reply: Reply) -> Decision | None:
+def _decision(reply: HookReply) -> Decision | None:
     return Decision.DENY if reply.blocks else reply.decision
 
 
-def _words(reply: Reply) -> str:
-    said = reply.error.strip() if reply.blocks else reply.said("additionalContext")
+def _words(reply: HookReply) -> str:
+    said = reply.error.strip() if reply.blocks else reply.read_text("additionalContext")
     return said or DENIED.format(reply.hook)
 
 
-def _output(reply: Reply) -> str | None:
-    return reply.error.strip() or HIDDEN if reply.blocks else reply.said("replacedOutput")
+def _output(reply: HookReply) -> str | None:
+    return reply.error.strip() or HIDDEN if reply.blocks else reply.read_text("replacedOutput")
 
 
-def _follow_up(type: HookType, reply: Reply) -> str:
+def _follow_up(type: HookType, reply: HookReply) -> str:
     if type not in _FOLLOWED:
         return ""
-    return (reply.error if reply.blocks else reply.said("followUp") or "").strip()
+    return (reply.error if reply.blocks else reply.read_text("followUp") or "").strip()
 
 
-def _updated(replies: Iterable[Reply]) -> dict[str, Any] | None:
+def _merge_inputs(replies: Iterable[HookReply]) -> dict[str, Any] | None:
     """Later ones win."""
     every = [reply.updated for reply in replies if reply.updated is not None]
     return {name: value for one in every for name, value in one.items()} if every else None

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.hooks.effects import Reply
+from jupyter_eca.host.hooks.effects import HookReply
 from jupyter_eca.workspace.jobs import shell
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from jupyter_eca.config.hooks import Action, Hook
@@ -29,7 +29,7 @@ FLOODED: Final = f"It wrote more than {MAX_BYTES // 1_048_576} MiB and was ended
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class HookRun:
     """What a program left. It was ended by us if there is a `note`."""
 
     status: int
@@ -37,22 +37,24 @@ class Ran:
     error: str
     note: str = ""
 
-    def reply(self, hook: Hook, name: str) -> Reply:
+    def reply(self, hook: Hook, name: str) -> HookReply:
         error = "\n".join(part for part in (self.error.strip(), self.note) if part)
-        return Reply(name, 1 if self.note else self.status, self.output, error, hook.visible)
+        return HookReply(name, 1 if self.note else self.status, self.output, error, hook.visible)
 
 
-async def run(hook: Hook, action: Action, given: bytes, folder: Path) -> Ran:
+async def run(hook: Hook, action: Action, given: bytes, folder: Path) -> HookRun:
     """In a folder, with these bytes on its standard input. Who cancels this ends the program with all it started."""
     try:
         command = action.shell or await asyncio.to_thread(_script, hook, action.file or "", folder)
-        process = await shell.start(command, folder, apart=True, given=given, program=shutil.which("bash") or "")
+        process = await shell.start(
+            command, folder, separate_errors=True, input_data=given, shell=shutil.which("bash") or ""
+        )
     except ToolError as error:
-        return Ran(1, "", str(error))
+        return HookRun(1, "", str(error))
     return await _read_output(process, hook.seconds(action))
 
 
-async def _read_output(process: shell.ShellProcess, seconds: float) -> Ran:
+async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:
     output, errors = _Kept(process), _Kept(process)
     readers = [asyncio.ensure_future(output.read(process.output))]
     if process.errors is not None:
@@ -64,9 +66,9 @@ async def _read_output(process: shell.ShellProcess, seconds: float) -> Ran:
     except TimeoutError:
         note = LATE.format(seconds)
     finally:
-        await whole(_end(process, readers))
+        await run_to_end(_end(process, readers))
     note = FLOODED if output.flooded or errors.flooded else note
-    return Ran(process.code or 0, output.text, errors.text, note)
+    return HookRun(process.code or 0, output.text, errors.text, note)
 
 
 async def _end(process: shell.ShellProcess, readers: list[asyncio.Task[None]]) -> None:

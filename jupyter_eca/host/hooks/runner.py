@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.engine.model.texts import HOOK_SAYS, Section
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.host import hooks
-from jupyter_eca.host.hooks import HookType, Reply
+from jupyter_eca.host.hooks import HookReply, HookType
 from jupyter_eca.protocol.content import HookActionFinishedContent, HookActionStartedContent, TextContent
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
-    from jupyter_eca.host.hooks import Action, Effects, Hook, Refused
+    from jupyter_eca.host.hooks import Action, Effects, Hook, RejectedHook
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.store import Store
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.protocol.content import Content
 
     Show = Callable[[Content], None]
@@ -64,13 +64,13 @@ class Hooks:
     """`started` are the chats whose first prompt since the server began was seen, with what hooks had to say for their
     system prompts; `parents` are those of subagents' chats."""
 
-    def __init__(self, current: Current, audiences: Audiences, store: Store, chats: Chats, database: Path) -> None:
+    def __init__(self, current: Current, audiences: Subscribers, store: Store, chats: Chats, database: Path) -> None:
         self._current = current
         self._audiences = audiences
         self._store = store
         self._chats = chats
         self._database = database
-        self._read: tuple[object, tuple[Hook, ...], tuple[Refused, ...]] = (None, (), ())
+        self._read: tuple[object, tuple[Hook, ...], tuple[RejectedHook, ...]] = (None, (), ())
         self._waiting: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_WAITING)
         self._reported: set[str] = set()
         self._told: dict[str, dict[str, Any]] = {}
@@ -78,17 +78,17 @@ class Hooks:
         self.parents: dict[str, str] = {}
 
     @property
-    def all(self) -> tuple[tuple[Hook, ...], tuple[Refused, ...]]:
+    def all(self) -> tuple[tuple[Hook, ...], tuple[RejectedHook, ...]]:
         """Those in force, in the order in which they run, and those that are not."""
         written = self._current.config.hooks
         if self._read[0] is not written:
-            self._read = (written, *hooks.read(written))
+            self._read = (written, *hooks.parse_hooks(written))
             self._reported.clear()
         return self._read[1:]
 
     def complain(self) -> None:
         for refused in self.all[1]:
-            self._audiences.warn(refused.told)
+            self._audiences.warn(refused.message)
 
     def sections(self, chat: str) -> tuple[Section, ...]:
         """Of a chat's system prompt."""
@@ -97,7 +97,7 @@ class Hooks:
 
     def forget(self, chat: LiveChat) -> None:
         """It was deleted."""
-        self.later(HookType.CHAT_END, self.about(chat))
+        self.queue(HookType.CHAT_END, self.describe_chat(chat))
         for known in (self.started, self.parents, self._told):
             known.pop(chat.state.id, None)
 
@@ -118,13 +118,13 @@ class Hooks:
                 await self._waiting.join()
                 await self.fire(HookType.SESSION_END, self._base)
 
-    def later(self, type: HookType, data: dict[str, Any]) -> None:
+    def queue(self, type: HookType, data: dict[str, Any]) -> None:
         """In the order in which it was asked for."""
         if any(hook.type is type for hook in self.all[0]):
             with suppress(asyncio.QueueFull):
                 self._waiting.put_nowait((type, data))
 
-    def changed(self, chat: LiveChat) -> None:
+    def notify_status(self, chat: LiveChat) -> None:
         """Something was fed to a chat; perhaps its status is another one."""
         if not any(hook.type is HookType.CHAT_STATUS_CHANGED for hook in self.all[0]):
             return
@@ -136,7 +136,7 @@ class Hooks:
         }
         if self._told.get(chat.state.id) != now:
             self._told[chat.state.id] = now
-            self.later(HookType.CHAT_STATUS_CHANGED, {**self.about(chat), **now})
+            self.queue(HookType.CHAT_STATUS_CHANGED, {**self.describe_chat(chat), **now})
 
     # -- running them
 
@@ -152,7 +152,7 @@ class Hooks:
             "eca_executable": f"{sys.executable} -m jupyter_eca",
         }
 
-    def about(self, chat: LiveChat) -> dict[str, Any]:
+    def describe_chat(self, chat: LiveChat) -> dict[str, Any]:
         """What one of a chat is given."""
         setup, choice = chat.state.setup, chat.choice
         agent = setup.agent or choice.agent or self._current.config.default_agent
@@ -167,7 +167,7 @@ class Hooks:
 
     async def fire(self, type: HookType, data: dict[str, Any], show: Show | None = None) -> Effects:
         """One after the other, until one says that the others need not. `show` is there when there is a turn."""
-        replies: list[Reply] = []
+        replies: list[HookReply] = []
         for hook in self.all[0]:
             if not hooks.matches(hook, type, data):
                 continue
@@ -176,29 +176,31 @@ class Hooks:
                 reply = await self._run_one(hook, action, name, data, show)
                 replies.append(reply)
                 if reply.stops:
-                    return hooks.effects(type, replies)
-                data = hooks.chained(data, reply)
-        return hooks.effects(type, replies)
+                    return hooks.combine(type, replies)
+                data = hooks.chain(data, reply)
+        return hooks.combine(type, replies)
 
-    async def _run_one(self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None) -> Reply:
+    async def _run_one(
+        self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None
+    ) -> HookReply:
         id, block = uuid.uuid4().hex, show if hook.visible else None
         if block:
             block(HookActionStartedContent(id=id, name=name))
         given = json.dumps({"hook_name": name, "hook_type": hook.type, **data}).encode()
-        reply = Reply(name, 1, error=_STOPPED, visible=hook.visible)
+        reply = HookReply(name, 1, error=_STOPPED, visible=hook.visible)
         try:
             ran = await hooks.run(hook, action, given, self._current.workspace.files.roots[0])
             reply = ran.reply(hook, name)
         finally:
             if block:
                 block(_make_block(id, reply, data.get("tool_call_id")))
-        if reply.failed or (reply.blocks and hook.type in _ADVISORY):
+        if reply.is_failure or (reply.blocks and hook.type in _ADVISORY):
             self._report(hook, reply)
-        elif show and (words := reply.said("systemMessage")):
+        elif show and (words := reply.read_text("systemMessage")):
             show(TextContent(text=HOOK_SAYS.format(name=name, text=words)))
         return reply
 
-    def _report(self, hook: Hook, reply: Reply) -> None:
+    def _report(self, hook: Hook, reply: HookReply) -> None:
         why = next(iter(reply.error.strip().splitlines()[-1:]), "") or f"it ended with {reply.status}"
         _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN])
         if hook.name not in self._reported:
@@ -206,7 +208,7 @@ class Hooks:
             self._audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
 
 
-def _make_block(id: str, reply: Reply, call: str | None) -> HookActionFinishedContent:
+def _make_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:
     output, error = (text and text[:_SHOWN] for text in hooks.lines(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call

@@ -13,12 +13,12 @@ from jupyter_eca.engine import inputs, tool_calls
 from jupyter_eca.engine.approval.policy import Adjusted, Decision
 from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPED, HOOKS_GO_ON
-from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parsed
+from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import HookType
 from jupyter_eca.host.hooks.runner import HOOKS, Hooks
 from jupyter_eca.protocol.content import TextContent
-from jupyter_eca.workspace.tool_result import capped
+from jupyter_eca.workspace.tool_result import truncate_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ class TurnHooks:
         if (by := made.blocked) is not None:
             why = "." if by.visible or not by.error.strip() else f": {by.error.strip()}"
             text = HOOK_BLOCKED.format(name=by.hook, why=why)
-            self._chats.feed(chat, inputs.Answered(now(), text, failed=True, unsaid=True), late=True)
+            self._chats.feed(chat, inputs.CommandEnded(now(), text, failed=True, withdrawn=True), late=True)
             return None
         return Before(made.context, None if command else made.prompt, setup)
 
@@ -92,7 +92,7 @@ class TurnHooks:
         """Of the reply that has just ended. None when the turn has been ended."""
         adjusted: dict[str, Adjusted] = {}
         for call in chat.state.calls:
-            arguments = parsed(call.arguments_text)
+            arguments = parse_arguments(call.arguments_text)
             if call.tool is None or arguments is None:
                 continue
             more = _describe_request(chat.state, call, call.tool, arguments)
@@ -107,7 +107,9 @@ class TurnHooks:
     ) -> tuple[Adjusted, tuple[Content, ...]]:
         """Before there is a turn: with what is to be shown of it once there is."""
         shown: list[Content] = []
-        data = self._hooks.about(chat) | _describe_request(replace(chat.state, setup=setup), call, spec, arguments)
+        data = self._hooks.describe_chat(chat) | _describe_request(
+            replace(chat.state, setup=setup), call, spec, arguments
+        )
         made = await self._hooks.fire(HookType.PRE_TOOL_CALL, data, shown.append)
         if made.stopped is not None:
             shown.append(_explain_stop(made))
@@ -125,7 +127,7 @@ class TurnHooks:
         if made.output is not None:
             result = replace(result, text=made.output, images=(), links=(), rule="")
         if made.context:
-            result = capped(replace(result, text=(result.text + made.context).lstrip("\n")))
+            result = truncate_result(replace(result, text=(result.text + made.context).lstrip("\n")))
         if made.stopped is not None:
             self._show(chat, _explain_stop(made))
         return result, made.stopped is not None
@@ -155,7 +157,7 @@ class TurnHooks:
 
     async def before_compaction(self, chat: LiveChat, number: int) -> bool:
         """Whether a summary is to be made after all."""
-        summing = chat.state.summing
+        summing = chat.state.summary_under_way
         if summing is None:
             return True
         more = {"triggered": _trigger(chat), "custom_instructions": summing.focus}
@@ -168,7 +170,7 @@ class TurnHooks:
 
     async def after_compaction(self, chat: LiveChat, number: int) -> bool:
         """Whether the turn ends with it. What hooks add becomes a part of the summary."""
-        if chat.state.summing is None or not (text := chat.state.summing.text.strip()):
+        if chat.state.summary_under_way is None or not (text := chat.state.summary_under_way.text.strip()):
             return False
         made = await self._fire(chat, HookType.POST_COMPACT, {"triggered": _trigger(chat), "compact_summary": text})
         if made.context:
@@ -178,10 +180,10 @@ class TurnHooks:
         return made.stopped is not None
 
     async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> Effects:
-        return await self._hooks.fire(type, {**self._hooks.about(chat), **more}, partial(self._show, chat))
+        return await self._hooks.fire(type, {**self._hooks.describe_chat(chat), **more}, partial(self._show, chat))
 
     def _show(self, chat: LiveChat, content: Content) -> None:
-        self._chats.feed(chat, inputs.Hooked(now(), content), late=True)
+        self._chats.feed(chat, inputs.HookReported(now(), content), late=True)
 
     def _end_if_stopped(self, chat: LiveChat, made: Effects) -> bool:
         if made.stopped is None:
@@ -210,7 +212,7 @@ def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, argument
     asks = f"{data['server']}__{data['tool_name']}" == _ASKS
     return {
         **data,
-        "approval": Decision.ASK if asks else tool_calls.foreseen(state, replace(call, tool=tool), arguments),
+        "approval": Decision.ASK if asks else tool_calls.foresee(state, replace(call, tool=tool), arguments),
     }
 
 

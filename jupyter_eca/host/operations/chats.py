@@ -10,11 +10,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.chat.pagination import Page, from_message, last_summary, page
-from jupyter_eca.engine.model.texts import forked, restored_text, reverted_text
+from jupyter_eca.engine.chat.pagination import Page, find_last_summary, find_turn_of_message, make_page
+from jupyter_eca.engine.model.texts import describe_fork, describe_restored, describe_reverted
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.errors import BusyError, LocalError
-from jupyter_eca.host.chat.live_chat import LiveChat, chosen, now
+from jupyter_eca.host.chat.live_chat import LiveChat, choice_of, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.open_notebooks import find_notebooks
 from jupyter_eca.protocol import chats
@@ -27,8 +27,8 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import NoteAside, merged
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.protocol.event import NoteAside, merge_pieces
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
@@ -49,7 +49,7 @@ class CursorExpired(LocalError):
     """What the cursor pointed at is gone."""
 
 
-class Archive:
+class ChatOperations:
     """Every change is for idle chats, and is made to its end. Raises, each: UnknownChat, BusyError."""
 
     def __init__(self, services: Services, chats: Chats, turns: Turns, subagents: Subagents, hooks: Hooks) -> None:
@@ -71,14 +71,14 @@ class Archive:
             return await self._newest(id, limit, before)
         events = await self._services.store.events(id)
         if since_summary:
-            after = last_summary(events)
+            after = find_last_summary(events)
         row = await self._chats.read_row(id)
         known = {event.seq for event in events}
         if any(cursor is not None and cursor not in known for cursor in (before, after)):
             raise CursorExpired(_GONE)
         if after is not None and row is not None and not row.intact(after):
             raise CursorExpired("The chat was cut back since. Open it anew.")
-        return page(merged_between(events, before, after), limit, before, after)
+        return make_page(merge_between(events, before, after), limit, before, after)
 
     async def _check_known(self, id: str) -> None:
         """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
@@ -94,11 +94,11 @@ class Archive:
         wanted = limit
         while True:
             window = await self._services.store.do(partial(_window, id, wanted, before))
-            shown = merged(window.events)
+            shown = merge_pieces(window.events)
             if window.earlier == 0 or len(shown) >= limit:
                 break
             wanted *= 2
-        cut = page(shown, limit)
+        cut = make_page(shown, limit)
         first, last = (cut.events[0].seq, cut.events[-1].seq) if cut.events else (None, None)
         return replace(
             cut,
@@ -113,28 +113,28 @@ class Archive:
 
     async def clear(self, id: str, *, messages: bool = True) -> None:
         """Without `messages`, only what was used is forgotten."""
-        await whole(self._clear(id, messages=messages))
+        await run_to_end(self._clear(id, messages=messages))
 
     async def delete(self, id: str) -> None:
         """A chat that is answering is stopped first. Raises: BusyError when another process answers in it."""
-        await whole(self._delete(id))
+        await run_to_end(self._delete(id))
 
     async def rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         """To before the turn of a user's message: the chat, the files that tools changed since, or both."""
-        await whole(self._rollback(id, content_id, messages=messages, files=files))
+        await run_to_end(self._rollback(id, content_id, messages=messages, files=files))
 
     async def fork(self, id: str, content_id: str, new: str) -> None:
         """A new chat that goes on from the end of the turn of a user's message."""
-        await whole(self._fork(id, content_id, new))
+        await run_to_end(self._fork(id, content_id, new))
 
     async def copy(self, id: str, turn: str, new: str) -> None:
         """As `fork`, by the id of the turn; the title is kept and nothing is said of it. Raises: LocalError, besides,
         when there is no such turn."""
-        await whole(self._copy(id, turn, new))
+        await run_to_end(self._copy(id, turn, new))
 
     async def keep(self, id: str, turns: Collection[str]) -> None:
         """All other turns go. Files stay as they are."""
-        await whole(self._keep(id, turns))
+        await run_to_end(self._keep(id, turns))
 
     async def flag(self, id: str, content_id: str, text: str) -> None:
         async with self._idle(id) as (chat, events):
@@ -142,7 +142,7 @@ class Archive:
             self._chats.mark(chat, FlagContent(text=text, content_id=content_id))
 
     async def unflag(self, id: str, content_id: str) -> None:
-        await whole(self._unflag(id, content_id))
+        await run_to_end(self._unflag(id, content_id))
 
     async def rename(self, id: str, title: str) -> None:
         chat = await self._chats.load(id, must_exist=True)
@@ -171,7 +171,7 @@ class Archive:
             self._turns.stop(id)
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
-            live = LiveChat(ChatState(id), row.last, chosen(row))
+            live = LiveChat(ChatState(id), row.last, choice_of(row))
         subagents = await self._subagents.chats(id)
         self._chats.forget(id)
         await self._services.store.do(lambda tables: tables.delete(id))
@@ -191,8 +191,8 @@ class Archive:
                 restored = await self._services.checkpoints.restore(
                     id, turns, self._services.workspace.files, notebooks
                 )
-                report = restored_text(restored.done, restored.left, self._list_not_taken_back(gone))
-                aside = reverted_text(restored.done) if restored.done and not messages else ""
+                report = describe_restored(restored.done, restored.left, self._list_not_taken_back(gone))
+                aside = describe_reverted(restored.done) if restored.done and not messages else ""
             if messages:
                 # What the files are like now is what the user wanted to keep.
                 await self._services.checkpoints.forget(id, turns)
@@ -221,7 +221,7 @@ class Archive:
             row = await self._chats.read_row(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
             await self._branch(id, events, events[self._place(events, content_id)].turn, new, title)
-            self._chats.mark(chat, TextContent(text=forked(title)))
+            self._chats.mark(chat, TextContent(text=describe_fork(title)))
 
     async def _copy(self, id: str, turn: str, new: str) -> None:
         async with self._idle(id) as (_, events):
@@ -246,11 +246,11 @@ class Archive:
         """The chat and all its events; no turn begins in it meanwhile."""
         chat = await self._chats.load(id, must_exist=True)
         with chat.hold():
-            await self._services.store.settled()
+            await self._services.store.settle()
             yield chat, await self._services.store.events(id)
 
     def _place(self, events: Sequence[Event], content_id: str) -> int:
-        if (at := from_message(events, content_id)) is None:
+        if (at := find_turn_of_message(events, content_id)) is None:
             raise LocalError(f"There is no message {content_id!r} in this chat.")
         return at
 
@@ -268,7 +268,7 @@ class Archive:
         if not seqs:
             return chat
         await self._cut_subagents(id, seqs)
-        await self._services.store.do(lambda tables: tables.cut(id, seqs))
+        await self._services.store.do(lambda tables: tables.delete_events(id, seqs))
         self._chats.forget(id)
         anew = await self._chats.load(id)
         anew.state = replace(anew.state, remembered=chat.state.remembered)
@@ -283,7 +283,7 @@ def _find_spawned(events: Iterable[Event]) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class EventWindow:
     """The end of a chat, or what comes next to a place in it, and what is known of the rest."""
 
     events: list[Event]
@@ -292,18 +292,20 @@ class Window:
     summary: int | None
 
 
-def _window(id: str, wanted: int, before: int | None, tables: Tables) -> Window:
+def _window(id: str, wanted: int, before: int | None, tables: Tables) -> EventWindow:
     if before is not None and not tables.has(id, before):
         raise CursorExpired(_GONE)
-    events, earlier = tables.newest(id, wanted, before)
-    return Window(events, earlier, tables.total(id), tables.last_summary(id))
+    events, earlier = tables.read_newest(id, wanted, before)
+    return EventWindow(events, earlier, tables.count_events(id), tables.last_summary(id))
 
 
-def merged_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:
+def merge_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:
     """Merged, but not over the places that a client knows."""
     ends = [0, *sorted(cursor for cursor in cursors if cursor is not None), sys.maxsize]
     return [
-        event for last, end in pairwise(ends) for event in merged(event for event in events if last < event.seq <= end)
+        event
+        for last, end in pairwise(ends)
+        for event in merge_pieces(event for event in events if last < event.seq <= end)
     ]
 
 

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca import redaction
-from jupyter_eca.config.masking import masked
+from jupyter_eca.config.masking import mask_secrets
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
-from jupyter_eca.host.chat.ports import Replacement
+from jupyter_eca.host.chat.ports import CommandReplacement
 from jupyter_eca.host.costs.ledger import Bill
-from jupyter_eca.plugins.contexts.resolve import given, materials, mentioned
+from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
 from jupyter_eca.plugins.providers.base import ShowsRequest
 from jupyter_eca.protocol.context import CursorContext
 
@@ -73,29 +73,31 @@ class Estimates:
         self._commands = commands
         self._weights: dict[str, tuple[float, int]] = {}
 
-    async def about(self, prompt: Prompt) -> Estimate:
+    async def estimate(self, prompt: Prompt) -> Estimate:
         if prompt.message.startswith("/") and await self._commands.answers_here(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
         weight = sum([await self._weight(prompt.chat, context) for context in prompt.contexts])
         return await self._add_price(prompt, request, weight)
 
-    async def exact(self, prompt: Prompt) -> Estimate:
+    async def compute(self, prompt: Prompt) -> Estimate:
         meant = ""
         if prompt.message.startswith("/") and not await self._commands.answers_here(prompt.message):
             stands_for = await self._commands.run(prompt.chat, prompt.message)
-            meant = stands_for.message if isinstance(stands_for, Replacement) else ""
+            meant = stands_for.message if isinstance(stands_for, CommandReplacement) else ""
         there = self._contexts.build_surroundings(prompt.chat, None)
         live = self._chats.live(prompt.chat)
         told = live.cursor if live else None
         contexts = [one for one in prompt.contexts if not (isinstance(one, CursorContext) and one == told)]
-        found = await materials(there, [*contexts, *await mentioned(there, meant or prompt.message)])
-        return await self._add_price(prompt, await self._turns.draft_prompt(prompt, None, *given(found, meant)))
+        found = await materials(there, [*contexts, *await find_mentioned_contexts(there, meant or prompt.message)])
+        return await self._add_price(
+            prompt, await self._turns.draft_prompt(prompt, None, *as_model_input(found, meant))
+        )
 
     async def _add_price(self, prompt: Prompt, request: ModelRequest, more: int = 0) -> Estimate:
-        expected = self._ledger.expected(Bill(request.model, prompt.chat), request)
+        expected = self._ledger.expect(Bill(request.model, prompt.chat), request)
         expected = replace(expected, input_tokens=expected.input_tokens + more)
-        return Estimate(request.model, await self._catalog.quoted(request.model, expected), request)
+        return Estimate(request.model, await self._catalog.quote(request.model, expected), request)
 
     async def _weight(self, chat: str, context: ChatContext) -> int:
         """In tokens."""
@@ -103,7 +105,7 @@ class Estimates:
         known = self._weights.get(key)
         if known is not None and now - known[0] < _FRESH:
             return known[1]
-        text, _, _ = given(await materials(self._contexts.build_surroundings(chat, None), [context]))
+        text, _, _ = as_model_input(await materials(self._contexts.build_surroundings(chat, None), [context]))
         weight = -(-len(text) // CHARS_PER_TOKEN)
         self._weights.pop(key, None)
         self._weights[key] = now, weight
@@ -112,7 +114,7 @@ class Estimates:
         return weight
 
 
-def words(catalog: Catalog, request: ModelRequest) -> str:
+def describe_request(catalog: Catalog, request: ModelRequest) -> str:
     """The body of a request, as JSON for a reader; images are told by their size.
 
     Raises: ProviderError when there is no model to ask.
@@ -122,8 +124,8 @@ def words(catalog: Catalog, request: ModelRequest) -> str:
         body = chosen.provider.request_body(chosen.model, request, chosen.settings)
     else:
         body = asdict(request)
-    shown = {name: _short(value) if name in _SAID else masked(value, name) for name, value in body.items()}
-    return redaction.hide(json.dumps(shown, indent=2, ensure_ascii=False, default=str))
+    shown = {name: _short(value) if name in _SAID else mask_secrets(value, name) for name, value in body.items()}
+    return redaction.redact(json.dumps(shown, indent=2, ensure_ascii=False, default=str))
 
 
 def _short(value: Any, name: str = "") -> Any:

@@ -1,8 +1,8 @@
 """The store: chats on disk, in one SQLite file."""
 
-from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
+from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
 from jupyter_eca.host.store.spending import Extent, Spending, Total
-from jupyter_eca.host.store.store import Store, alive
+from jupyter_eca.host.store.store import Store, is_alive
 
 __all__ = [
     "UNKEPT",
@@ -10,9 +10,9 @@ __all__ = [
     "ChatRow",
     "Checkpoint",
     "Extent",
-    "Selection",
     "Spending",
     "Store",
+    "StoredSelection",
     "Total",
-    "alive",
+    "is_alive",
 ]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class StoredSelection:
     """What a chat's turns are run with; None is not chosen."""
 
     model: str | None = None

@@ -66,7 +66,7 @@ class Total:
         return Total(*map(add, astuple(self), astuple(other)))
 
 
-def note(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
+def add_spending(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
     """Add rows."""
     db.executemany(
         "INSERT INTO spending (at, chat, turn, notebook, model, tokens_in, tokens_cached, tokens_out, cost)"
@@ -75,7 +75,7 @@ def note(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
     )
 
 
-def total(db: sqlite3.Connection, extent: Extent) -> Total:
+def sum_spending(db: sqlite3.Connection, extent: Extent) -> Total:
     """Sum the requests of an extent."""
     every = (
         ("at >= ?", extent.since),

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
-from jupyter_eca.protocol.event import Event, merged, streams
+from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from jupyter_eca.host.store.rows import ChatRow, Selection
+    from jupyter_eca.host.store.rows import ChatRow, StoredSelection
     from jupyter_eca.host.store.spending import Spending
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Store:
         self.workspace: Final = workspace
         self._publish = publish
         self._pending: list[Event] = []
-        self._selected: dict[str, Selection] = {}
+        self._selected: dict[str, StoredSelection] = {}
         self._spent: list[Spending] = []
         self._wake = asyncio.Event()
         self._pressing = asyncio.Event()
@@ -73,7 +73,7 @@ class Store:
             await self._rest()
             self._wake.clear()
             self._pressing.clear()
-            await self.settled()
+            await self.settle()
 
     async def _rest(self) -> None:
         """Wait between two pieces of an answer, unless something else comes."""
@@ -86,7 +86,7 @@ class Store:
 
     async def close(self) -> None:
         """Commit what is left, and close the file."""
-        await self.settled()
+        await self.settle()
         await self._run(self._db.close)
         self._thread.shutdown()
 
@@ -95,10 +95,10 @@ class Store:
         if events:
             self._pending += events
             self._wake.set()
-            if not all(map(streams, events)):
+            if not all(map(is_streamed_piece, events)):
                 self._pressing.set()
 
-    def select(self, chat: str, selected: Selection) -> None:
+    def select(self, chat: str, selected: StoredSelection) -> None:
         """Store what the turns of a chat are run with from now on. Nothing is stored for a chat without a prompt."""
         self._selected[chat] = selected
         self._wake.set()
@@ -108,7 +108,7 @@ class Store:
         self._spent.append(spending)
         self._wake.set()
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Return once everything appended so far is committed and published."""
         # Whoever waits here may be cancelled; the commit may not, or what is in it would never be shown. It ends by
         # itself, and `close` waits for the lock that it holds.
@@ -116,7 +116,7 @@ class Store:
 
     async def do(self, work: Callable[[Tables], T]) -> T:
         """Run some work with the tables, on their thread, after everything appended so far."""
-        await self.settled()
+        await self.settle()
         return await self._run(partial(work, self._tables))
 
     async def events(self, chat: str, after: int = 0) -> list[Event]:
@@ -136,7 +136,7 @@ class Store:
 
     async def _commit(self) -> None:
         async with self._flushing:
-            events, self._pending = merged(self._pending), []
+            events, self._pending = merge_pieces(self._pending), []
             selected, self._selected = self._selected, {}
             spent, self._spent = self._spent, []
             if not events and not selected and not spent:
@@ -147,12 +147,12 @@ class Store:
                 # A full or broken disk must not take the answer away from who is reading it: it is shown, not kept.
                 _log.exception("%d events could not be stored in %s", len(events), self._path)
             if events:
-                if streams(events[-1]):
+                if is_streamed_piece(events[-1]):
                     self._streamed = asyncio.get_running_loop().time()
                 self._publish(events)
 
 
-def alive(owner: str | None) -> bool:
+def is_alive(owner: str | None) -> bool:
     """Return whether the process that claimed a chat still runs on this machine."""
     import psutil
 

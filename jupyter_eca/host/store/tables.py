@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import Decided
-from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, Selection
-from jupyter_eca.host.store.spending import note, total
+from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
+from jupyter_eca.host.store.spending import add_spending, sum_spending
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Aside, Event, Outcome
 
@@ -61,7 +61,7 @@ class Tables:
     # -- events and the rows of their chats
 
     def write(
-        self, events: list[Event], selected: Mapping[str, Selection], spent: Sequence[Spending] = ()
+        self, events: list[Event], selected: Mapping[str, StoredSelection], spent: Sequence[Spending] = ()
     ) -> list[Event]:
         """Store events, and return them with their sequence numbers."""
         stored: list[Event] = []
@@ -86,7 +86,7 @@ class Tables:
                 stored.append(event.model_copy(update={"seq": row.lastrowid}))
             for chat, selection in selected.items():
                 self._select(chat, selection)
-            note(self._db, spent)
+            add_spending(self._db, spent)
         return stored
 
     def _note(self, event: Event) -> None:
@@ -103,7 +103,7 @@ class Tables:
             (event.chat, self._workspace, event.at, event.at, title, owner),
         )
 
-    def _select(self, chat: str, selected: Selection) -> None:
+    def _select(self, chat: str, selected: StoredSelection) -> None:
         """Store all of it: the variant of another model must not stay."""
         self._db.execute(
             "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ? WHERE id = ?", (*_columns(selected), chat)
@@ -131,7 +131,7 @@ class Tables:
             for seq, turn, role, at, content, aside, outcome, local in rows
         ]
 
-    def newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
+    def read_newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
         """Return the newest events, or those before a place, and how many come before them.
 
         There are as many as `limit`, and more back to where a turn begins.
@@ -149,7 +149,7 @@ class Tables:
         ).fetchone()
         return self.events(chat, first - 1, before), earlier
 
-    def total(self, chat: str) -> int:
+    def count_events(self, chat: str) -> int:
         """Return how many events a chat has."""
         return self._db.execute("SELECT count(*) FROM events WHERE chat = ?", (chat,)).fetchone()[0]
 
@@ -188,7 +188,7 @@ class Tables:
         """Return the chats of a chat's subagents, the oldest first."""
         return self._rows("WHERE parent = ? ORDER BY created", parent)
 
-    def known(self) -> list[str]:
+    def list_chat_ids(self) -> list[str]:
         """Return the ids of all chats, of whatever workspace."""
         return [chat for (chat,) in self._db.execute("SELECT id FROM chats")]
 
@@ -197,7 +197,7 @@ class Tables:
 
     # -- taking back
 
-    def cut(self, chat: str, seqs: Collection[int]) -> None:
+    def delete_events(self, chat: str, seqs: Collection[int]) -> None:
         """Delete events for good."""
         if not seqs:
             return
@@ -267,15 +267,15 @@ class Tables:
         """Keep the system prompt that a chat began with."""
         self._db.execute("INSERT OR REPLACE INTO system_prompts VALUES (?, ?, ?)", (chat, made_for, sections))
 
-    def pinned(self, chat: str) -> tuple[str, str] | None:
+    def read_pinned(self, chat: str) -> tuple[str, str] | None:
         """Return what the kept system prompt was made for, and its sections. None when there is none."""
         return self._db.execute("SELECT made_for, sections FROM system_prompts WHERE chat = ?", (chat,)).fetchone()
 
     # -- what was spent
 
-    def spent(self, extent: Extent) -> Total:
+    def sum_spending(self, extent: Extent) -> Total:
         """Sum what was spent."""
-        return total(self._db, extent)
+        return sum_spending(self._db, extent)
 
     # -- what a front keeps
 
@@ -308,28 +308,28 @@ class Tables:
         """Keep that a kernel of the notebook asks in a chat, which may be still to begin."""
         self._db.execute("INSERT OR IGNORE INTO asked_in VALUES (?, ?, ?)", (self._workspace, notebook, chat))
 
-    def asked_in(self, notebook: str) -> list[str]:
+    def list_asked_in(self, notebook: str) -> list[str]:
         """Return the chats that kernels of the notebook ask in, where they are not gone."""
         asked = "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND notebook = ?"
         return [chat for (chat,) in self._db.execute(asked, (self._workspace, notebook))]
 
     # -- files as they were
 
-    def keep(self, chat: str, checkpoint: Checkpoint) -> None:
+    def keep_checkpoint(self, chat: str, checkpoint: Checkpoint) -> None:
         """Keep a file as it was. The first one of a turn counts: it is what the turn found."""
         self._db.execute(
             "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after) VALUES (?, ?, ?, ?, ?)",
             (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after),
         )
 
-    def found(self, chat: str, turn: str, path: str, now: str) -> None:
+    def mark_found(self, chat: str, turn: str, path: str, now: str) -> None:
         """Compare a file before a turn changes it once more with what the turn left. `now` is its digest."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ? AND after NOT IN (?, ?)",
             (CHANGED, chat, turn, path, now, UNKEPT),
         )
 
-    def left(self, chat: str, turn: str, path: str, after: str) -> None:
+    def mark_left(self, chat: str, turn: str, path: str, after: str) -> None:
         """Keep the digest of what a turn left of a file."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?"
@@ -398,7 +398,7 @@ class Tables:
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
 
 
-def _columns(selected: Selection) -> tuple[str | bool | None, ...]:
+def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
     return selected.model or None, selected.agent or None, selected.variant, selected.trust
 
 

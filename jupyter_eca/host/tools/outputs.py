@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.ports import Part
-from jupyter_eca.workspace.tool_result import ToolResult, shortened
+from jupyter_eca.workspace.ports import OutputPart
+from jupyter_eca.workspace.tool_result import ToolResult, split_head_and_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,32 +47,32 @@ _GRACE_SECONDS: Final = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ChatOutputs:
     """The outputs of one chat, read in parts that need not be cut again. See `workspace.ports.KeptOutputs`."""
 
-    outputs: Outputs
+    outputs: ToolOutputs
     chat: str
     limits: OutputConfig
 
-    async def read(self, id: str, offset: int, limit: int) -> Part:
+    async def read(self, id: str, offset: int, limit: int) -> OutputPart:
         room = min(limit, max(self.limits.size_kb * 1_000 - _HEADER, 1))
         return await self.outputs.read(self.chat, id, offset, room, self.limits.lines)
 
 
-class Outputs:
+class ToolOutputs:
     """`folder` is where they are kept, which is made when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def taken(self, chat: str, call: str, result: ToolResult, limits: OutputConfig) -> ToolResult:
+    async def cut_and_keep(self, chat: str, call: str, result: ToolResult, limits: OutputConfig) -> ToolResult:
         """A result as the model is given it."""
         size = limits.size_kb * 1_000
         if len(result.text) <= size and result.text.count("\n") <= limits.lines + _HEADER_LINES:
             return result
         return await asyncio.to_thread(self._shorten, chat, call, result, size, limits.lines)
 
-    async def read(self, chat: str, id: str, offset: int, limit: int, lines: int | None = None) -> Part:
+    async def read(self, chat: str, id: str, offset: int, limit: int, lines: int | None = None) -> OutputPart:
         """At most so many bytes, and lines. Raises: ToolError when it is not there, or not any more."""
         return await asyncio.to_thread(self._part, chat, id, offset, limit, lines)
 
@@ -91,9 +91,9 @@ class Outputs:
     # -- in a thread
 
     def _shorten(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
-        head, tail = shortened(result.text, size, lines)
+        head, tail = split_head_and_tail(result.text, size, lines)
         left_out = len(result.text) - len(head) - len(tail)
-        id = id_of(call)
+        id = make_output_id(call)
         try:
             self._keep(self._of(chat), id, result.text)
         except OSError:
@@ -109,7 +109,7 @@ class Outputs:
             for start in range(0, min(len(text), MAX_KEPT), _PIECE):
                 file.write(text[start : start + _PIECE].encode("utf-8", "replace"))
 
-    def _part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> Part:
+    def _part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> OutputPart:
         if not (id.isascii() and id.isalnum()):
             raise ToolError(f"{id!r} is no id of an output.")
         try:
@@ -126,7 +126,7 @@ class Outputs:
         while data and data[0] & 0xC0 == 0x80:
             data, offset = data[1:], offset + 1
         text = "".join(data.decode("utf-8", "ignore").splitlines(keepends=True)[:lines])
-        return Part(text, offset, offset + len(text.encode()), total)
+        return OutputPart(text, offset, offset + len(text.encode()), total)
 
     def _copy(self, chat: str, new: str) -> None:
         if (old := self._of(chat)).is_dir():
@@ -143,7 +143,7 @@ class Outputs:
         return self._folder / hashlib.sha256(chat.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def id_of(call: str) -> str:
+def make_output_id(call: str) -> str:
     """What a model calls the output of a call by."""
     return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:12]
 

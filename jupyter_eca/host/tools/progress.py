@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
-from jupyter_eca.workspace.kernels.output_text import plain
+from jupyter_eca.workspace.kernels.output_text import as_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ class Reporter:
         params = ChatToolCallProgressParams(
             chat_id=self._chat,
             id=self._call,
-            text=plain(report.text[-2 * MAX_CHARS :])[-MAX_CHARS:],
+            text=as_plain_text(report.text[-2 * MAX_CHARS :])[-MAX_CHARS:],
             progress=_finite(report.done),
             total=_finite(report.total),
             background=report.background or None,

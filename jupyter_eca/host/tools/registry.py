@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.config import Config
-    from jupyter_eca.mcp_client import Manager
+    from jupyter_eca.mcp_client import McpManager
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
 
-class Toolbox:
-    def __init__(self, servers: Manager) -> None:
+class ToolRegistry:
+    def __init__(self, servers: McpManager) -> None:
         self._servers = servers
         self._native: dict[str, Tool] = {
             tool.spec.name: tool for tools in loader.find("tools", "TOOLS").values() for tool in tools
@@ -54,6 +54,6 @@ class Toolbox:
         """A client that lent tools has gone."""
         self._lent = {key: tools for key, tools in self._lent.items() if key[1] is not owner}
 
-    def available(self, has: ToolContext) -> list[Tool]:
+    def list_available(self, context: ToolContext) -> list[Tool]:
         """The tools that can do their work here, whatever the agent."""
-        return [tool for tool in self.all(has.chat).values() if all(has.has(need) for need in tool.needs)]
+        return [tool for tool in self.all(context.chat).values() if all(context.has(need) for need in tool.needs)]

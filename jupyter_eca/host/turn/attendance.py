@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
-    from jupyter_eca.host.subscribers import Audience, Audiences
+    from jupyter_eca.host.subscribers import Subscriber, Subscribers
 
 # Seconds that a call waits for somebody to approve it after the last client who could has gone: a page is reloaded, a
 # laptop sleeps, a connection breaks, and the question is still there afterwards.
@@ -24,14 +24,14 @@ GRACE_SECONDS: Final = 60.0
 
 
 class Attendance:
-    def __init__(self, audiences: Audiences, chats: Chats, tasks: ChatTasks) -> None:
+    def __init__(self, audiences: Subscribers, chats: Chats, tasks: ChatTasks) -> None:
         self._audiences = audiences
         self._chats = chats
         self._tasks = tasks
         self.grace = GRACE_SECONDS
         """Seconds before the calls of an unattended chat are denied."""
 
-    def leave(self, audience: Audience) -> None:
+    def leave(self, audience: Subscriber) -> None:
         """Disconnect a client. Calls that it alone could have approved are denied after a while."""
         self._audiences.leave(audience)
         for chat in self._chats.all_live():
@@ -43,13 +43,13 @@ class Attendance:
         """Restart the timer that denies the calls of a chat, if nobody is left who could approve them. Called whenever
         somebody who could has gone."""
         live = self._chats.live(chat)
-        if live and any(not call.terminal for call in live.state.calls) and not self._audiences.attended(chat):
+        if live and any(not call.terminal for call in live.state.calls) and not self._audiences.has_approver(chat):
             self._tasks.cancel(live, "deny")
             self._tasks.start(live, "deny", self._deny(live))
 
     async def _deny(self, chat: LiveChat) -> None:
         turn = chat.state.turn
         await asyncio.sleep(self.grace)
-        if chat.state.turn == turn and not self._audiences.attended(chat.state.id):
+        if chat.state.turn == turn and not self._audiences.has_approver(chat.state.id):
             for call in chat.state.calls:
                 self._chats.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)

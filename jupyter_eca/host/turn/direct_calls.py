@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DirectCall:
     """`message` is what the chat shows of it: who calls what. `choice` names the agent whose rules hold."""
 
     chat: str
@@ -38,7 +38,7 @@ class Request:
 
 class DirectCalls:
     def __init__(
-        self, audiences: Audiences, chats: Chats, contexts: ToolContexts, setups: Setups, hooks: TurnHooks
+        self, audiences: Subscribers, chats: Chats, contexts: ToolContexts, setups: Setups, hooks: TurnHooks
     ) -> None:
         self._audiences = audiences
         self._chats = chats
@@ -46,7 +46,7 @@ class DirectCalls:
         self._setups = setups
         self._hooks = hooks
 
-    async def call(self, request: Request) -> LiveChat:
+    async def call(self, request: DirectCall) -> LiveChat:
         """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
 
         Raises: BusyError when something else goes on in the chat.
@@ -70,6 +70,7 @@ class DirectCalls:
         turn, said = uuid.uuid4().hex, uuid.uuid4().hex
         text = json.dumps(request.arguments)
         self._chats.feed(
-            chat, inputs.Asked(now(), turn, request.message, said, setup, id, spec, text, details, adjusted, told)
+            chat,
+            inputs.CallRequested(now(), turn, request.message, said, setup, id, spec, text, details, adjusted, told),
         )
         return chat

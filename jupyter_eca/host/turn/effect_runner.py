@@ -29,7 +29,7 @@ from jupyter_eca.engine.effects import (
 )
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.model.retry import Failure
-from jupyter_eca.engine.tool_call import AS_IT_IS, parsed
+from jupyter_eca.engine.tool_call import AS_IT_IS, parse_arguments
 from jupyter_eca.errors import (
     EcaError,
     FailureKind,
@@ -39,19 +39,19 @@ from jupyter_eca.errors import (
     ToolError,
 )
 from jupyter_eca.host.chat.live_chat import now
-from jupyter_eca.host.chat.ports import Answer, Compaction
-from jupyter_eca.host.chat.recorded_turn import DIFFERS, Replay
-from jupyter_eca.host.checkpoints.checkpoints import Keeper
+from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
+from jupyter_eca.host.chat.recorded_turn import DIFFERS, ReplayedTurn
+from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.instructions import notebook_metadata
-from jupyter_eca.plugins.contexts.mcp_resource import changed
-from jupyter_eca.plugins.contexts.resolve import given, materials, mentioned
+from jupyter_eca.plugins.contexts.mcp_resource import read_changed
+from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
-from jupyter_eca.workspace.shielded import whole
-from jupyter_eca.workspace.tool_result import ToolResult, capped
+from jupyter_eca.workspace.shielded import run_to_end
+from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -131,7 +131,7 @@ class EffectRunner:
             case CancelTool(call=call):
                 self._tasks.cancel(chat, f"tool {call}")
             case AskUser(call=call):
-                if not (chat.bounds.asks and self._services.audiences.attended(chat.state.id)):
+                if not (chat.bounds.asks and self._services.audiences.has_approver(chat.state.id)):
                     self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
             case _:
                 assert_never(effect)
@@ -142,11 +142,11 @@ class EffectRunner:
         try:
             await self._prepare(chat, turn)
         except ToolError as error:
-            self._chats.feed(chat, inputs.Answered(now(), str(error), failed=True), late=True)
+            self._chats.feed(chat, inputs.CommandEnded(now(), str(error), failed=True), late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the prompt of %s could not be prepared", chat.state.id)
-            message = redaction.hide(f"The prompt could not be prepared: {error!r}. The log has the details.")
-            self._chats.feed(chat, inputs.Answered(now(), message, failed=True), late=True)
+            message = redaction.redact(f"The prompt could not be prepared: {error!r}. The log has the details.")
+            self._chats.feed(chat, inputs.CommandEnded(now(), message, failed=True), late=True)
 
     async def _prepare(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         prompt = turn.prompt
@@ -161,26 +161,26 @@ class EffectRunner:
         came_of_it = None
         if not prompt.follow_up and not prompt.means:
             came_of_it = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
-        if isinstance(came_of_it, Answer):
+        if isinstance(came_of_it, CommandAnswer):
             failed = not chat.state.local
-            self._chats.feed(chat, inputs.Answered(now(), came_of_it.text, failed), late=True)
+            self._chats.feed(chat, inputs.CommandEnded(now(), came_of_it.text, failed), late=True)
             if came_of_it.opens and prompt.asker:
                 prompt.asker.resume(came_of_it.opens)
             return
         if isinstance(came_of_it, Compaction):
-            self._chats.feed(chat, inputs.Compacted(now(), came_of_it.focus), late=True)
+            self._chats.feed(chat, inputs.CompactionRequested(now(), came_of_it.focus), late=True)
             return
         meant = came_of_it.message if came_of_it else prompt.means
         there = self._contexts.build_surroundings(prompt.chat, chat.kernel)
-        pointed_at = [*prompt.contexts, *await mentioned(there, meant or prompt.message)]
-        changes = await changed(there, pointed_at)
+        pointed_at = [*prompt.contexts, *await find_mentioned_contexts(there, meant or prompt.message)]
+        changes = await read_changed(there, pointed_at)
         found = [*await materials(there, fresh(chat, pointed_at)), *changes]
-        text, images, documents = given(found, meant)
-        text += await notebook_metadata.told(
+        text, images, documents = as_model_input(found, meant)
+        text += await notebook_metadata.find_news(
             there.notebooks, chat.kernel, chat.state.history, self._services.audiences.warn
         )
         locking = turn.locking = await self._locked_answers.begin(chat, meant, found, now())
-        again = await self._locked_answers.setup(chat, chat.replay) if chat.replay else None
+        again = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
         note = locking.note if locking else ""
         before = await self._hooks.before_request(chat, command=bool(meant))
         if before is not None:
@@ -208,8 +208,8 @@ class EffectRunner:
                     self._chats.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
-            told = redaction.hide(str(error))
-            message = turn.locking.unanswered(told) if turn.locking and not chat.said else told
+            told = redaction.redact(str(error))
+            message = turn.locking.explain_failure(told) if turn.locking and not chat.has_answer else told
             final = isinstance(error, OverBudget)
             again = None if final else failure(error, settings)
             failed = inputs.ModelFailed(now(), number, message, images, overflow, again, final)
@@ -217,13 +217,13 @@ class EffectRunner:
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
-            self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.hide(told)))
+            self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.redact(told)))
         else:
             await self._finish_reply(chat, turn, number)
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
         """The model has said what it had to say."""
-        if chat.state.summing is not None:
+        if chat.state.summary_under_way is not None:
             stops = await self._hooks.after_compaction(chat, number)
             self._chats.feed(chat, inputs.ModelFinished(now(), number))
             if stops:
@@ -233,7 +233,7 @@ class EffectRunner:
         if adjusted is None:
             return
         details = await self._previews(chat, adjusted)
-        next_prompt = "" if chat.state.calls or chat.state.goes_on else await self._hooks.after_request(chat)
+        next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.keep(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted))
@@ -252,7 +252,7 @@ class EffectRunner:
         except EcaError as error:
             _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
-    async def _replay(self, chat: LiveChat, number: int, replay: Replay) -> None:
+    async def _replay(self, chat: LiveChat, number: int, replay: ReplayedTurn) -> None:
         """In the place of a model: what it said once."""
         at = chat.state.steps - 1
         replay.check(at - 1)
@@ -263,7 +263,7 @@ class EffectRunner:
             replay.differs = False
             self._chats.feed(chat, inputs.Streamed(replay.clock, number, Remark(DIFFERS)))
         ids = replay.ids(at)
-        for took, delta in recorded.deltas(replay.turn.replies[at], ids):
+        for took, delta in recorded.replay_deltas(replay.turn.replies[at], ids):
             replay.clock += took
             self._chats.feed(chat, inputs.Streamed(replay.clock, number, delta))
             await asyncio.sleep(0)  # a long answer must not hold up the other chats
@@ -273,7 +273,7 @@ class EffectRunner:
 
     async def _wait(self, chat: LiveChat, effect: Wait) -> None:
         await asyncio.sleep(effect.seconds)
-        self._chats.feed(chat, inputs.Waited(now(), effect.number), late=True)
+        self._chats.feed(chat, inputs.WaitEnded(now(), effect.number), late=True)
 
     async def _previews(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, ToolCallDetails]:
         """What the calls of the reply would do, as far as their tools can tell."""
@@ -283,7 +283,7 @@ class EffectRunner:
 
     async def _preview(self, chat: LiveChat, call: ToolCall, adjusted: Adjusted) -> ToolCallDetails | None:
         tool = self._services.toolbox.get(call.name, chat.state.id)
-        arguments = parsed(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
+        arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
             return None
         return await preview(self._contexts, chat, tool, arguments, call.id)
@@ -296,7 +296,7 @@ class EffectRunner:
         try:
             result = await self._result(chat, turn, effect, reporter)
             limits = self._services.config.tool_call.output_truncation
-            result = await self._services.outputs.taken(chat.state.id, effect.call, result, limits)
+            result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
             taken = True
             result, stops = await self._hooks.after_call(chat, effect, result)
         finally:
@@ -305,7 +305,7 @@ class EffectRunner:
             if result.interrupted:
                 self._turns.stop(chat.parent or chat.state.id)
             # Also when cancelled: the engine waits for the end of every call it started.
-            finished = self._make_finished(chat, effect.call, result if taken else capped(result))
+            finished = self._make_finished(chat, effect.call, result if taken else truncate_result(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
     async def _result(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter) -> ToolResult:
@@ -324,14 +324,14 @@ class EffectRunner:
                 return await tool.run(context, effect.arguments)
             finally:
                 if not tool.reads:
-                    self._services.index.changed()
-                if isinstance(context.keeper, Keeper) and context.keeper.kept:
-                    await whole(context.keeper.done())
+                    self._services.index.mark_stale()
+                if isinstance(context.keeper, CallKeeper) and context.keeper.kept:
+                    await run_to_end(context.keeper.finish())
         except ToolError as error:
             return ToolResult(str(error), error=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
             _log.exception("the tool %s failed", name)
-            return ToolResult(redaction.hide(f"{name} failed inside: {error!r}"), error=True)
+            return ToolResult(redaction.redact(f"{name} failed inside: {error!r}"), error=True)
 
     def _make_finished(self, chat: LiveChat, call: str, result: ToolResult) -> inputs.ToolFinished:
         at, tools = now(), None
@@ -339,7 +339,7 @@ class EffectRunner:
             tools = self._setups.find_changed_tools(chat)
         else:
             started = next((one.started for one in chat.state.calls if one.id == call), at)
-            at, result = chat.replay.ended(call, result, started)
+            at, result = chat.replay.end_call(call, result, started)
         return inputs.ToolFinished(
             at,
             call,

@@ -26,15 +26,24 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config import held
+from jupyter_eca.config import iter_secrets
 from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide
-from jupyter_eca.engine.chat.recording import Ran, Refused, Thought, replies
+from jupyter_eca.engine.chat.recording import RecordedReasoning, RecordedRejection, RecordedResult, record_replies
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.chat.recorded_turn import CHANGED, HELD, RENEWED, STEERED, UNASKED, UNREAD, Locking, Replay
+from jupyter_eca.host.chat.recorded_turn import (
+    CHANGED,
+    HELD,
+    RENEWED,
+    STEERED,
+    UNASKED,
+    UNREAD,
+    RecordedTurn,
+    ReplayedTurn,
+)
 from jupyter_eca.protocol.content import Role, TextContent
-from jupyter_eca.workspace.notebooks.lockfile import Asked, LockedTurn, LockFiles, digest
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.notebooks.lockfile import LockedPrompt, LockedTurn, LockFiles, compute_digest
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,7 +87,7 @@ class LockedAnswers:
         self._services = services
         self._locks = locks
 
-    async def begin(self, chat: LiveChat, meant: str, found: Sequence[Material], at: int) -> Locking | None:
+    async def begin(self, chat: LiveChat, meant: str, found: Sequence[Material], at: int) -> RecordedTurn | None:
         """What comes of a question, once what it points at is read. `meant` is what a command makes of it.
 
         Raises: ToolError when the lock file cannot be used, or has no answer and nobody watches.
@@ -88,9 +97,9 @@ class LockedAnswers:
             return None
         if not (self._services.config.notebook.lock if lock.on is None else lock.on):
             return None
-        files = await asyncio.to_thread(LockFiles.of, self._services.workspace.files, lock)
+        files = await asyncio.to_thread(LockFiles.locate, self._services.workspace.files, lock)
         place = lock.cell or f"#{len(chat.links)}"
-        asked = Asked(
+        asked = LockedPrompt(
             prompt=meant or prompt.message,
             occurrence=lock.occurrence,
             model=prompt.choice.model,
@@ -101,25 +110,25 @@ class LockedAnswers:
         )
         async with self._locks.writing:
             turns = await asyncio.to_thread(files.read)
-        same = next((turn for turn in turns if turn.answers(asked)), None)
+        same = next((turn for turn in turns if turn.matches(asked)), None)
         near = same or _near(turns, asked, lock.cell, self._locks.used)
         replaced = near is not None and (near.prompt, near.occurrence) == (asked.prompt, asked.occurrence)
         instead = near.key if near and replaced else ""
         if same is not None and not lock.renew:
-            locking = Locking(files, asked, lock.cell, place, "", instead)
+            locking = RecordedTurn(files, asked, lock.cell, place, "", instead)
             locking.replay = _replay(chat, same, at)
-            chat.links[place] = same.link
+            chat.links[place] = same.chain_digest
             self._locks.used.add(same.key)
             return locking
-        if files.new:
-            self._locks.begun.add(files.own)
-        why = RENEWED if same else CHANGED.format(", ".join(near.changes(asked))) if near else UNREAD
+        if files.is_new:
+            self._locks.begun.add(files.path)
+        why = RENEWED if same else CHANGED.format(", ".join(near.describe_changes(asked))) if near else UNREAD
         # A run in CI must not put the answer of whatever model it finds there in the place of the one that was
         # reviewed.
-        watched = self._services.audiences.attended(chat.state.id)
-        if not (watched or lock.renew or files.own in self._locks.begun):
-            raise ToolError(UNASKED.format(file=files.shown, why=why))
-        return Locking(files, asked, lock.cell, place, why, instead)
+        watched = self._services.audiences.has_approver(chat.state.id)
+        if not (watched or lock.renew or files.path in self._locks.begun):
+            raise ToolError(UNASKED.format(file=files.display_path, why=why))
+        return RecordedTurn(files, asked, lock.cell, place, why, instead)
 
     def _digests(self, found: Sequence[Material]) -> dict[str, str]:
         digests: dict[str, str] = {}
@@ -128,25 +137,25 @@ class LockedAnswers:
             for root in self._services.workspace.files.roots:
                 text = text.replace(str(root), ".")
             pictures = "".join(image.base64 for image in one.images)
-            digests[one.label] = digest(text + pictures) if one.readable else ""
+            digests[one.label] = compute_digest(text + pictures) if one.readable else ""
         return digests
 
-    async def setup(self, chat: LiveChat, replay: Replay) -> Setup:
+    async def prepare_replay(self, chat: LiveChat, replay: ReplayedTurn) -> Setup:
         """What the turn is run with in place of its own."""
-        trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.link)
-        unasked = trusted or not self._services.audiences.attended(chat.state.id)
+        trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
+        unasked = trusted or not self._services.audiences.has_approver(chat.state.id)
         verdicts = {id: self._verdict(chat, call, unasked=unasked) for id, call in replay.calls.items()}
         tools = {call.tool: self._spec(call) for call in replay.calls.values()}
         was = chat.state.setup
         model = replay.turn.answered_by or was.model
         return replace(was, model=model, tools=tuple(tools.values()), max_steps=0, compact_at=0, verdicts=verdicts)
 
-    def _spec(self, call: Ran | Refused) -> ToolSpec:
+    def _spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
         tool = self._services.toolbox.get(call.tool)
         return tool.spec if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
-    def _verdict(self, chat: LiveChat, call: Ran | Refused, *, unasked: bool) -> Verdict:
-        if isinstance(call, Refused):
+    def _verdict(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
+        if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
         if tool is None or not tool.lives or tool.reads:
@@ -160,11 +169,11 @@ class LockedAnswers:
         """Record the answer that is about to end, while the reader still waits for it: nbclient ends the kernel with
         its last cell. Returns what the reader is to be told, "" when it is recorded."""
         locking = chat.locking
-        if locking is None or chat.state.calls or chat.state.goes_on or chat.state.summing is not None:
+        if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
         if (replay := locking.replay) is not None:
-            if self._services.audiences.attended(chat.state.id):
-                await asyncio.to_thread(self._locks.trust, replay.turn.link)
+            if self._services.audiences.has_approver(chat.state.id):
+                await asyncio.to_thread(self._locks.trust, replay.turn.chain_digest)
             return ""
         if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.taken):
             return STEERED
@@ -173,31 +182,31 @@ class LockedAnswers:
                 **dict(locking.asked),
                 cell=locking.cell,
                 answered_by=chat.state.setup.model,
-                replies=replies(locking.taken),
+                replies=record_replies(locking.taken),
             )
             if name := self._secret(turn.model_dump_json()):
                 return HELD.format(name)
             async with self._locks.writing:
-                await whole(asyncio.to_thread(locking.files.put, turn, locking.instead))
+                await run_to_end(asyncio.to_thread(locking.files.write_turn, turn, locking.instead))
         except (ToolError, ValueError) as error:
             return f"Not locked: {error}"
-        await asyncio.to_thread(self._locks.trust, turn.link)
-        chat.links[locking.place] = turn.link
+        await asyncio.to_thread(self._locks.trust, turn.chain_digest)
+        chat.links[locking.place] = turn.chain_digest
         self._locks.used.add(turn.key)
         return ""
 
     def _secret(self, text: str) -> str:
         """The name of one that stands in a text."""
         known = [
-            *held("", self._services.config),
+            *iter_secrets("", self._services.config),
             *((name, os.environ[name]) for name in os.environ if _SECRET_NAME.search(name)),
         ]
         for name, entry in self._services.catalog.entries().items():
-            known += held(f"providers.{name}", entry.settings)
+            known += iter_secrets(f"providers.{name}", entry.settings)
         return next((name for name, value in known if len(value) >= _SECRET_CHARS and value in text), "")
 
 
-def _near(turns: Sequence[LockedTurn], asked: Asked, cell: str, used: set[str]) -> LockedTurn | None:
+def _near(turns: Sequence[LockedTurn], asked: LockedPrompt, cell: str, used: set[str]) -> LockedTurn | None:
     """What was recorded for this question before something changed: in this cell, else in the same words, else with
     other words only, where only one is such that answers no other cell."""
     if cell and (found := [turn for turn in turns if turn.cell == cell]):
@@ -205,7 +214,7 @@ def _near(turns: Sequence[LockedTurn], asked: Asked, cell: str, used: set[str]) 
     if found := [turn for turn in turns if (turn.prompt, turn.occurrence) == (asked.prompt, asked.occurrence)]:
         return found[0]
     unused = [turn for turn in turns if turn.key not in used and not (cell and turn.cell)]
-    found = [turn for turn in unused if turn.changes(asked) == ["the prompt"]]
+    found = [turn for turn in unused if turn.describe_changes(asked) == ["the prompt"]]
     return found[0] if len(found) == 1 else None
 
 
@@ -216,17 +225,17 @@ def _previous(chat: LiveChat, place: str) -> str:
     return chat.links[before[-1]] if before else ""
 
 
-def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> Replay:
+def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
     prefix = f"again-{chat.state.turn}"
     calls = {
         f"{prefix}-{number}-{place}": call
         for number, reply in enumerate(turn.replies)
         for place, call in enumerate(reply.calls)
     }
-    return Replay(turn, calls, at - sum(_took(turn)))
+    return ReplayedTurn(turn, calls, at - sum(_took(turn)))
 
 
 def _took(turn: LockedTurn) -> Iterator[int]:
     for reply in turn.replies:
-        yield sum(part.took_ms for part in reply.parts if isinstance(part, Thought))
-        yield max((call.took_ms for call in reply.calls if isinstance(call, Ran)), default=0)
+        yield sum(part.took_ms for part in reply.parts if isinstance(part, RecordedReasoning))
+        yield max((call.took_ms for call in reply.calls if isinstance(call, RecordedResult)), default=0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Current
-    from jupyter_eca.instructions.rules import Rule
+    from jupyter_eca.instructions.rules import InstructionRule
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
 _HEAD: Final = "Rule {}, for {}:\n\n"
@@ -35,7 +35,7 @@ _READERS: Final = frozenset({"read_file", "notebook_read"})
 _PATHS: Final = ("path", "source", "destination")
 
 
-class Ruling:
+class ChatPathRules:
     """The rules for some paths of one chat."""
 
     def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str) -> None:
@@ -50,14 +50,14 @@ class Ruling:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
         if not Path(path).is_absolute():
             raise ToolError(f"{path!r} must be an absolute path.")
-        pattern = rule.matched(self._current.workspace.files.resolve(path), self._roots)
+        pattern = rule.find_pattern(self._current.workspace.files.resolve(path), self._roots)
         if not pattern:
             within = f" in {rule.root}" if rule.root else ""
             raise ToolError(f"The rule is not about {path}: it is for {', '.join(rule.paths)}{within}. {_GLOBS}")
         if id in self._list_fetched():
             return FetchedRule(_AGAIN.format(rule.name), new=False)
         try:
-            text = rule.filled(self._facts)
+            text = rule.render(self._facts)
         except ValueError:
             text = rule.text
         return FetchedRule(_HEAD.format(rule.name, pattern) + (text or _EMPTY), new=True)
@@ -68,7 +68,7 @@ class Ruling:
         missing = [
             rule
             for rule in await self._rules()
-            if kind in rule.enforce and rule.id not in fetched and rule.matched(real, self._roots)
+            if kind in rule.enforce and rule.id not in fetched and rule.find_pattern(real, self._roots)
         ]
         if missing:
             doing = "changed" if kind == rules.MODIFY else "read"
@@ -85,7 +85,7 @@ class Ruling:
         tools = [key(tool) for tool in live.state.setup.tools] if live else []
         return facts(self._current.workspace.files, tools, subagent=bool(live and live.parent))
 
-    async def _rules(self) -> list[Rule]:
+    async def _rules(self) -> list[InstructionRule]:
         """As they are now: whoever writes one while a chat is open wants it to hold."""
         live = self._chats.live(self._chat)
         if live is None:
@@ -96,10 +96,10 @@ class Ruling:
 
     def _list_fetched(self) -> frozenset[str]:
         live = self._chats.live(self._chat)
-        return frozenset() if live is None else fetched(live.state.history)
+        return frozenset() if live is None else list_fetched(live.state.history)
 
 
-def fetched(history: History) -> frozenset[str]:
+def list_fetched(history: History) -> frozenset[str]:
     """The ids of the rules whose text stands in a conversation."""
     parts = (part for message in history for part in message.parts)
     return frozenset(part.rule for part in parts if isinstance(part, ToolResultPart) and part.rule)

@@ -17,14 +17,14 @@ from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 if TYPE_CHECKING:
     from jupyter_eca.config import Agent, Resolved
     from jupyter_eca.host.chat.live_chat import Choice, LiveChat, Prompt
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
 
 # Nothing that could be meant otherwise: "go ahead" may answer a question that the plan ends with.
 WORDS: Final = frozenset({"go", "carry out", "carry it out", "carry out the plan"})
 
 
 def interpret(
-    resolved: Resolved, audiences: Audiences, chat: LiveChat, prompt: Prompt, choice: Choice
+    resolved: Resolved, audiences: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
     """Return what is asked, and with which agent. Every client that sees the chat is told of another agent."""
     if not chat.state.planned or chat.dialogue is not None:

@@ -20,7 +20,7 @@ from jupyter_eca.engine.model.request import ModelRequest, TextPart
 from jupyter_eca.engine.model.texts import PAUSED
 from jupyter_eca.errors import ProviderError, SamplingRefusal
 from jupyter_eca.host.costs.ledger import bill
-from jupyter_eca.host.subscribers import Asking
+from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.mcp_client.caller import Sampled, Stop
 from jupyter_eca.protocol.content import TextContent
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.ledger import Bill
     from jupyter_eca.host.costs.metered import Metered
     from jupyter_eca.host.services import Current
-    from jupyter_eca.host.subscribers import Audiences
+    from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.mcp_client.caller import Sampling
     from jupyter_eca.plugins.providers.catalog import Catalog
-    from jupyter_eca.workspace.ports import Questions
+    from jupyter_eca.workspace.ports import QuestionAsker
 
 _log = logging.getLogger(__name__)
 
@@ -58,11 +58,11 @@ class _Account:
     allowed: bool = False
 
 
-class People:
+class ChatPeople:
     """`mcp_client.caller.People`: who is there in the chats of one host."""
 
     def __init__(
-        self, current: Current, audiences: Audiences, catalog: Catalog, chats: Chats, metered: Metered
+        self, current: Current, audiences: Subscribers, catalog: Catalog, chats: Chats, metered: Metered
     ) -> None:
         self._current = current
         self._audiences = audiences
@@ -71,8 +71,8 @@ class People:
         self._metered = metered
         self._accounts: defaultdict[tuple[str, str], _Account] = defaultdict(_Account)
 
-    def questions(self, chat: str) -> Questions | None:
-        return Asking(self._audiences, chat) if self._audiences.answered(chat) else None
+    def questions(self, chat: str) -> QuestionAsker | None:
+        return ChatQuestions(self._audiences, chat) if self._audiences.has_answerer(chat) else None
 
     async def sample(self, chat: str, wanted: Sampling) -> Sampled:
         """Raises: SamplingRefusal, ProviderError."""
@@ -148,10 +148,10 @@ class People:
                     if answer.stop is not Stop.END:
                         return
         except ProviderError as error:
-            raise ProviderError(redaction.hide(str(error))) from None
+            raise ProviderError(redaction.redact(str(error))) from None
         except Exception as error:  # the boundary to plugs: whatever they raise, the server must be answered
             _log.exception("the provider of %s failed", to.model)
-            raise ProviderError(redaction.hide(f"The provider of {to.model} failed inside: {error!r}.")) from error
+            raise ProviderError(redaction.redact(f"The provider of {to.model} failed inside: {error!r}.")) from error
 
 
 class _Answer:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import instructions
-from jupyter_eca.config import place, problems
+from jupyter_eca.config import find_problems, locate_problem
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval.policy import hidden, key
+from jupyter_eca.engine.approval.policy import is_hidden, key
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
 from jupyter_eca.instructions.rules import CATALOGUE
@@ -64,15 +64,15 @@ class Setups:
         services = self._services
         audiences = services.audiences
         if pin and context.from_cell:
-            watched = audiences.attended(context.chat)
-            await services.mcp.arrived(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
+            watched = audiences.has_approver(context.chat)
+            await services.mcp.await_started(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
         resolved = services.current.resolved
         chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
         for complaint in services.toolbox.complaints:
             audiences.warn(complaint)
-        for problem in problems(resolved, services.toolbox.all(), services.catalog.entries()):
-            if not audiences.warned(problem.text):
-                where = await asyncio.to_thread(place, problem, resolved.config.sources)
+        for problem in find_problems(resolved, services.toolbox.all(), services.catalog.entries()):
+            if not audiences.has_warned(problem.text):
+                where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
                 audiences.warn(problem.text, where)
         briefing = await self.brief(choice, context, bounds)
         if pin:
@@ -99,7 +99,7 @@ class Setups:
         # Whether there are rules for paths is known when they are read, which is after the tools are.
         ruled = replace(context, rules=self._contexts.build_rules(context.chat))
         tools = self.list_tools(chosen_agent.name, ruled, bounds)
-        place = instructions.Place(
+        place = instructions.InstructionContext(
             services.workspace.files,
             services.config,
             chosen_agent,
@@ -133,13 +133,13 @@ class Setups:
         common = toolbox.all() if context.nested else toolbox.all(context.chat)
         return [
             tool
-            for tool in toolbox.available(context)
+            for tool in toolbox.list_available(context)
             if bounds.has(tool.spec.server)
             and tool.spec.name in common
             and not (context.nested and tool.spec.name in subagents.WITHHELD)
             and (tool.reads or not bounds.looks_only)
-            and owner.has(tool.spec, reads=tool.reads, agents=tool.agents)
-            and not hidden(owner.policy, tool.spec)
+            and owner.has_tool(tool.spec, reads=tool.reads, agents=tool.agents)
+            and not is_hidden(owner.policy, tool.spec)
         ]
 
     def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
@@ -148,7 +148,7 @@ class Setups:
             (one.name, one.description) for one in self._services.current.resolved.list_spawnable(agent_name).values()
         ]
         return tuple(
-            replace(spec, description=subagents.described(spec.description, others)) if spec.name == SPAWN else spec
+            replace(spec, description=subagents.describe_tool(spec.description, others)) if spec.name == SPAWN else spec
             for spec in (tool.spec for tool in tools)
             if spec.name != SPAWN or others
         )
@@ -167,7 +167,7 @@ class Setups:
         for chat in self._chats.all_live():
             policy = self._services.current.resolved.agent(chat.state.setup.agent).policy
             if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
-                self._chats.feed(chat, inputs.Ruled(now(), policy), late=True)
+                self._chats.feed(chat, inputs.PolicyChanged(now(), policy), late=True)
 
 
 async def choose_model(resolved: Resolved, catalog: Catalog, choice: Choice) -> str:

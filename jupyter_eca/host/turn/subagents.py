@@ -13,20 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.chat.subagents import Heard
+from jupyter_eca.engine.chat.subagents import SubagentTranscript
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import LocalError, ProviderError, ToolError
 from jupyter_eca.host.chat.live_chat import Choice, Prompt, now
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.content import SubagentDetails, UsageContent
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
     from jupyter_eca.config import Agent
-    from jupyter_eca.engine.chat.subagents import Task
+    from jupyter_eca.engine.chat.subagents import SubagentTask
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.ports import TurnStarter
     from jupyter_eca.host.chat.registry import Chats
@@ -50,9 +50,9 @@ class Subagent:
     id: str
     parent: str
     call: str
-    task: Task
+    task: SubagentTask
     details: SubagentDetails
-    heard: Heard = field(default_factory=Heard)
+    heard: SubagentTranscript = field(default_factory=SubagentTranscript)
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -63,10 +63,10 @@ class Spawning:
     subagents: Subagents
     chat: str
 
-    async def details(self, call: str, task: Task) -> SubagentDetails | None:
+    async def details(self, call: str, task: SubagentTask) -> SubagentDetails | None:
         return await self.subagents.details(self.chat, call, task)
 
-    async def spawn(self, call: str, task: Task, report: Callable[[Report], None]) -> ToolResult:
+    async def spawn(self, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
         return await self.subagents.spawn(self.chat, call, task, report)
 
 
@@ -121,7 +121,7 @@ class Subagents:
 
     # -- from a call to its result
 
-    async def details(self, parent: str, call: str, task: Task) -> SubagentDetails | None:
+    async def details(self, parent: str, call: str, task: SubagentTask) -> SubagentDetails | None:
         """What is told of a call before it is approved."""
         chat = self._chats.live(parent)
         who = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
@@ -137,7 +137,7 @@ class Subagents:
             max_steps=who.max_steps,
         )
 
-    async def spawn(self, parent: str, call: str, task: Task, report: Callable[[Report], None]) -> ToolResult:
+    async def spawn(self, parent: str, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
         """Raises: ToolError for what cannot be spawned."""
         chat = self._chats.live(parent)
         if chat is None or chat.parent:
@@ -170,11 +170,11 @@ class Subagents:
             await self.turns.prompt(Prompt(subagent.id, subagent.task.task, choice, bounds=bounds), parent.kernel)
             await subagent.done.wait()
         except asyncio.CancelledError:
-            await whole(self._wind_down(chat, subagent))
+            await run_to_end(self._wind_down(chat, subagent))
             raise
         except LocalError as error:
             raise ToolError(f"The agent {details.agent_name!r} could not be started: {error}") from error
-        text, error = subagent.heard.result(details.agent_name)
+        text, error = subagent.heard.as_result(details.agent_name)
         return ToolResult(text, error, subagent.details)
 
     async def _wind_down(self, chat: LiveChat, subagent: Subagent) -> None:
@@ -196,13 +196,13 @@ class Subagents:
         try:
             yield
         finally:
-            await whole(self._leave())
+            await run_to_end(self._leave())
 
     async def _leave(self) -> None:
         async with self._free:
             self._free.notify_all()
 
-    def _model(self, chat: LiveChat, who: Agent, task: Task) -> tuple[str, str]:
+    def _model(self, chat: LiveChat, who: Agent, task: SubagentTask) -> tuple[str, str]:
         """The asked one, the agent's own, or the parent's; an agent's that nobody offers is passed over.
 
         Raises: ToolError for one that was asked for and is not there.
@@ -237,14 +237,14 @@ class Subagents:
         if subagent is None:
             return
         for event in events:
-            subagent.heard.hear(event)
+            subagent.heard.add(event)
             if isinstance(usage := event.content, UsageContent):
                 cost = None if usage.last_message_cost is None else float(usage.last_message_cost)
-                spent = inputs.Spent(now(), usage.message_input_tokens, usage.message_output_tokens, cost)
+                spent = inputs.CostAdded(now(), usage.message_input_tokens, usage.message_output_tokens, cost)
                 self._tell(subagent, spent)
         if chat.state.steps > subagent.details.step:
             subagent.details = subagent.details.model_copy(update={"step": chat.state.steps})
-            self._tell(subagent, inputs.Reached(now(), subagent.call, subagent.details))
+            self._tell(subagent, inputs.CallProgressed(now(), subagent.call, subagent.details))
         if subagent.heard.outcome is not None:
             subagent.done.set()
 
@@ -256,7 +256,7 @@ class Subagents:
         """From their next calls on (ECA 6.1, class 25)."""
         for subagent in self.of(parent):
             if live := self._chats.live(subagent.id):
-                self._chats.feed(live, inputs.Trusted(now(), trust))
+                self._chats.feed(live, inputs.TrustChanged(now(), trust))
 
     def share(self, chat: str) -> None:
         """What was approved for the session holds for the chat and all its subagents."""

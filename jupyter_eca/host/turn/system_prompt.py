@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks.runner import Hooks
     from jupyter_eca.host.store import Store
-    from jupyter_eca.instructions import Place
+    from jupyter_eca.instructions import InstructionContext
 
 
 class SystemPrompts:
@@ -31,7 +31,7 @@ class SystemPrompts:
         self._chats = chats
         self._hooks = hooks
 
-    async def compose(self, chat: str, place: Place, variant: str, *, anew: bool = False) -> Pinned:
+    async def compose(self, chat: str, place: InstructionContext, variant: str, *, anew: bool = False) -> Pinned:
         """Return what the model is told now: what it was told before, if that was made for the same agent, model and
         variant and `anew` is not wanted. Nothing is kept yet."""
         made_for = "\n".join((place.agent.name, place.model, variant))
@@ -55,7 +55,7 @@ class SystemPrompts:
         live = self._chats.live(chat)
         if live is None or live.pinned is not None:
             return live.pinned if live else None
-        row = await self._store.do(lambda tables: tables.pinned(chat))
+        row = await self._store.do(lambda tables: tables.read_pinned(chat))
         if row is not None:
             made_for, sections = row
             live.pinned = Pinned(made_for, tuple(Section(source, text) for source, text in json.loads(sections)))

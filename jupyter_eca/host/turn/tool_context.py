@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.task_plan import Plan
-from jupyter_eca.host.checkpoints.checkpoints import Keeper
-from jupyter_eca.host.subscribers import Asking
-from jupyter_eca.host.tools.outputs import Kept
+from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.subscribers import ChatQuestions
+from jupyter_eca.host.tools.outputs import ChatOutputs
 from jupyter_eca.host.turn.open_notebooks import find_kernels, find_notebooks
-from jupyter_eca.host.turn.path_rules import Ruling
+from jupyter_eca.host.turn.path_rules import ChatPathRules
 from jupyter_eca.instructions.rules import CATALOGUE
-from jupyter_eca.instructions.skills import Shelf
+from jupyter_eca.instructions.skills import SkillRegistry
 from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.workspace.ports import Executed
@@ -50,16 +50,18 @@ class ToolContexts:
             kernel=kernel or services.workspace.kernel,
             kernels=find_kernels(services, kernel),
             notebooks=self.find_notebooks(chat),
-            questions=Asking(services.audiences, chat) if services.audiences.answered(chat) and not nested else None,
+            questions=ChatQuestions(services.audiences, chat)
+            if services.audiences.has_answerer(chat) and not nested
+            else None,
             editor=services.audiences.editor(chat),
             jobs=services.jobs,
-            keeper=Keeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
+            keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
             plan=live.plan if live and not nested else None,
             rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
-            skills=Shelf(services.workspace.files, services.config, services.audiences.warn),
+            skills=SkillRegistry(services.workspace.files, services.config, services.audiences.warn),
             spawner=self._subagents.spawner(chat) if live and not nested else None,
             nested=nested,
-            outputs=Kept(services.outputs, chat, services.config.tool_call.output_truncation),
+            outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
             remembered=live.state.remembered if live else frozenset(),
             announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
             from_cell=kernel is not None,
@@ -72,9 +74,9 @@ class ToolContexts:
         spawner = context.spawner or self._subagents.spawner(chat)
         return replace(context, plan=context.plan or Plan(), spawner=spawner)
 
-    def build_rules(self, chat: str) -> Ruling:
+    def build_rules(self, chat: str) -> ChatPathRules:
         """Build the rules for some files only, as they hold in a chat."""
-        return Ruling(self._services.current, self._chats, self._services.audiences.warn, chat)
+        return ChatPathRules(self._services.current, self._chats, self._services.audiences.warn, chat)
 
     def build_surroundings(self, chat: str, kernel: Kernel | None) -> Surroundings:
         """Build what the contexts of a chat are read from."""

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.draft import drafted
-from jupyter_eca.engine.text.slash_commands import shown
+from jupyter_eca.engine.draft import draft_request
+from jupyter_eca.engine.text.slash_commands import hide_key
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError, UnknownChat
-from jupyter_eca.host.chat.live_chat import BUSY, Begun, Choice, Prompt, TurnUnderWay, now
+from jupyter_eca.host.chat.live_chat import BUSY, Choice, Prompt, StartedTurn, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
 from jupyter_eca.host.turn.setup import choose_model
@@ -60,7 +60,7 @@ class Turns:
 
     # -- the beginning of a turn
 
-    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> Begun:
+    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn:
         """Start a turn. Returns before the answer begins.
 
         Raises: BusyError when the chat is still answering, here or in another process.
@@ -85,11 +85,11 @@ class Turns:
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
-        message = dialogue.shown(prompt.message) if dialogue else shown(prompt.message)
+        message = dialogue.visible_part(prompt.message) if dialogue else hide_key(prompt.message)
         chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
-        return Begun(choice.model, login=dialogue is not None)
+        return StartedTurn(choice.model, login=dialogue is not None)
 
     async def converse(self, chat: str, dialogue: Dialogue) -> str:
         """Have the next messages in a chat go to a dialogue. Returns the dialogue's first question."""
@@ -131,19 +131,19 @@ class Turns:
             live.choice = choice.over(live.choice)
             self._services.store.select(chat, live.choice.selection)
             if choice.trust is not None:
-                self._chats.feed(live, inputs.Trusted(now(), choice.trust))
+                self._chats.feed(live, inputs.TrustChanged(now(), choice.trust))
                 self._subagents.trust(chat, trust=choice.trust)
 
     def note(self, chat: str, text: str, words: str) -> None:
         """Tell the reader and, with its next prompt, the model something that no turn waited for. The chat need not be
         in memory."""
-        noted = inputs.Noted(now(), text, words)
+        noted = inputs.NoteAdded(now(), text, words)
         if live := self._chats.live(chat):
             self._chats.feed(live, noted)
         else:
             self._tasks.start_unnamed(chat, "note", self._note(chat, noted))
 
-    async def _note(self, id: str, noted: inputs.Noted) -> None:
+    async def _note(self, id: str, noted: inputs.NoteAdded) -> None:
         try:
             self._chats.feed(await self._chats.load(id, must_exist=True), noted)
         except (UnknownChat, BusyError) as error:
@@ -168,7 +168,7 @@ class Turns:
         choice = prompt.choice.over(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))
         setup = await self._setups.prepare(choice, self._contexts.build(prompt.chat, kernel), prompt.bounds)
-        return drafted(live.state, setup, prompt.message, context, images, documents)
+        return draft_request(live.state, setup, prompt.message, context, images, documents)
 
     async def model(self, chat: str) -> str:
         """Return the full name of the model that answers in a chat; empty when there is none."""

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 AGAIN_SECONDS = 60.0
 
 
-class Warming:
+class Warmup:
     def __init__(self, chats: Chats, catalog: Catalog) -> None:
         self._chats = chats
         self._catalog = catalog

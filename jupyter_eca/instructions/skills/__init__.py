@@ -3,8 +3,8 @@
 Knows files only: not which agent may load one, nor how a model is told of them.
 """
 
-from jupyter_eca.instructions.skills.model import Origin, Skill
-from jupyter_eca.instructions.skills.registry import Shelf, find
-from jupyter_eca.instructions.skills.rendering import file, filled, text
+from jupyter_eca.instructions.skills.model import Skill, SkillOrigin
+from jupyter_eca.instructions.skills.registry import SkillRegistry, find
+from jupyter_eca.instructions.skills.rendering import file, render, text
 
-__all__ = ["Origin", "Shelf", "Skill", "file", "filled", "find", "text"]
+__all__ = ["Skill", "SkillOrigin", "SkillRegistry", "file", "find", "render", "text"]

@@ -33,7 +33,7 @@ _LOADS: Final = re.compile(
 )
 
 
-class Origin(StrEnum):
+class SkillOrigin(StrEnum):
     """Where a skill is from, in order of precedence."""
 
     PROJECT = "project"
@@ -51,7 +51,7 @@ class Skill:
     description: str
     body: str
     folder: Path
-    origin: Origin = Origin.PROJECT
+    origin: SkillOrigin = SkillOrigin.PROJECT
     arguments: Any = None
     loops: int = 0
 
@@ -85,8 +85,8 @@ def _parse(path: Path) -> SkillFile:
     """Parse a file. Raises: ValueError, in words for the reader; OSError."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
-    text = front_matter.decoded(path.read_bytes())
-    front, body = front_matter.forgiving(text)
+    text = front_matter.decode_text(path.read_bytes())
+    front, body = front_matter.split_lenient_front_matter(text)
     missing = [key for key in ("name", "description") if not str(front.get(key) or "").strip()]
     if missing:
         raise ValueError(f"its front matter has no `{missing[0]}` (line 1)")

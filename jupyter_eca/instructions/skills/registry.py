@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import folders
-from jupyter_eca.config.schema import Config, state
-from jupyter_eca.instructions.skills.model import FILE, Origin, Skill, read
+from jupyter_eca.config.schema import Config, read_file_state
+from jupyter_eca.instructions.skills.model import FILE, Skill, SkillOrigin, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ async def find(files: Files, config: Config | None = None, warn: Callable[[str],
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class SkillRegistry:
     """Finds the skills, for callers that do not know the configuration."""
 
     files: Files
@@ -60,7 +60,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
     complaints: list[str] = []
     for origin, path in _paths(files.roots, config, complaints):
         try:
-            written = read(path, state(path))
+            written = read(path, read_file_state(path))
         except OSError as error:
             written = f"it cannot be read: {error.strerror}"
         if isinstance(written, str):
@@ -88,23 +88,23 @@ def _loop(name: str, loads: dict[str, dict[str, int]]) -> int:
     return 0
 
 
-def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[Origin, Path]]:
-    own = (folders.home() / "skills", Path.home() / ".agents" / "skills")
+def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
+    own = (folders.get_user_folder() / "skills", Path.home() / ".agents" / "skills")
     within = [root.resolve() for root in roots]
     for root in within:
         for kind in (".eca", ".agents"):
             for path in _beneath(root / kind / "skills", complaints):
-                if folders.inside(path, (*within, *own)):
-                    yield Origin.PROJECT, path
+                if folders.is_inside(path, (*within, *own)):
+                    yield SkillOrigin.PROJECT, path
                 else:
                     complaints.append(f"{path} leads out of the workspace and was left out.")
     for named in config.skills:
         for root in within:
             here = root / Path(named.path).expanduser()
-            yield from ((Origin.CONFIGURED, path) for path in _find_files(here, complaints))
+            yield from ((SkillOrigin.CONFIGURED, path) for path in _find_files(here, complaints))
     for folder in own:
-        yield from ((Origin.USER, path) for path in _beneath(folder, complaints))
-    yield from ((Origin.SHIPPED, path) for path in _beneath(SHIPPED, complaints))
+        yield from ((SkillOrigin.USER, path) for path in _beneath(folder, complaints))
+    yield from ((SkillOrigin.SHIPPED, path) for path in _beneath(SHIPPED, complaints))
 
 
 def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:

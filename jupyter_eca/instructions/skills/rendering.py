@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.interpolation import Found, Layer
+from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.errors import ToolError
-from jupyter_eca.instructions.skills.model import FILE, Origin
+from jupyter_eca.instructions.skills.model import FILE, SkillOrigin
 
 if TYPE_CHECKING:
     from jupyter_eca.instructions.skills.model import Skill
-    from jupyter_eca.instructions.skills.registry import Shelf
+    from jupyter_eca.instructions.skills.registry import SkillRegistry
 
 # Told by name; a skill with more has an overview of them in its text.
 _MAX_LISTED: Final = 50
@@ -61,19 +61,19 @@ def file(skill: Skill, name: str) -> str:
     raise ToolError(f"{real} is not text ({len(data)} bytes).", "Use it by this path, as the skill says.")
 
 
-def filled(shelf: Shelf, skill: Skill) -> str:
+def render(shelf: SkillRegistry, skill: Skill) -> str:
     """Return the body with ECA's `${file:...}` and its kind filled in. A skill that somebody else wrote gets files of
     the workspace only: otherwise a model would be told variables and passwords. It blocks: it reads files, and may run
     commands."""
     body = _ITSELF.sub("", skill.body)
-    found = Found()
-    if skill.origin is Origin.USER:
-        text: str = Layer(str(skill.path), skill.folder, os.environ, found, own=True).filled(body)
+    found = ReadingNotes()
+    if skill.origin is SkillOrigin.USER:
+        text: str = Layer(str(skill.path), skill.folder, os.environ, found, own=True).fill(body)
     else:
         real = skill.folder.resolve()
         within = next((root for root in shelf.files.roots if real.is_relative_to(root.resolve())), real)
         layer = Layer(str(skill.path), skill.folder, {}, found, within=within)
-        text = _FILE.sub(lambda part: str(layer.filled(part[0])), body)
+        text = _FILE.sub(lambda part: str(layer.fill(part[0])), body)
     for warning in found.warnings:
         shelf.warn(warning)
     return text

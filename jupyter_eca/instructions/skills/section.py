@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.policy import Decision, decide, hidden
+from jupyter_eca.engine.approval.policy import Decision, decide, is_hidden
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import skills
 
 if TYPE_CHECKING:
-    from jupyter_eca.instructions.base import Place
+    from jupyter_eca.instructions.base import InstructionContext
 
 SKILL_TOOL: Final = ToolSpec("skill", "", {})
 """The tool that loads a skill, as rules select it. The tool itself is a plug (`plugins/tools/skill.py`) that imports
@@ -22,11 +22,11 @@ _HEAD = """Skills are instructions for one kind of work. When one of these fits 
 the tool `skill` before you begin, and follow it:"""
 
 
-async def sections(place: Place) -> tuple[Section, ...]:
+async def sections(place: InstructionContext) -> tuple[Section, ...]:
     """Return the list, sorted by name so that the same skills give the same bytes, without the skills that the rules
     deny (ECA's `argsMatchers` for `name`)."""
     agent = place.agent
-    if hidden(agent.policy, SKILL_TOOL) or not agent.has(SKILL_TOOL, reads=True):
+    if is_hidden(agent.policy, SKILL_TOOL) or not agent.has_tool(SKILL_TOOL, reads=True):
         return ()
     lines = [
         f"- {one.name}: {one.description}"

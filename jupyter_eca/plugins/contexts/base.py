@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.workspace.files.index import Index
+    from jupyter_eca.workspace.files.index import FileIndex
     from jupyter_eca.workspace.ports import Executed, Files, Kernel, Kernels, McpServers, OpenNotebooks
 
 
@@ -26,7 +26,7 @@ class Surroundings:
     chat: str
     """The id of the chat."""
     files: Files
-    index: Index
+    index: FileIndex
     """The names of all files of the workspace, in memory."""
     kernel: Kernel | None = None
     """The kernel that the chat belongs to."""

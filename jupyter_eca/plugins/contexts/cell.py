@@ -8,8 +8,8 @@ from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import CellContext
-from jupyter_eca.workspace.reading.cell_text import pictures, rendered
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.reading.cell_text import load_pictures, render_cells
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -38,8 +38,8 @@ class CellPlug:
     async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:
         document = await open_notebook.document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
-        text = rendered(document, {cell.id}, output=MAX_OUTPUT)
-        return Material(f"{document.path} cell {number}", capped(text), pictures(cell))
+        text = render_cells(document, {cell.id}, output=MAX_OUTPUT)
+        return Material(f"{document.path} cell {number}", truncate(text), load_pictures(cell))
 
 
 CONTEXT = CellPlug()

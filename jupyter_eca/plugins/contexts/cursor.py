@@ -11,8 +11,8 @@ from jupyter_eca.plugins.contexts import file
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import LinesRange
-from jupyter_eca.workspace.reading.cell_text import rendered
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.reading.cell_text import render_cells
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -64,5 +64,5 @@ def _in_cell(document: NotebookDocument, id: str) -> Material:
     its cursor is."""
     selection = document.selection
     place = f"{_place(selection.range)}, in" if selection and selection.cell_id == id else "in"
-    text = f"{place}:\n{rendered(document, {id})}"
-    return Material(f"cursor in {document.path}", capped(text))
+    text = f"{place}:\n{render_cells(document, {id})}"
+    return Material(f"cursor in {document.path}", truncate(text))

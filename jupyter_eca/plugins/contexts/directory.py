@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import DirectoryContext
-from jupyter_eca.workspace.files.text_file import reported
-from jupyter_eca.workspace.reading.file_tree import MAX_ENTRIES, drawn
+from jupyter_eca.workspace.files.text_file import report_os_errors
+from jupyter_eca.workspace.reading.file_tree import MAX_ENTRIES, draw_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +24,11 @@ class DirectoryPlug:
     kind = "directory"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[DirectoryContext]:
-        return [DirectoryContext(path=path) for path in await surroundings.index.directories(query, 50)]
+        return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
         folder = await asyncio.to_thread(_folder, surroundings.files, context.path)
-        names = await surroundings.index.inside(folder)
+        names = await surroundings.index.list_inside(folder)
         return Material(context.path, await asyncio.to_thread(_as_text, folder, names, context.path))
 
 
@@ -36,7 +36,7 @@ CONTEXT = DirectoryPlug()
 
 
 def _folder(files: Files, path: str) -> Path:
-    with reported(path):
+    with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_dir():
             raise ToolError(f"{path} {'is no folder' if real.exists() else 'does not exist'}.")
@@ -46,10 +46,10 @@ def _folder(files: Files, path: str) -> Path:
 def _as_text(folder: Path, names: list[str], path: str) -> str:
     """List the folder. A folder that git ignores is not in the index, but a user who points at it wants to see it."""
     if not names:
-        with reported(path), os.scandir(folder) as entries:
+        with report_os_errors(path), os.scandir(folder) as entries:
             names = [entry.name for _, entry in zip(range(MAX_ENTRIES), entries, strict=False)]
     sizes: dict[str, int] = {}
     for name in sorted(names, key=lambda name: name.count("/"))[:MAX_ENTRIES]:
         with suppress(OSError):
             sizes[name] = (folder / name).lstat().st_size
-    return drawn(names, sizes) or "[an empty folder]"
+    return draw_tree(names, sizes) or "[an empty folder]"

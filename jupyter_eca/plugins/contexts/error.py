@@ -10,9 +10,9 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import ErrorContext
-from jupyter_eca.workspace.files.name_search import fit
-from jupyter_eca.workspace.reading.cell_text import put_out, rendered
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.files.name_search import rate_fit
+from jupyter_eca.workspace.reading.cell_text import render_cells, render_outputs
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -31,7 +31,7 @@ class ErrorPlug:
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
         error = (await surroundings.glances.notebook(surroundings)).error
-        if error is None or fit(query, "error") is None:
+        if error is None or rate_fit(query, "error") is None:
             return []
         return [ErrorContext(label="error", description=f"{error.failed} (cell {error.number})")]
 
@@ -44,9 +44,9 @@ class ErrorPlug:
             raise ToolError(f"No cell of {document.path} ended with an error.")
         last = max(failed, key=lambda cell: cell.execution_count or 0)
         number, _ = open_notebook.find_cell(document, last.id)
-        traceback = put_out(_errors(last), MAX_TRACEBACK)
+        traceback = render_outputs(_errors(last), MAX_TRACEBACK)
         return Material(
-            f"error in {document.path} cell {number}", capped(f"{traceback}\n\n{_cells(document, last, traceback)}")
+            f"error in {document.path} cell {number}", truncate(f"{traceback}\n\n{_cells(document, last, traceback)}")
         )
 
 
@@ -61,11 +61,11 @@ def _of_the_kernel(kernel: Executed) -> Material:
     """Return the last error of the kernel. Raises: ToolError when there is none."""
     if (lines := kernel.last_error()) is None:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
-    traceback = put_out([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
+    traceback = render_outputs([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
     counts = sorted({int(new or old) for new, old in _PASSED.findall(traceback)})
     cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
     passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""
-    return Material("error", capped(traceback + passed))
+    return Material("error", truncate(traceback + passed))
 
 
 def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
@@ -78,4 +78,4 @@ def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> st
         f"\n\n[execution {count} is in no cell any more: it was run again, changed or deleted]"
         for count in sorted(counts - by_count.keys())
     )
-    return f"The cells it passed through, as they are now:\n{rendered(document, ids, output=0)}{gone}"
+    return f"The cells it passed through, as they are now:\n{render_cells(document, ids, output=0)}{gone}"

@@ -10,10 +10,10 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import FileContext
-from jupyter_eca.workspace.files.text_file import reported
+from jupyter_eca.workspace.files.text_file import report_os_errors
 from jupyter_eca.workspace.reading import image, notebook_text, pdf
-from jupyter_eca.workspace.reading.cell_text import rendered
-from jupyter_eca.workspace.reading.text import capped, decoded
+from jupyter_eca.workspace.reading.cell_text import render_cells
+from jupyter_eca.workspace.reading.text import decode, truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -28,7 +28,7 @@ class FilePlug:
     kind = "file"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[FileContext]:
-        return [FileContext(path=path) for path in await surroundings.index.files(query, 50)]
+        return [FileContext(path=path) for path in await surroundings.index.search_files(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: FileContext) -> Material:
         """Read the file. A notebook that is open is read as it is there, not as it was saved."""
@@ -38,7 +38,7 @@ class FilePlug:
         cells = await surroundings.notebooks.read(name)
         if lines is None:
             return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
-        return Material(path, _part(rendered(cells), lines, path))
+        return Material(path, _part(render_cells(cells), lines, path))
 
 
 CONTEXT = FilePlug()
@@ -46,23 +46,23 @@ CONTEXT = FilePlug()
 
 def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
     """Read a file or a part of it. Raises: ToolError with the reason."""
-    with reported(path):
+    with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():
             problem = "is a folder" if real.is_dir() else "is no file" if real.exists() else "does not exist"
             raise ToolError(f"{path} {problem}.")
         if real.suffix.lower() in image.EXTENSIONS:
-            return Material(path, images=(image.of_file(real, path),))
+            return Material(path, images=(image.load_file(real, path),))
         if real.suffix.lower() == pdf.EXTENSION:
-            return Material(path, documents=(pdf.of_file(real, path),))
+            return Material(path, documents=(pdf.load_file(real, path),))
         with real.open("rb") as file:
             data = file.read(MAX_READ)
-        text = decoded(data)
+        text = decode(data)
         size = real.stat().st_size
     if text is None:
         return Material(path, f"[a binary file of {size} bytes, not shown]")
     if real.suffix.lower() == ".ipynb":
-        text = notebook_text.readable(text, path)
+        text = notebook_text.render_notebook(text, path)
     cut = f"\n[only the first {MAX_READ} of {size} bytes were read]" if size > MAX_READ else ""
     return Material(path, _part(text, lines, path) + cut)
 
@@ -70,10 +70,10 @@ def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
 def _part(text: str, lines: LinesRange | None, path: str) -> str:
     """Return the lines as a person means them: a range past the end stops at the end."""
     if lines is None:
-        return capped(text)
+        return truncate(text)
     every = text.removesuffix("\n").split("\n")
     start = max(1, lines.start)
     if start > len(every):
         raise ToolError(f"{path} has only {len(every)} lines.")
     part = every[start - 1 : max(start, lines.end)]
-    return capped("\n".join(part), start, len(every))
+    return truncate("\n".join(part), start, len(every))

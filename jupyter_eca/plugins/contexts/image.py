@@ -20,7 +20,7 @@ class ImagePlug:
         return []
 
     async def resolve(self, surroundings: Surroundings, context: ImageContext) -> Material:  # noqa: ARG002
-        part = await asyncio.to_thread(image.of_base64, context.base64, "the picture")
+        part = await asyncio.to_thread(image.load_base64, context.base64, "the picture")
         return Material("picture", images=(part,))
 
 

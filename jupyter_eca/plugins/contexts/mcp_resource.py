@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import McpResourceContext
-from jupyter_eca.workspace.files.name_search import fit
-from jupyter_eca.workspace.reading.text import capped
-from jupyter_eca.workspace.uri_templates import open_places
+from jupyter_eca.workspace.files.name_search import rate_fit
+from jupyter_eca.workspace.reading.text import truncate
+from jupyter_eca.workspace.uri_templates import list_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.ports import McpServers
-    from jupyter_eca.workspace.uri_templates import Template
+    from jupyter_eca.workspace.uri_templates import ResourceTemplate
 
 
 class McpResourcePlug:
@@ -32,37 +32,37 @@ class McpResourcePlug:
             return []
         found = [
             (fitting, McpResourceContext(server=server, **resource.model_dump()))
-            for server, resources in surroundings.mcp.resources().items()
+            for server, resources in surroundings.mcp.list_resources().items()
             for resource in resources
-            if (fitting := fit(query, f"{server}:{resource.name or resource.uri}")) is not None
+            if (fitting := rate_fit(query, f"{server}:{resource.name or resource.uri}")) is not None
         ]
         listed = [context for _, context in sorted(found, key=lambda one: one[0])][:50]
-        templates = surroundings.mcp.templates()
+        templates = surroundings.mcp.list_templates()
         offered = await asyncio.gather(*(_of(surroundings.mcp, template, query) for template in templates))
         return [*(context for contexts in offered for context in contexts), *listed][:50]
 
     async def resolve(self, surroundings: Surroundings, context: McpResourceContext) -> Material:
         if surroundings.mcp is None:
             raise ToolError("There are no MCP servers here.")
-        if missing := open_places(context.uri):
+        if missing := list_variables(context.uri):
             raise ToolError(f"{', '.join(missing)} of {context.uri} is still to be filled in.")
         text, images = await surroundings.mcp.read_resource(context.server, context.uri, surroundings.chat)
-        return Material(f"{context.server}:{context.uri}", capped(text), images)
+        return Material(f"{context.server}:{context.uri}", truncate(text), images)
 
 
-async def _of(mcp: McpServers, template: Template, query: str) -> list[McpResourceContext]:
-    typed = template.typed(query.removeprefix(f"{template.server}:"))
-    if typed is None or (typed.variable == "" and not typed.whole):
-        named = fit(query, f"{template.server}:{template.name}") is not None or (bool(query) and typed is not None)
+async def _of(mcp: McpServers, template: ResourceTemplate, query: str) -> list[McpResourceContext]:
+    typed = template.match_prefix(query.removeprefix(f"{template.server}:"))
+    if typed is None or (typed.variable == "" and not typed.is_complete):
+        named = rate_fit(query, f"{template.server}:{template.name}") is not None or (bool(query) and typed is not None)
         return [_context(template, template.uri)] if named else []
     values = await mcp.complete(template, typed) if typed.variable else ()
-    addresses = [typed.filled(value) for value in values]
-    if typed.whole and not addresses:
-        addresses.append(typed.filled(typed.value))
+    addresses = [typed.fill(value) for value in values]
+    if typed.is_complete and not addresses:
+        addresses.append(typed.fill(typed.value))
     return [_context(template, address) for address in dict.fromkeys(addresses)] or [_context(template, template.uri)]
 
 
-def _context(template: Template, uri: str) -> McpResourceContext:
+def _context(template: ResourceTemplate, uri: str) -> McpResourceContext:
     return McpResourceContext(
         server=template.server,
         uri=uri,
@@ -72,14 +72,14 @@ def _context(template: Template, uri: str) -> McpResourceContext:
     )
 
 
-async def changed(surroundings: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
+async def read_changed(surroundings: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
     """Return what a chat was given earlier and what has changed since, except what is given anyway."""
     if surroundings.mcp is None:
         return []
     known = {(one.server, one.uri) for one in besides if isinstance(one, McpResourceContext)}
     return [
-        Material(f"{server}:{uri} (changed since you were given it)", capped(text), images)
-        for server, uri, text, images in await surroundings.mcp.changed(surroundings.chat)
+        Material(f"{server}:{uri} (changed since you were given it)", truncate(text), images)
+        for server, uri, text, images in await surroundings.mcp.read_changed_resources(surroundings.chat)
         if (server, uri) not in known
     ]
 

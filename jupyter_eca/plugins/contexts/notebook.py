@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.plugins.contexts import file
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import NotebookContext
-from jupyter_eca.workspace.files.name_search import fit
+from jupyter_eca.workspace.files.name_search import rate_fit
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Material, Surroundings
@@ -23,7 +23,7 @@ class NotebookPlug:
             NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
             for place, path in enumerate(paths)
         ]
-        return [one for one in found if fit(query, f"notebook:{one.path}") is not None]
+        return [one for one in found if rate_fit(query, f"notebook:{one.path}") is not None]
 
     async def resolve(self, surroundings: Surroundings, context: NotebookContext) -> Material:
         if surroundings.notebooks is None and context.path:

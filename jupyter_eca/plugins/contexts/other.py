@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -23,7 +23,7 @@ class OtherPlug:
 
     async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:  # noqa: ARG002
         said = {name: value for name, value in context.wire().items() if name != "type"}
-        return Material(context.type or "context", capped(json.dumps(said, ensure_ascii=False, indent=1)))
+        return Material(context.type or "context", truncate(json.dumps(said, ensure_ascii=False, indent=1)))
 
 
 CONTEXT = OtherPlug()

@@ -9,8 +9,8 @@ from jupyter_eca.plugins.contexts.cell import MAX_OUTPUT, MOST
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import OutputContext
-from jupyter_eca.workspace.reading.cell_text import pictures, put_out
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.reading.cell_text import load_pictures, render_outputs
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -33,8 +33,8 @@ class OutputPlug:
     async def resolve(self, surroundings: Surroundings, context: OutputContext) -> Material:
         document = await open_notebook.document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
-        text = capped(put_out(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
-        return Material(f"{document.path} output of cell {number}", text, pictures(cell))
+        text = truncate(render_outputs(cell.outputs, MAX_OUTPUT)) or "(it put out nothing)"
+        return Material(f"{document.path} output of cell {number}", text, load_pictures(cell))
 
 
 CONTEXT = OutputPlug()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import RepoMapContext
-from jupyter_eca.workspace.reading.file_tree import drawn
+from jupyter_eca.workspace.reading.file_tree import draw_tree
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -20,7 +20,8 @@ class RepoMapPlug:
 
     async def resolve(self, surroundings: Surroundings, context: RepoMapContext) -> Material:  # noqa: ARG002
         maps = [
-            f"{root}\n{drawn(await surroundings.index.inside(root.resolve()))}" for root in surroundings.files.roots
+            f"{root}\n{draw_tree(await surroundings.index.list_inside(root.resolve()))}"
+            for root in surroundings.files.roots
         ]
         return Material(self.kind, "\n\n".join(maps))
 

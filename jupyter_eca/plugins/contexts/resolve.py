@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
 
-from jupyter_eca.engine.model.texts import context_text
-from jupyter_eca.engine.text.mentions import live, mentions, split
+from jupyter_eca.engine.model.texts import format_context
+from jupyter_eca.engine.text.mentions import find_mentions, parse_live, split_mention
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
@@ -36,7 +36,7 @@ from jupyter_eca.protocol.context import (
     WebContext,
 )
 from jupyter_eca.workspace.files.index import FIRST_WAIT
-from jupyter_eca.workspace.files.name_search import Fit, fit
+from jupyter_eca.workspace.files.name_search import Fit, rate_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,7 +75,7 @@ def plugs() -> Mapping[str, Context]:
     return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT").values()}
 
 
-async def offered(
+async def list_offers(
     surroundings: Surroundings, query: str, added: Iterable[ChatContext] = (), *, live: bool = False
 ) -> list[ChatContext]:
     """Return what the query could mean, the best first, without what was added already. Parts of a live notebook are
@@ -94,14 +94,14 @@ async def offered(
     return [context for identity, context in once.items() if identity not in known][:MAX_OFFERED]
 
 
-async def mentioned(surroundings: Surroundings, message: str) -> list[ChatContext]:
+async def find_mentioned_contexts(surroundings: Surroundings, message: str) -> list[ChatContext]:
     """Return what a message names with `@` or `#` and what exists, and what only a live notebook has."""
     surroundings = _read_once(surroundings)
-    signed = set(mentions(message, "@"))
+    signed = set(find_mentions(message, "@"))
     found = await asyncio.gather(
         *(
             _resolve_mention(surroundings, mention, signed=mention in signed)
-            for mention in mentions(message)[:_MAX_MENTIONS]
+            for mention in find_mentions(message)[:_MAX_MENTIONS]
         )
     )
     return [context for context in found if context is not None]
@@ -116,12 +116,14 @@ async def materials(surroundings: Surroundings, contexts: Iterable[ChatContext])
     return list(dict.fromkeys(found))
 
 
-def given(found: Iterable[Material], meant: str = "") -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
+def as_model_input(
+    found: Iterable[Material], meant: str = ""
+) -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
     """Return the materials as they stand in the model's prompt. `meant` is the text that a custom command stands
     for."""
     text = f"\n\n{meant}" if meant else ""
     found = list(found)
-    text += "".join(context_text(material.label, material.text) for material in found if material.text)
+    text += "".join(format_context(material.label, material.text) for material in found if material.text)
     images = tuple(image for material in found for image in material.images)
     return text, images, tuple(document for material in found for document in material.documents)
 
@@ -171,7 +173,7 @@ async def _resolve_mention(surroundings: Surroundings, mention: str, *, signed: 
     file is meant."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)
-    word = live(mention) if signed else None
+    word = parse_live(mention) if signed else None
     if word is None:
         theirs = signed and mention in plugs().keys() - _TYPES
         return await _file(surroundings, mention) or (OtherContext(type=mention) if theirs else None)
@@ -188,11 +190,11 @@ async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
 
 
 async def _file(surroundings: Surroundings, mention: str) -> ChatContext | None:
-    path, start, end = split(mention)
+    path, start, end = split_mention(mention)
     there = await asyncio.to_thread(_there, surroundings, path)
     if there is None and "." in path:
         # people write a file's name without its folder; a file is meant when only one has that name
-        same = [name for name in await surroundings.index.files(path, 2) if fit(path, name) is Fit.EXACT]
+        same = [name for name in await surroundings.index.search_files(path, 2) if rate_fit(path, name) is Fit.EXACT]
         path, there = (same[0], "file") if len(same) == 1 else (path, None)
     if there == "directory":
         return DirectoryContext(path=path)
@@ -239,9 +241,9 @@ def _label(context: ChatContext) -> str:
 def _fit(surroundings: Surroundings, query: str, context: ChatContext) -> int:
     """Rate how well an offer fits. A fit of a kind's own lies between a common beginning and common letters."""
     name = _label(context)
-    if isinstance(context, VariableContext) and (found := fit(query, context.name)) is not None:
+    if isinstance(context, VariableContext) and (found := rate_fit(query, context.name)) is not None:
         return found
     for root in surroundings.files.roots:
         name = name.removeprefix(f"{root}{os.sep}")
-    found = fit(query, name)
+    found = rate_fit(query, name)
     return Fit.WORD if found is None else found

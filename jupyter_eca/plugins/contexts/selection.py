@@ -8,9 +8,9 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import SelectionContext
-from jupyter_eca.workspace.files.name_search import fit
-from jupyter_eca.workspace.reading.cell_text import rendered
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.files.name_search import rate_fit
+from jupyter_eca.workspace.reading.cell_text import render_cells
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -21,7 +21,7 @@ class SelectionPlug:
 
     async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:
         selected = (await surroundings.glances.notebook(surroundings)).selected
-        offered = selected and fit(query, "selection") is not None
+        offered = selected and rate_fit(query, "selection") is not None
         return [SelectionContext(label="selection", description=selected)] if offered else []
 
     async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:  # noqa: ARG002
@@ -32,8 +32,8 @@ class SelectionPlug:
         number, cell = open_notebook.find_cell(document, selection.cell_id)
         start, end = selection.range.start.line + 1, selection.range.end.line + 1
         lines = f"line {start}" if start == end else f"lines {start}-{end}"
-        text = f"{selection.text}\n\nThat is in {lines} of:\n{rendered(document, {cell.id}, output=0)}"
-        return Material(f"selection in {document.path} cell {number}", capped(text))
+        text = f"{selection.text}\n\nThat is in {lines} of:\n{render_cells(document, {cell.id}, output=0)}"
+        return Material(f"selection in {document.path} cell {number}", truncate(text))
 
 
 CONTEXT = SelectionPlug()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.workspace.reading.text import capped
+from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -19,7 +19,7 @@ class TextPlug:
         return []
 
     async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
-        return Material(context.label or "text", capped(context.content))
+        return Material(context.label or "text", truncate(context.content))
 
 
 CONTEXT = TextPlug()

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.schema import Telling
+from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.cell import MOST
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import VariableContext
-from jupyter_eca.workspace.kernels.nearest import worked_in
-from jupyter_eca.workspace.reading.text import capped
-from jupyter_eca.workspace.reading.variable_text import HELD_BACK, about, consent, described, pictured
+from jupyter_eca.workspace.kernels.nearest import find_active_kernel
+from jupyter_eca.workspace.reading.text import truncate
+from jupyter_eca.workspace.reading.variable_text import (
+    VALUES_WITHHELD,
+    choose_disclosure,
+    describe,
+    describe_type,
+    load_picture,
+)
 
 if TYPE_CHECKING:
     from jupyter_eca.config.schema import VariablesConfig
@@ -37,11 +43,12 @@ class VariablePlug:
         if query.startswith(WORD) or WORD.startswith(query):
             found += [one for one in find_best(names, query[len(WORD) :], MOST) if one not in found]
         return [
-            VariableContext(label=f"{WORD}{one.name}", description=about(one), name=one.name) for one in found[:MOST]
+            VariableContext(label=f"{WORD}{one.name}", description=describe_type(one), name=one.name)
+            for one in found[:MOST]
         ]
 
     async def resolve(self, surroundings: Surroundings, context: VariableContext) -> Material:
-        kernel = await worked_in(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
+        kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
         if kernel is None:
             raise ToolError("There is no live kernel.", "Open a notebook, and run a cell of it.")
         # what stands behind a dot is an attribute in most languages, and a part of the name in R
@@ -60,7 +67,7 @@ CONTEXT = VariablePlug()
 
 
 def _as_material(one: Variable, telling: VariablesConfig) -> Material:
-    lines = described(one, telling)
-    if consent(one, telling) is not Telling.FULL:
-        lines.append(HELD_BACK)
-    return Material(f"variable {one.name}", capped("\n".join(lines)), pictured(one, telling))
+    lines = describe(one, telling)
+    if choose_disclosure(one, telling) is not VariableDetail.FULL:
+        lines.append(VALUES_WITHHELD)
+    return Material(f"variable {one.name}", truncate("\n".join(lines)), load_picture(one, telling))

@@ -10,9 +10,9 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import WebContext
 from jupyter_eca.workspace.reading import image
-from jupyter_eca.workspace.reading.html_text import readable
-from jupyter_eca.workspace.reading.text import capped, decoded
-from jupyter_eca.workspace.reading.web_fetch import PUBLIC, Page, Reach, fetch
+from jupyter_eca.workspace.reading.html_text import convert_html
+from jupyter_eca.workspace.reading.text import decode, truncate
+from jupyter_eca.workspace.reading.web_fetch import PUBLIC, NetworkAccess, WebPage, fetch
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class WebPlug:
     """The context of a web page. `reach` decides which addresses may be requested."""
 
-    reach: Reach = PUBLIC
+    reach: NetworkAccess = PUBLIC
     kind: str = "web"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
@@ -37,14 +37,14 @@ class WebPlug:
 CONTEXT = WebPlug()
 
 
-def _material(label: str, page: Page) -> Material:
+def _material(label: str, page: WebPage) -> Material:
     if page.media_type.startswith("image/") and page.media_type != "image/svg+xml":
-        return Material(label, images=(image.of_bytes(page.data, label),))
-    text = decoded(page.data)
+        return Material(label, images=(image.load_bytes(page.data, label),))
+    text = decode(page.data)
     if text is None:
         raise ToolError(f"{label} is {page.media_type or 'something'} and no text.")
     if page.media_type in {"text/html", "application/xhtml+xml"}:
-        text = readable(text)
+        text = convert_html(text)
     moved = f"[from {page.url}]\n" if page.url != label else ""
-    cut = "" if page.whole else f"\n[only the first {len(page.data)} bytes were read]"
-    return Material(label, moved + capped(text) + cut)
+    cut = "" if page.is_complete else f"\n[only the first {len(page.data)} bytes were read]"
+    return Material(label, moved + truncate(text) + cut)

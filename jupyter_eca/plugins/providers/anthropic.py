@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.plugins.providers import failures, prices
-from jupyter_eca.plugins.providers.failures import Asked
+from jupyter_eca.plugins.providers.failures import RequestTarget
 from jupyter_eca.plugins.providers.messages.events import MessagesReader
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.messages.request import body
@@ -82,7 +82,7 @@ class AnthropicProvider:
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
-        asked = Asked(provider, model_id, _url(settings), _key(settings, provider))
+        asked = RequestTarget(provider, model_id, _url(settings), _key(settings, provider))
         asked = check_target(asked, needs_key=not settings.url, vendor=self.label)
         patience = self.patience.configure(settings)
         wanted = self.request_body(model, request, settings)
@@ -118,7 +118,7 @@ class AnthropicProvider:
         yield await prices.add_price(self.priced_as, model_id, usage) if self.priced_as else usage
 
     async def check(self, settings: ProviderConfig) -> None:
-        asked = Asked(self.name, "", _url(settings), _key(settings, self.name))
+        asked = RequestTarget(self.name, "", _url(settings), _key(settings, self.name))
         asked = check_target(asked, needs_key=not settings.url, vendor=self.label)
         # A client of its own: one with a wrong key is not kept.
         client = await asyncio.to_thread(_connect, asked, _BRIEF)
@@ -126,14 +126,16 @@ class AnthropicProvider:
             await _check_key(client, asked, _BRIEF, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
-        asked = Asked(provider, "", _url(settings), _key(settings, provider))
+        asked = RequestTarget(provider, "", _url(settings), _key(settings, provider))
         asked = check_target(asked, needs_key=not settings.url, vendor=self.label)
         patience = self.patience.configure(settings)
         client = await get_client("anthropic", asked, patience, _connect)
         await _check_key(client, asked, patience, settings)
 
 
-async def _check_key(client: AsyncAnthropic, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+async def _check_key(
+    client: AsyncAnthropic, asked: RequestTarget, patience: Patience, settings: ProviderConfig
+) -> None:
     """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
     import httpx2
     from anthropic import AnthropicError
@@ -145,7 +147,7 @@ async def _check_key(client: AsyncAnthropic, asked: Asked, patience: Patience, s
         raise _explain(error, asked, patience) from None
 
 
-def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
+def _explain(error: Exception, asked: RequestTarget, patience: Patience) -> ProviderError:
     from anthropic import APIConnectionError, APIStatusError
 
     cause = error.__cause__ if isinstance(error, APIConnectionError) else error
@@ -156,12 +158,14 @@ def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderErro
     )
 
 
-def _explain_status(error: APIStatusError, asked: Asked) -> ProviderError:
+def _explain_status(error: APIStatusError, asked: RequestTarget) -> ProviderError:
     headers = error.response.headers
     passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
     after = retry_after(headers, time.time())
     said = error.api_message or (error.body if isinstance(error.body, str) else "")
-    return failures.refused(asked, error.status_code, error.type or "", said, passing=passing, retry_after=after)
+    return failures.explain_refusal(
+        asked, error.status_code, error.type or "", said, passing=passing, retry_after=after
+    )
 
 
 def _key(settings: ProviderConfig, provider: str) -> str:
@@ -176,9 +180,9 @@ def _url(settings: ProviderConfig) -> str:
     return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
 
 
-def _connect(asked: Asked, patience: Patience) -> AsyncAnthropic:
+def _connect(asked: RequestTarget, patience: Patience) -> AsyncAnthropic:
     sdk = importlib.import_module("anthropic")
-    redaction.veil()
+    redaction.install_log_filter()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
     http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_here(asked.url) else None
     return sdk.AsyncAnthropic(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.config.credentials import Login
+    from jupyter_eca.config.credentials import StoredKey
     from jupyter_eca.plugins.providers.base import Provider
 
 
@@ -34,7 +34,7 @@ def find(
     name: str,
     plug: Provider,
     settings: ProviderConfig,
-    login: Login | None,
+    login: StoredKey | None,
     variable: Callable[[str], str],
     also: str = "",
 ) -> ApiKey:

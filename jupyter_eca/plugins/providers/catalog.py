@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.config import ModelConfig, ProviderConfig, make_known
+from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import api_keys, prices
@@ -18,7 +18,7 @@ from jupyter_eca.plugins.providers.variants import merge_payloads, variants
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
-    from jupyter_eca.config.credentials import Credentials
+    from jupyter_eca.config.credentials import KeyStore
     from jupyter_eca.engine.model.delta import UsageDelta
     from jupyter_eca.plugins.providers.api_keys import ApiKey
     from jupyter_eca.plugins.providers.base import Preset, Provider
@@ -39,7 +39,7 @@ class Chosen:
     settings: ProviderConfig
     free: bool = False
 
-    def billed(self, usage: UsageDelta) -> UsageDelta:
+    def bill(self, usage: UsageDelta) -> UsageDelta:
         """Return the usage that the provider reports, priced by the user's own rates where there are some."""
         return prices.apply_own_rates(usage, self.settings.models.get(self.model, ModelConfig()))
 
@@ -66,7 +66,7 @@ class CatalogEntry:
 class Catalog:
     """All providers and their models. `credentials` are the keys that users typed in."""
 
-    def __init__(self, plugs: dict[str, Provider], config: Config, credentials: Credentials | None = None) -> None:
+    def __init__(self, plugs: dict[str, Provider], config: Config, credentials: KeyStore | None = None) -> None:
         self._plugs = {plug.name: plug for plug in plugs.values()}
         self._credentials = credentials
         # Keys may be typed in and variables set at any time, so they are looked up for each use. Those that redaction
@@ -114,10 +114,10 @@ class Catalog:
         return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
 
     def _entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
-        login = self._credentials.known(name) if self._credentials is not None else None
+        login = self._credentials.get(name) if self._credentials is not None else None
         key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
         if self._known.get(name) != key:
-            make_known(key.settings)
+            register_secrets(key.settings)
             self._known[name] = key
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
@@ -146,7 +146,7 @@ class Catalog:
                 return f"{name}/{models[0]}"
         return ""
 
-    async def listed(self) -> tuple[tuple[str, ...], str]:
+    async def list_models(self) -> tuple[tuple[str, ...], str]:
         """Return the models that a client may choose from, and the default, which is always among them."""
         models, default = await self.models(), await self.default()
         return (models if not default or default in models else (default, *models)), default
@@ -169,7 +169,7 @@ class Catalog:
         provider, _, model = full_name.partition("/")
         return bool(model) and provider in self._offers
 
-    async def quoted(self, full_name: str, usage: UsageDelta) -> UsageDelta:
+    async def quote(self, full_name: str, usage: UsageDelta) -> UsageDelta:
         """Return the usage with its cost and the limits of the model, as far as they are known."""
         name, _, model = full_name.partition("/")
         entry = self.entries().get(name)

@@ -86,7 +86,7 @@ _LONG_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestTarget:
     """The target of a request. `url` may hold a password, so sentences show `where`. `variable` is where the key is
     looked for, `path` where the API's own part of an address begins."""
 
@@ -106,7 +106,7 @@ class Asked:
     def say(self, sentence: str, status: int = 0, said: str = "") -> str:
         """Make a sentence with the server's words `said`, which may contain the key."""
         # Before it is cut: half a secret is not known by its sight.
-        shown = redaction.hide(said.replace(self.key, "…") if self.key else said)
+        shown = redaction.redact(said.replace(self.key, "…") if self.key else said)
         shown = f": {shown.strip().rstrip('.')[:500]}" if shown.strip() else ""
         return sentence.format(
             url=self.where,
@@ -125,8 +125,14 @@ def kind_of(status: int) -> tuple[FailureKind, bool]:
     return _KINDS.get(status, FailureKind.OTHER), status in _PASSING or status >= 500
 
 
-def refused(
-    asked: Asked, status: int, kind: str, said: str, *, passing: bool | None = None, retry_after: float | None = None
+def explain_refusal(
+    asked: RequestTarget,
+    status: int,
+    kind: str,
+    said: str,
+    *,
+    passing: bool | None = None,
+    retry_after: float | None = None,
 ) -> ProviderError:
     """Explain a refusal. `kind` is the API's error type, empty when the API did not answer. `passing`: the server says
     whether it passes."""
@@ -149,7 +155,7 @@ def _by_words(status: int, kind: FailureKind, said: str) -> FailureKind:
     return FailureKind.IMAGE if status in _REFUSES_IMAGES and _PICTURED.search(said) else kind
 
 
-def _sentence(asked: Asked, status: int, kind: str) -> str:
+def _sentence(asked: RequestTarget, status: int, kind: str) -> str:
     if status == 401:
         return _BAD_KEY if asked.key else _NO_KEY
     if status == 404:
@@ -157,11 +163,11 @@ def _sentence(asked: Asked, status: int, kind: str) -> str:
     return _SENTENCES.get(status) or (_FAILED if status >= 500 else _REFUSED)
 
 
-def not_the_api(asked: Asked) -> ProviderError:
+def not_the_api(asked: RequestTarget) -> ProviderError:
     return ProviderError(asked.say(_NO_API))
 
 
-def unreachable(asked: Asked, error: BaseException) -> ProviderError:
+def unreachable(asked: RequestTarget, error: BaseException) -> ProviderError:
     """Explain a missing connection. The reason is the first of the system's own errors in the chain."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, OSError):
@@ -181,16 +187,16 @@ def unreachable(asked: Asked, error: BaseException) -> ProviderError:
     return ProviderError(asked.say(text), kind=FailureKind.NETWORK, retryable=not is_here(asked.url))
 
 
-def no_connection(asked: Asked, seconds: float) -> ProviderError:
+def no_connection(asked: RequestTarget, seconds: float) -> ProviderError:
     text = f"{{url}} could not be reached in {seconds:g} s. Check the network, VPN and proxy, then ask again."
     return ProviderError(asked.say(text), kind=FailureKind.NETWORK, retryable=True)
 
 
-def explain_stall(asked: Asked, seconds: float) -> ProviderError:
+def explain_stall(asked: RequestTarget, seconds: float) -> ProviderError:
     text = f"{{url}} said nothing for {seconds:g} s. Ask again."
     return ProviderError(asked.say(text), kind=FailureKind.PREMATURE, retryable=True)
 
 
-def broke_off(asked: Asked) -> ProviderError:
+def broke_off(asked: RequestTarget) -> ProviderError:
     text = "The answer broke off: {url} closed the connection. Ask again."
     return ProviderError(asked.say(text), kind=FailureKind.PREMATURE, retryable=True)

@@ -22,7 +22,7 @@ from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import failures, prices
-from jupyter_eca.plugins.providers.failures import Asked
+from jupyter_eca.plugins.providers.failures import RequestTarget
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.modalities import adapt_to, senses
 from jupyter_eca.plugins.providers.presets import RESPONSES
@@ -142,7 +142,7 @@ class OpenAIProvider:
                 raise _explain(error, asked, patience) from None
         else:
             if reading.failed is not None:
-                raise failures.refused(asked, 200, *reading.failed)
+                raise failures.explain_refusal(asked, 200, *reading.failed)
             if not reading.complete:
                 raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
         yield await self._price(provider, asked.model, settings, reading.usage())
@@ -158,13 +158,15 @@ class OpenAIProvider:
         asked, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
         await _check_key(await get_client("openai", asked, patience, _connect), asked, patience, settings)
 
-    def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> Asked:
+    def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
         if not settings.url:
             raise ProviderError(_NO_URL.format(provider=provider))
         preset = self.presets.get(provider)
         variable = re.sub(r"\W", "_", provider).upper() + "_API_KEY"
-        asked = Asked(provider, model_id, settings.url, _key(settings), self.dialect.label, variable, self.dialect.path)
+        asked = RequestTarget(
+            provider, model_id, settings.url, _key(settings), self.dialect.label, variable, self.dialect.path
+        )
         return check_target(asked, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
 
     def _path(self, settings: ProviderConfig) -> str:
@@ -184,7 +186,7 @@ class OpenAIProvider:
         return found if usage.cost is None else replace(found, cost=usage.cost)  # the vendor's own word comes first
 
 
-async def _check_key(client: AsyncOpenAI, asked: Asked, patience: Patience, settings: ProviderConfig) -> None:
+async def _check_key(client: AsyncOpenAI, asked: RequestTarget, patience: Patience, settings: ProviderConfig) -> None:
     """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
     import httpx2
     from openai import OpenAIError
@@ -196,7 +198,7 @@ async def _check_key(client: AsyncOpenAI, asked: Asked, patience: Patience, sett
         raise _explain(error, asked, patience) from None
 
 
-def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderError:
+def _explain(error: Exception, asked: RequestTarget, patience: Patience) -> ProviderError:
     from openai import APIConnectionError, APIError, APIStatusError
 
     match error:
@@ -207,9 +209,9 @@ def _explain(error: Exception, asked: Asked, patience: Patience) -> ProviderErro
             passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
             after = retry_after(headers, time.time())
             kind, said = error.code or error.type or "", _words(error.body)
-            return failures.refused(asked, error.status_code, kind, said, passing=passing, retry_after=after)
+            return failures.explain_refusal(asked, error.status_code, kind, said, passing=passing, retry_after=after)
         case APIError():  # in mid-stream
-            return failures.refused(asked, 200, error.code or error.type or "", _words(error.body))
+            return failures.explain_refusal(asked, 200, error.code or error.type or "", _words(error.body))
         case _:
             return explain_connection_error(error, asked, patience)
 
@@ -249,9 +251,9 @@ def _list_models(address: str, key: str) -> tuple[str, ...]:
         return ()  # not there, or something else
 
 
-def _connect(asked: Asked, patience: Patience) -> AsyncOpenAI:
+def _connect(asked: RequestTarget, patience: Patience) -> AsyncOpenAI:
     sdk = importlib.import_module("openai")
-    redaction.veil()
+    redaction.install_log_filter()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
     here = is_here(asked.url)
     # What the environment says of the user at OpenAI is no other server's business.

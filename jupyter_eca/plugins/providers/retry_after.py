@@ -28,11 +28,11 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return exact / 1000
     if (said := _seconds(headers.get("retry-after", ""), now)) is not None:
         return said
-    resets = [_seconds(value, now) for name, value in headers.items() if _used_up(name, headers)]
+    resets = [_seconds(value, now) for name, value in headers.items() if _is_used_up(name, headers)]
     return max((at for at in resets if at is not None), default=None)
 
 
-def _used_up(name: str, headers: Mapping[str, str]) -> bool:
+def _is_used_up(name: str, headers: Mapping[str, str]) -> bool:
     if not _AT.fullmatch(name):
         return False
     end = next(end for end in _LEFT if name.lower().endswith(end))

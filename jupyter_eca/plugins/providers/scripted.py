@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
-from jupyter_eca.engine.model.compaction import weight
+from jupyter_eca.engine.model.compaction import estimate_tokens
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
@@ -194,7 +194,7 @@ class ScriptedProvider:
         path = Path(settings.folder) / script
         spent = self._spent.setdefault(path, Counter())
         played = await asyncio.to_thread(load, path)
-        asked, said = weight(request.messages), 0
+        asked, said = estimate_tokens(request.messages), 0
         if played.window is not None and asked > played.window:
             raise ProviderError(
                 f"The chat is too long for this model: {asked} of {played.window} tokens.", kind=FailureKind.CONTEXT

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from jupyter_eca.config import ProviderConfig
-    from jupyter_eca.plugins.providers.failures import Asked
+    from jupyter_eca.plugins.providers.failures import RequestTarget
 
 # ECA's own limits (3.12). A black-holed connect hangs for minutes without the first; the APIs ping every few seconds,
 # so a silence as long as the second means that nobody is there any more.
@@ -67,7 +67,7 @@ class Patience:
 PATIENCE = Patience()
 
 
-def check_target(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
+def check_target(asked: RequestTarget, *, needs_key: bool, vendor: str) -> RequestTarget:
     """Return the target if it is valid. Raises: ProviderError, where an SDK would raise an error that shows the key, or
     none at all."""
     if needs_key and not asked.key:
@@ -84,7 +84,7 @@ def check_target(asked: Asked, *, needs_key: bool, vendor: str) -> Asked:
     return asked
 
 
-def explain_connection_error(cause: BaseException | None, asked: Asked, patience: Patience) -> ProviderError:
+def explain_connection_error(cause: BaseException | None, asked: RequestTarget, patience: Patience) -> ProviderError:
     """Explain an error of the connection."""
     import httpx2
 
@@ -107,7 +107,9 @@ _Place = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
 _clients: dict[_Place, tuple[Closing, AsyncGenerator[None]]] = {}
 
 
-async def get_client(sdk: str, asked: Asked, patience: Patience, make: Callable[[Asked, Patience], Client]) -> Client:
+async def get_client(
+    sdk: str, asked: RequestTarget, patience: Patience, make: Callable[[RequestTarget, Patience], Client]
+) -> Client:
     """Return the cached client, or make one. `make` runs in a thread: the first import of an SDK takes seconds."""
     place = (asyncio.get_running_loop(), sdk, asked.url, asked.key, patience)
     if place not in _clients:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from jupyter_eca import redaction
-from jupyter_eca.config.credentials import Login
+from jupyter_eca.config.credentials import StoredKey
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers import browser_sign_in, prices
 from jupyter_eca.plugins.providers.base import Keyed, MayLackTools
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from jupyter_eca.config import ModelConfig, ProviderConfig
-    from jupyter_eca.config.credentials import Credentials
+    from jupyter_eca.config.credentials import KeyStore
     from jupyter_eca.plugins.providers.browser_sign_in import Attempt, User
     from jupyter_eca.plugins.providers.catalog import Catalog, CatalogEntry
 
@@ -69,7 +69,7 @@ class Logins:
     def __init__(
         self,
         catalog: Catalog,
-        credentials: Credentials,
+        credentials: KeyStore,
         changed: Callable[[wire.ProviderStatus, str | None], Awaitable[None]],
     ) -> None:
         self._catalog = catalog
@@ -145,7 +145,7 @@ class Logins:
         """Store what was typed in. Raises: LocalError that says what is wrong; then nothing was stored."""
         entry, plug = self._find_keyed(name)
         key, url = _key(data), entry.settings.url
-        redaction.know(key)
+        redaction.register_secret(key)
         if _asks_for_url(entry):
             url = _url(data) or url
         settings = entry.settings.model_copy(update={"key": SecretStr(key), "url": url})
@@ -153,9 +153,9 @@ class Logins:
         if entry.key.source == "config":
             said = _CONFIGURED.format(name=name)
         before = await self._catalog.default()
-        kept = await self._write(lambda: self._credentials.store(name, Login(key, url)))
+        kept = await self._write(lambda: self._credentials.store(name, StoredKey(key, url)))
         await self._tell(name, before)
-        if not kept and self._credentials.may_last:
+        if not kept and self._credentials.can_be_persistent:
             said = said or _SIGNED_IN.format(label=entry.label or name)
             said = f"{said} {self._for_now} {self._to_last(name, entry)}"
         return wire.LoginStep(action=wire.LoginAction.DONE, message=said)
@@ -173,7 +173,7 @@ class Logins:
         return f"{_TO_LAST}{set_too}{url_too}."
 
     async def _lasts(self) -> bool:
-        return await asyncio.to_thread(self._credentials.lasts)
+        return await asyncio.to_thread(self._credentials.is_persistent)
 
     async def logout(self, name: str) -> None:
         """Forget what was typed in; a second call does nothing. Raises: LocalError for an unknown provider."""
@@ -302,5 +302,5 @@ async def _try_key(name: str, plug: Keyed, settings: ProviderConfig) -> str | No
     except ProviderError as error:
         if error.status == 401:
             raise LocalError(_NOT_TAKEN.format(name=name)) from None
-        return _UNCHECKED.format(reason=redaction.hide(str(error)))
+        return _UNCHECKED.format(reason=redaction.redact(str(error)))
     return None

@@ -22,21 +22,21 @@ from jupyter_eca.workspace.tool_result import ToolResult, unheard
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
-    from jupyter_eca.engine.chat.subagents import Task
+    from jupyter_eca.engine.chat.subagents import SubagentTask
     from jupyter_eca.engine.model.task_plan import Plan
-    from jupyter_eca.instructions.skills import Shelf
+    from jupyter_eca.instructions.skills import SkillRegistry
     from jupyter_eca.protocol.content import SubagentDetails, ToolCallDetails
     from jupyter_eca.workspace.ports import (
+        Checkpointer,
         Editor,
         Files,
         Jobs,
-        Keeper,
-        KeptOutputs,
         Kernel,
         Kernels,
         Notebooks,
         PathRules,
-        Questions,
+        QuestionAsker,
+        StoredOutputs,
     )
     from jupyter_eca.workspace.tool_result import Report
 
@@ -63,11 +63,11 @@ class Need(StrEnum):
 class Spawner(Protocol):
     """Starts subagents for a call of this chat."""
 
-    async def details(self, call: str, task: Task) -> SubagentDetails | None:
+    async def details(self, call: str, task: SubagentTask) -> SubagentDetails | None:
         """Return the details of the call before it runs; None when there is no such agent."""
         ...
 
-    async def spawn(self, call: str, task: Task, report: Callable[[Report], None]) -> ToolResult:
+    async def spawn(self, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
         """Run the task in a subagent, to its end. Raises: ToolError."""
         ...
 
@@ -89,25 +89,25 @@ class ToolContext:
     """The kernels of notebooks."""
     notebooks: Notebooks | None = None
     """The live notebooks."""
-    questions: Questions | None = None
+    questions: QuestionAsker | None = None
     """Asks the user; present when a client of the chat can answer."""
     editor: Editor | None = None
     """The user's editor; present when a client of the chat has one."""
     jobs: Jobs | None = None
     """Commands that run in the background."""
-    keeper: Keeper | None = None
+    keeper: Checkpointer | None = None
     """Checkpoints. It must be called before a file is changed."""
     plan: Plan | None = None
     """The chat's list of tasks."""
     rules: PathRules | None = None
     """The user's rules for some files; present when the chat was told that there are any."""
-    skills: Shelf | None = None
+    skills: SkillRegistry | None = None
     """The skills that can be loaded."""
     spawner: Spawner | None = None
     """Starts subagents."""
     nested: bool = False
     """Whether a subagent makes the call, in the chat that spawned it."""
-    outputs: KeptOutputs | None = None
+    outputs: StoredOutputs | None = None
     """Outputs of tools of this chat that were too long for the model."""
     remembered: frozenset[str] = frozenset()
     """The keys of calls that the user approved for the session."""
@@ -212,7 +212,7 @@ class NativeTool:
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
-        result = await self.function(context, **validated(self.arguments, arguments))
+        result = await self.function(context, **validate(self.arguments, arguments))
         return ToolResult(result) if isinstance(result, str) else result
 
 
@@ -263,7 +263,7 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
     return schema
 
 
-def validated(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any]:
+def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments as the model has them. Raises: ToolError that says which argument does not fit."""
     try:
         given = model.model_validate(arguments)

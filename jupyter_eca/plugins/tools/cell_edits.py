@@ -15,8 +15,8 @@ from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_not
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
-from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of, is_prompt
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind, is_prompt
+from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def plan_insert(
         index = 0 if top else cell_names.number(document, cell_names.find_cell(document, after).id)
     id = cell_names.fresh_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
-        source = as_code(source, cells_of(document.language))
+        source = as_code(source, choose_default_kind(document.language))
     return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)))
 
 
@@ -141,7 +141,7 @@ def plan_edit(
                 f"{cell_names.describe_cell(document, there.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
-    kinds = cells_of(document.language)
+    kinds = choose_default_kind(document.language)
     if there.cell_type is CellType.CODE and not is_prompt(there.source, kinds):
         wanted = as_code(wanted, kinds)
     if _plain(wanted) == there.source:
@@ -185,12 +185,12 @@ async def _preview(
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
     if context.keeper is None:
-        return await _made_alone(context, plan, path, arguments)
-    async with context.keeper.alone:
-        return await _made_alone(context, plan, path, arguments)
+        return await _make_checked(context, plan, path, arguments)
+    async with context.keeper.cell_lock:
+        return await _make_checked(context, plan, path, arguments)
 
 
-async def _made_alone(context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]) -> ToolResult:
+async def _make_checked(context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]) -> ToolResult:
     """What was approved, if something was, is what is made: of that notebook, and only if the cell is still the one
     that was shown. Not worked out anew, since a number or an active notebook may be another one by now."""
     shown = context.announced
@@ -205,7 +205,7 @@ async def _made_alone(context: ToolContext, plan: Planner, path: str, arguments:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
     wanted = cell_names.apply(document, change)
-    after = await whole(_checkpoint_and_apply(context, document, wanted, change))
+    after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
     return _as_result(document, wanted, after, change)
 
 

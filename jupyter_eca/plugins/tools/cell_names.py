@@ -20,7 +20,7 @@ from jupyter_eca.protocol.notebook import (
     PutCell,
 )
 from jupyter_eca.workspace.files import text_file
-from jupyter_eca.workspace.reading.cell_text import rendered
+from jupyter_eca.workspace.reading.cell_text import render_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,12 +141,12 @@ def details(before: NotebookDocument, after: NotebookDocument, *changes: Change)
     change every line that names a cell."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
     texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
-    return text_file.change(before.path, *texts).model_copy(update={"cells": changes})
+    return text_file.describe_change(before.path, *texts).model_copy(update={"cells": changes})
 
 
 def describe_cell(document: NotebookDocument, id: str) -> str:
     """Return one cell without its outputs, as the model names and reads it."""
-    return rendered(document, {id}, output=0)
+    return render_cells(document, {id}, output=0)
 
 
 def _text(cell: NotebookCell, numbers: Mapping[str, str]) -> str:

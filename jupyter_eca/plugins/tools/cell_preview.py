@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_edits, cell_names
-from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validated
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import NotebookPath, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -51,7 +51,7 @@ Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in t
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    given = validated(preview_notebook_change.arguments, arguments)
+    given = validate(preview_notebook_change.arguments, arguments)
     return await _as_details(context, given["changes"], given["path"])
 
 
@@ -90,7 +90,7 @@ async def _document(context: ToolContext, path: str) -> NotebookDocument:
     if name.endswith(".ipynb"):
         real = context.files.resolve(name)
         if not await asyncio.to_thread(real.exists):
-            return NotebookDocument(path=context.files.shown(real), cells=())
+            return NotebookDocument(path=context.files.shorten(real), cells=())
     return await read_notebook(context, path)
 
 

@@ -17,16 +17,16 @@ from jupyter_eca.plugins.tools.editor import as_list, display_path, resolve_exis
 from jupyter_eca.plugins.tools.notebook import read_notebook as notebook_at
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsResult, Severity
 from jupyter_eca.workspace.diagnostics import collect, location
-from jupyter_eca.workspace.diagnostics.kernel import known
-from jupyter_eca.workspace.diagnostics.merge import first_errors
-from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, ranges
+from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
+from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
+from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.protocol.notebook import NotebookDocument
-    from jupyter_eca.workspace.diagnostics.collect import Report
+    from jupyter_eca.workspace.diagnostics.collect import DiagnosticsReport
     from jupyter_eca.workspace.ports import Editor, Files
 
 # Seconds that an editor has to add to what is found here: some never answer at all.
@@ -58,10 +58,10 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
         return await _notebook(context, await notebook_at(context, path), editor)
     real = await asyncio.to_thread(resolve_existing, context.files, path)
     if editor is None or editor.in_jupyter:
-        name = context.files.shown(real)
-        others = await _ask_editor(editor, location.uri(name)) if editor else EditorGetDiagnosticsResult()
-        report = await collect.of_file(context.files, real, others.diagnostics)
-        told = [_problem(context.files, one) for one in sorted(report.found, key=first_errors)]
+        name = context.files.shorten(real)
+        others = await _ask_editor(editor, location.make_uri(name)) if editor else EditorGetDiagnosticsResult()
+        report = await collect.check_file(context.files, real, others.diagnostics)
+        told = [_problem(context.files, one) for one in sorted(report.diagnostics, key=rank_by_severity)]
         notes = _notes(report.notes, others.message)
         return as_list([*told, *notes]) or f"Nothing wrong is known of {path}."
     found = await editor.diagnostics(real.as_uri())
@@ -100,8 +100,8 @@ async def _notebook(context: ToolContext, document: NotebookDocument, editor: Ed
         others = await _ask_editor(editor, uri)
     mapped = [_map_to_cell(document, one) for one in others.diagnostics]
     asking = context.kernel if context.from_cell else None
-    kernel = known(context.chat, document, context.kernels, asking)
-    report = await collect.of_notebook(document, context.files, kernel, mapped)
+    kernel = ask_kernel(context.chat, document, context.kernels, asking)
+    report = await collect.check_notebook(document, context.files, kernel, mapped)
     return _as_text(context.files, document, report, others.message)
 
 
@@ -118,7 +118,7 @@ async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsRe
 def _uri(files: Files, path: str, editor: Editor) -> str | None:
     """Return the address by which the editor may know it; None when it has none."""
     if editor.in_jupyter:
-        return location.uri(path)
+        return location.make_uri(path)
     try:
         return files.resolve(path).as_uri()
     except ToolError:
@@ -127,24 +127,24 @@ def _uri(files: Files, path: str, editor: Editor) -> str | None:
 
 def _map_to_cell(document: NotebookDocument, one: EditorDiagnostic) -> EditorDiagnostic:
     """Name the cell as it is named here, if the diagnostic names one by another scheme, such as VS Code's."""
-    cell = location.cell_of(one.uri)
-    return one.model_copy(update={"uri": location.uri(document.path, cell)}) if document.cell(cell) else one
+    cell = location.parse_cell_id(one.uri)
+    return one.model_copy(update={"uri": location.make_uri(document.path, cell)}) if document.cell(cell) else one
 
 
 def _of_notebooks(one: EditorDiagnostic, paths: Sequence[str]) -> bool:
-    parts = location.parts(one.uri)
+    parts = location.parse_uri(one.uri)
     return parts is not None and parts[0] in paths
 
 
-def _as_text(files: Files, document: NotebookDocument, report: Report, message: str | None) -> str:
+def _as_text(files: Files, document: NotebookDocument, report: DiagnosticsReport, message: str | None) -> str:
     """Return the problems as text. What is the same in many cells is said once."""
     alike: dict[tuple[object, ...], list[EditorDiagnostic]] = {}
-    for one in sorted(report.found, key=lambda one: (first_errors(one)[0], _number(document, one))):
+    for one in sorted(report.diagnostics, key=lambda one: (rank_by_severity(one)[0], _number(document, one))):
         same = _number(document, one) and _is_of_cell(one)
         alike.setdefault((one.severity, one.message) if same else (id(one),), []).append(one)
     told = [_line(files, document, group) for group in alike.values()]
     notes = _notes(report.notes, message)
-    count = Counter(one.severity for one in report.found)
+    count = Counter(one.severity for one in report.diagnostics)
     kinds = ", ".join(f"{count[kind]} {kind}{'s' if count[kind] > 1 else ''}" for kind in Severity if count[kind])
     return as_list([f"{document.path} ({size(document)}): {kinds or 'nothing wrong is known'}", *told, *notes])
 
@@ -152,13 +152,13 @@ def _as_text(files: Files, document: NotebookDocument, report: Report, message: 
 def _line(files: Files, document: NotebookDocument, alike: Sequence[EditorDiagnostic]) -> str:
     one = alike[0]
     if len(alike) > 1:
-        return f"cells {ranges(_number(document, each) for each in alike)}: {_as_line(one)}"
+        return f"cells {format_ranges(_number(document, each) for each in alike)}: {_as_line(one)}"
     cell = _number(document, one)
     if not cell:
-        parts = location.parts(one.uri)
+        parts = location.parse_uri(one.uri)
         return _as_line(one) if parts and parts[0] == document.path else _problem(files, one)
     spot = "" if _is_of_cell(one) else f" {one.range.start.line + 1}:{one.range.start.character + 1}"
-    id = location.cell_of(one.uri)
+    id = location.parse_cell_id(one.uri)
     return f"cell {cell} [{id}]{spot}: {_as_line(one)}"
 
 
@@ -169,12 +169,12 @@ def _is_of_cell(one: EditorDiagnostic) -> bool:
 
 def _number(document: NotebookDocument, one: EditorDiagnostic) -> int:
     """Return the number of the cell, from 1; 0 when it is not a cell of this notebook."""
-    parts = location.parts(one.uri)
+    parts = location.parse_uri(one.uri)
     return number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
 
 
 def _problem(files: Files, one: EditorDiagnostic) -> str:
-    parts = location.parts(one.uri)
+    parts = location.parse_uri(one.uri)
     path = (f"{parts[0]}{f' [{parts[1]}]' if parts[1] else ''}") if parts else display_path(files, one.uri)[0]
     start = one.range.start
     return f"{path}:{start.line + 1}:{start.character + 1}: {_as_line(one)}"

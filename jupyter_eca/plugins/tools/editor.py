@@ -16,7 +16,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.protocol.context import Position
 from jupyter_eca.protocol.editor import EditorGetDefinitionParams, EditorGetReferencesParams, LookupStatus
 from jupyter_eca.workspace.files import text_file
-from jupyter_eca.workspace.files.text_replace import lines
+from jupyter_eca.workspace.files.text_replace import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -115,8 +115,8 @@ def resolve_existing(files: Files, path: str) -> Path:
 def _spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
     """Return the position as language servers count: columns in UTF-16 units, here from 1."""
     real = resolve_existing(files, path)
-    with text_file.reported(path):
-        every = lines(text_file.read(real, path).removeprefix(text_file.BOM))
+    with text_file.report_os_errors(path):
+        every = split_lines(text_file.read(real, path).removeprefix(text_file.BOM))
     text = every[line - 1] if line <= len(every) else ""
     at = [found.start() for found in re.finditer(rf"(?<!\w){re.escape(symbol)}(?!\w)", text)]
     if not at:
@@ -148,7 +148,7 @@ def _places(files: Files, locations: Sequence[Location]) -> list[str]:
 def _lines(real: Path, path: str) -> list[str]:
     """Return the lines of a file; none when it cannot be read, because its place is still useful."""
     try:
-        return lines(text_file.read(real, path))
+        return split_lines(text_file.read(real, path))
     except (ToolError, OSError):
         return []
 
@@ -163,7 +163,7 @@ def display_path(files: Files, uri: str) -> tuple[str, Path | None]:
         real = files.resolve(path)
     except ToolError:
         return unquote(path), None
-    return files.shown(real), real
+    return files.shorten(real), real
 
 
 def as_list(told: Sequence[str]) -> str:

@@ -17,9 +17,9 @@ from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
-from jupyter_eca.workspace.files.text_replace import lines, replace
+from jupyter_eca.workspace.files.text_replace import replace, split_lines
 from jupyter_eca.workspace.reading import pdf
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     To change a part of a file use edit_file. Does not replace notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await whole(asyncio.to_thread(_write, context.files, path, content))
+    return await run_to_end(asyncio.to_thread(_write, context.files, path, content))
 
 
 @tool(keeps=True, summary="Editing {path}", preview=_edit_preview)
@@ -121,7 +121,9 @@ async def edit_file(
     The line ends of the file are kept. Does not edit notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await whole(asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences))
+    return await run_to_end(
+        asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences)
+    )
 
 
 @tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_proposal_preview)
@@ -147,7 +149,7 @@ async def preview_file_change(
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
     await _keep(context, *await asyncio.to_thread(_list_moved, context.files, source, destination))
-    return await whole(asyncio.to_thread(_move, context.files, source, destination))
+    return await run_to_end(asyncio.to_thread(_move, context.files, source, destination))
 
 
 TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
@@ -163,7 +165,7 @@ def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
     """Return all files that a move changes, where they are and where they will be. A folder that is too large is named
     but not walked. Nothing is returned when the move will be refused."""
     try:
-        with text_file.reported(f"{source} to {destination}"):
+        with text_file.report_os_errors(f"{source} to {destination}"):
             move = _plan_move(files, source, destination)
             if not move.old.is_dir():
                 return [move.old, move.new]
@@ -180,9 +182,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _read_lines(files: Files, path: str, offset: int, limit: int) -> str:
-    with text_file.reported(path):
+    with text_file.report_os_errors(path):
         text = text_file.read(terminal_transcript.find_kept_file(path) or files.resolve(path), path)
-    every = lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
+    every = split_lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
     if not every:
         return f"[{path} is empty]"
     if offset >= len(every):
@@ -196,11 +198,11 @@ def _read_lines(files: Files, path: str, offset: int, limit: int) -> str:
 
 
 def _document(files: Files, path: str) -> ToolResult:
-    with text_file.reported(path):
+    with text_file.report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():
             raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
-        found = pdf.of_file(real, path)
+        found = pdf.load_file(real, path)
         return ToolResult(f"{path} is a PDF of {real.stat().st_size} bytes.", documents=(found,))
 
 
@@ -215,19 +217,19 @@ def _count_fitting(part: list[str]) -> int:
 
 
 def _write(files: Files, path: str, content: str) -> ToolResult:
-    with _one_change, text_file.reported(path):
+    with _one_change, text_file.report_os_errors(path):
         return _replace(files, _plan_write(files, path, content))
 
 
 def _edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
-    with _one_change, text_file.reported(path):
+    with _one_change, text_file.report_os_errors(path):
         return _replace(files, _plan_edit(files, path, original, new, everywhere))
 
 
 def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
-    with text_file.reported(path):
+    with text_file.report_os_errors(path):
         found = plan(files, path, *arguments)
-    return text_file.change(files.shown(found.real), found.before, found.after)
+    return text_file.describe_change(files.shorten(found.real), found.before, found.after)
 
 
 def _propose_edit(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
@@ -263,11 +265,11 @@ def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: boo
 
 def _replace(files: Files, change: _Change) -> ToolResult:
     """Write the file, and report what is then on disk: another program may have written too."""
-    shown = files.shown(change.real)
+    shown = files.shorten(change.real)
     text_file.write(change.real, shown, change.after)
     found = text_file.read(change.real, shown)
-    details = text_file.change(shown, change.before, found)
-    size = f"{len(lines(found))} lines, +{details.lines_added} -{details.lines_removed}"
+    details = text_file.describe_change(shown, change.before, found)
+    size = f"{len(split_lines(found))} lines, +{details.lines_added} -{details.lines_removed}"
     text = f"{change.done} {shown} ({size})."
     if found != change.after:
         text = f"Another program wrote {shown} at the same time; it is not as you wanted it."
@@ -286,12 +288,12 @@ def _refuse_notebook(real: Path, path: str) -> None:
 
 
 def _move(files: Files, source: str, destination: str) -> ToolResult:
-    with _one_change, text_file.reported(f"{source} to {destination}"):
+    with _one_change, text_file.report_os_errors(f"{source} to {destination}"):
         move = _plan_move(files, source, destination)
         move.new.parent.mkdir(parents=True, exist_ok=True)
         move.old.rename(move.new)
         kind = "a folder" if move.new.is_dir() else f"{move.new.stat().st_size} bytes"
-    return ToolResult(f"Moved {files.shown(move.old)} to {files.shown(move.new)} ({kind}).", details=move.details)
+    return ToolResult(f"Moved {files.shorten(move.old)} to {files.shorten(move.new)} ({kind}).", details=move.details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,7 @@ def _plan_move(files: Files, source: str, destination: str) -> _Move:
         raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
     if new.is_relative_to(old):
         raise ToolError(f"{source} cannot be moved into itself.")
-    left, right = files.shown(old), files.shown(new)
+    left, right = files.shorten(old), files.shorten(new)
     diff = f"diff --git a/{left} b/{right}\nsimilarity index 100%\nrename from {left}\nrename to {right}\n"
     return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0))
 
@@ -315,7 +317,7 @@ def _plan_move(files: Files, source: str, destination: str) -> _Move:
 def _movable(files: Files, source: str) -> Path:
     real = files.resolve(source)
     if _entry(files, source).is_symlink():
-        raise ToolError(f"{source} is a symbolic link; nothing was moved.", f"Move {files.shown(real)} instead.")
+        raise ToolError(f"{source} is a symbolic link; nothing was moved.", f"Move {files.shorten(real)} instead.")
     if not real.exists():
         raise ToolError(f"There is no {source}.", "Use directory_tree to find it.")
     if any(root.resolve().is_relative_to(real) for root in files.roots):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from jupyter_eca.config.schema import Telling
+from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, free, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.workspace.kernels.nearest import worked_in
-from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
-from jupyter_eca.workspace.reading.variable_text import HELD_BACK, consent, described, pictured
+from jupyter_eca.workspace.kernels.nearest import find_active_kernel
+from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
+from jupyter_eca.workspace.reading.variable_text import VALUES_WITHHELD, choose_disclosure, describe, load_picture
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def run_code(
     Returns everything it printed and showed, or its traceback. It does not become part of the notebook document.
     """
     kernel = await free_kernel(context)
-    watch, line = Watch(), " ".join(code.split())
+    watch, line = RunWatch(), " ".join(code.split())
     label = line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"
     about = NewJob(context.chat, label, code, context.call, CELLS, kernel.id)
     run = kernel.execute(context.chat, code, watch)
@@ -62,13 +62,13 @@ async def variables(
     """
     found = await (await free_kernel(context)).variables(context.chat, tuple(names))
     telling = context.telling
-    lines = [_indent(described(one, telling)) for one in found.variables]
+    lines = [_indent(describe(one, telling)) for one in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
     if found.left_out:
         lines.append(f"[{found.left_out} more; name those that matter]")
-    if any(consent(one, telling) is not Telling.FULL for one in found.variables):
-        lines.append(HELD_BACK)
-    pictures = [picture for one in found.variables for picture in pictured(one, telling)]
+    if any(choose_disclosure(one, telling) is not VariableDetail.FULL for one in found.variables):
+        lines.append(VALUES_WITHHELD)
+    pictures = [picture for one in found.variables for picture in load_picture(one, telling)]
     return ToolResult("\n".join(lines) or "The user has no variables yet.", images=tuple(pictures[:MAX_PICTURES]))
 
 
@@ -77,7 +77,7 @@ async def kernel_of(context: ToolContext) -> Kernel:
     one that was used last. Raises: ToolError when none runs."""
     kernel = context.kernel
     if not context.from_cell:
-        kernel = await worked_in(kernel, context.kernels, context.notebooks)
+        kernel = await find_active_kernel(kernel, context.kernels, context.notebooks)
     if kernel is None:
         raise ToolError("There is no live kernel.", "Ask the user to open a notebook.")
     return kernel
@@ -90,8 +90,10 @@ async def free_kernel(context: ToolContext) -> Kernel:
     return kernel
 
 
-def _find_ending(done: KernelExecuteResult) -> Ending:
-    return Ending(done.status is not RunStatus.OK, "" if done.status is RunStatus.OK else done.text.rpartition("\n")[2])
+def _find_ending(done: KernelExecuteResult) -> JobEnding:
+    return JobEnding(
+        done.status is not RunStatus.OK, "" if done.status is RunStatus.OK else done.text.rpartition("\n")[2]
+    )
 
 
 def _indent(lines: list[str]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import mcp_types
 
     from jupyter_eca.mcp_client.connection import ServerConnection
-    from jupyter_eca.mcp_client.manager import Manager
+    from jupyter_eca.mcp_client.manager import McpManager
     from jupyter_eca.mcp_client.server import McpServer
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.workspace.tool_result import ToolResult
@@ -49,7 +49,7 @@ class McpTool(Plain):
         return await self.server.use(call)
 
 
-def mcp_tools(servers: Manager) -> list[McpTool]:
+def mcp_tools(servers: McpManager) -> list[McpTool]:
     """Return the tools of the running servers. When two servers name a tool alike, the first server keeps the name."""
     found: dict[str, McpTool] = {}
     for server, tool in servers.list_tools():

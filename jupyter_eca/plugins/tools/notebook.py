@@ -12,12 +12,12 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_names as wanted
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, Watch, free, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
-from jupyter_eca.workspace.notebooks.prompt_cells import Cells, cells_of
-from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
-from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, pictures, rendered
+from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, choose_default_kind
+from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
+from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     document = await read_notebook(context, path)
     only = wanted.find_cells(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
-        text = rendered(document, {only[0].id}, output=MAX_RESULT_CHARS)
-        return ToolResult(f"{_about(document)}\n\n{text}", images=pictures(only[0]))
+        text = render_cells(document, {only[0].id}, output=MAX_RESULT_CHARS)
+        return ToolResult(f"{_about(document)}\n\n{text}", images=load_pictures(only[0]))
     return ToolResult(f"{_about(document)}\n\n{_fit_cells(document, only)}")
 
 
@@ -80,7 +80,7 @@ async def notebook_run_cells(
         if undo:
             await context.keeper.keep_cells(document.path, undo, wanted.sources_of(document, *before))
     ids = [cell.id for cell in chosen]
-    watch = Watch(ids, [str(wanted.number(document, id)) for id in ids])
+    watch = RunWatch(ids, [str(wanted.number(document, id)) for id in ids])
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
@@ -106,7 +106,7 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     if path.strip():
         name = str(PurePosixPath(path.strip()))
         if all(info.path != name for info in opened):
-            name = PurePosixPath(context.files.shown(context.files.resolve(path.strip()))).as_posix()
+            name = PurePosixPath(context.files.shorten(context.files.resolve(path.strip()))).as_posix()
         return await there.read(name)
     if opened and (opened[0].active or len(opened) == 1):
         return await there.read(opened[0].path)
@@ -139,21 +139,21 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _find_ending(done: NotebookRunResult) -> Ending:
+def _find_ending(done: NotebookRunResult) -> JobEnding:
     errors = [output for cell in done.ran for output in cell.outputs if output.get("output_type") == "error"]
     note = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     match done.status:
         case RunStatus.OK:
-            return Ending()
+            return JobEnding()
         case RunStatus.ERROR:
-            return Ending(failed=True, note=note)
+            return JobEnding(failed=True, note=note)
         case RunStatus.INTERRUPTED:
-            return Ending(failed=True, note="it was interrupted")
+            return JobEnding(failed=True, note="it was interrupted")
 
 
 def _about(document: NotebookDocument) -> str:
     language = f", {document.language}" if document.language else ""
-    if cells_of(document.language) is Cells.PROMPTS:
+    if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
         language = ", of prompts to an assistant; cells of code begin with %%python"
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
     return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
@@ -166,13 +166,13 @@ def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> st
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
     for most in _OUTPUTS:
-        text = rendered(document, set(ids), output=most)
+        text = render_cells(document, set(ids), output=most)
         if len(text) <= room:
             cut = f"cut to {most} characters a cell" if most else "left out"
             return text if most == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
     parts: list[str] = []
     for id in ids:
-        part = rendered(document, {id}, output=0)
+        part = render_cells(document, {id}, output=0)
         if parts and room < len(part):
             left_out = wanted.number(document, id)
             more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"

@@ -15,10 +15,10 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
-from jupyter_eca.workspace.notebooks.file import language_of
-from jupyter_eca.workspace.notebooks.prompt_cells import as_code, cells_of
-from jupyter_eca.workspace.reading.cell_text import objects_in
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.notebooks.file import detect_language
+from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind
+from jupyter_eca.workspace.reading.cell_text import as_object
+from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
     real = await asyncio.to_thread(_free, context.files, path)
     made = _resolve_cells(cells, await _spec(context, real))
-    return text_file.change(context.files.shown(real), None, _text(made))
+    return text_file.describe_change(context.files.shorten(real), None, _text(made))
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Creating {path}", preview=_preview)
@@ -74,13 +74,13 @@ async def notebook_create(
     wanted = _resolve_cells(cells, spec)
     if context.keeper is not None:
         await context.keeper.keep(real)
-    shown = PurePosixPath(context.files.shown(real)).as_posix()
-    found = await whole(asyncio.to_thread(_write, real, shown, wanted, spec))
+    shown = PurePosixPath(context.files.shorten(real)).as_posix()
+    found = await run_to_end(asyncio.to_thread(_write, real, shown, wanted, spec))
     await notebooks(context).show(shown)
     text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {spec['name']}."
     if found != [(cell.cell_type, cell.source) for cell in wanted]:
         return ToolResult(f"{text} It is not as you wanted it: another program wrote it too.", error=True)
-    return ToolResult(text, details=text_file.change(shown, None, _text(wanted)))
+    return ToolResult(text, details=text_file.describe_change(shown, None, _text(wanted)))
 
 
 TOOLS = (notebook_create,)
@@ -98,21 +98,21 @@ def _free(files: Files, path: str) -> Path:
 
 def _resolve_cells(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[NewCells]:
     """Return the cells as they stand in a notebook of this kernel."""
-    kinds = cells_of(language_of({"kernelspec": spec}))
+    kinds = choose_default_kind(detect_language({"kernelspec": spec}))
     sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
     return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
 
 
 def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
     """Write the notebook, and return the cells that are then on disk."""
-    language = language_of({"kernelspec": spec})
+    language = detect_language({"kernelspec": spec})
     book = {
         "cells": [_as_stored(number, cell) for number, cell in enumerate(cells, 1)],
         "metadata": {"kernelspec": spec} | ({"language_info": {"name": language}} if language else {}),
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    with text_file.reported(shown):
+    with text_file.report_os_errors(shown):
         real.parent.mkdir(parents=True, exist_ok=True)
         try:
             # Whoever made it meanwhile keeps it.
@@ -152,7 +152,7 @@ def _kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
         try:
             if path.stat().st_size <= _MOST_BYTES:
                 book: Any = json.loads(path.read_bytes())
-                spec = objects_in(objects_in(objects_in(book).get("metadata")).get("kernelspec"))
+                spec = as_object(as_object(as_object(book).get("metadata")).get("kernelspec"))
                 if isinstance(spec.get("name"), str) and isinstance(spec.get("display_name"), str):
                     yield {name: value for name, value in spec.items() if isinstance(value, str)}
         except (OSError, ValueError, RecursionError):

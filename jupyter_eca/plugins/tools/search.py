@@ -21,7 +21,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.ignored import JUNK
-from jupyter_eca.workspace.files.text_file import reported
+from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ class _Search:
 
 def _search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> _Search:
     globs = _globs(include)
-    with reported(path):
+    with report_os_errors(path):
         real = files.resolve(path)
         if real.is_dir():
             return _Search(real, ".", pattern, globs, mode)
@@ -103,7 +103,7 @@ def _globs(include: str) -> tuple[str, ...]:
 async def _command(search: _Search) -> list[str]:
     if shutil.which("rg"):
         return _ripgrep(search)
-    if await programs.in_work_tree(search.folder):
+    if await programs.is_in_work_tree(search.folder):
         return _git_grep(search)
     if shutil.which("grep"):
         return _plain_grep(search)
@@ -128,7 +128,9 @@ def _git_grep(search: _Search) -> list[str]:
     if search.target != ".":
         ignored, where = ["--no-exclude-standard"], [f":(literal){search.target}"]
     shape = ["-c", "grep.fullName=false", "-c", "grep.column=false", "grep", "--untracked", *ignored]
-    return programs.git(*shape, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *where)
+    return programs.build_git_command(
+        *shape, "-I", "-E", "--no-color", "--null", mode, "-e", search.pattern, "--", *where
+    )
 
 
 def _plain_grep(search: _Search) -> list[str]:
@@ -146,8 +148,8 @@ async def _matches(search: _Search, command: list[str], enough: int) -> list[byt
         try:
             async with (
                 asyncio.timeout(programs.TIMEOUT_S),
-                programs.running(command, search.folder, errors) as running,
-                aclosing(programs.records(running, end)) as records,
+                programs.run_program(command, search.folder, errors) as running,
+                aclosing(programs.read_records(running, end)) as records,
             ):
                 async for record in records:
                     if _is_match(record, search.mode):
@@ -193,7 +195,7 @@ def _name(files: Files, folder: Path, raw: bytes) -> str | None:
             return None
     except ToolError:
         return None
-    return os.fsencode(files.shown(path)).decode(errors="replace")
+    return os.fsencode(files.shorten(path)).decode(errors="replace")
 
 
 def _match(rest: bytes, mode: Mode) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from jupyter_eca.engine.approval.policy import keys
-from jupyter_eca.engine.approval.shell_parser import commands
+from jupyter_eca.engine.approval.policy import list_keys
+from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
@@ -53,8 +53,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellComm
 
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
     """Return the details of a command. A line that cannot be parsed is shown as it is."""
-    parsed = commands(command)
-    remembered = keys(shell_command.spec, {"command": command})
+    parsed = parse_commands(command)
+    remembered = list_keys(shell_command.spec, {"command": command})
     parts = tuple(
         ShellCommandPart(command=one.command, args=one.args, approval_key=one.key, remembered=key in context.remembered)
         for one, key in zip(parsed or (), remembered, strict=False)

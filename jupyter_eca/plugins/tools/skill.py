@@ -30,7 +30,7 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
     chosen = _find(await shelf.all(), name)
     if file:
         return await asyncio.to_thread(skills.file, chosen, file)
-    return await asyncio.to_thread(lambda: skills.text(chosen, skills.filled(shelf, chosen)))
+    return await asyncio.to_thread(lambda: skills.text(chosen, skills.render(shelf, chosen)))
 
 
 TOOLS = (skill,)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from jupyter_eca.engine.chat.subagents import Task
+from jupyter_eca.engine.chat.subagents import SubagentTask
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validated
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
@@ -27,7 +27,7 @@ Variant = Annotated[str, Field(description="A variant of the model, only if the 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
     if context.spawner is None:
         return None
-    return await context.spawner.details(context.call, Task(**validated(spawn_agent.arguments, arguments)))
+    return await context.spawner.details(context.call, SubagentTask(**validate(spawn_agent.arguments, arguments)))
 
 
 @tool(reads=True, needs=[Need.SPAWNER], summary="({agent}) {activity}", preview=_preview)
@@ -42,7 +42,9 @@ async def spawn_agent(
     """
     if context.spawner is None:
         raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
-    return await context.spawner.spawn(context.call, Task(agent, task, activity, model, variant), context.report)
+    return await context.spawner.spawn(
+        context.call, SubagentTask(agent, task, activity, model, variant), context.report
+    )
 
 
 TOOLS = (spawn_agent,)

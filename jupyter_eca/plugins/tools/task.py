@@ -47,7 +47,7 @@ async def task(
     plan.tasks = _apply(plan.tasks, op, tuple(tasks), frozenset(ids))
     if op == "start":
         plan.active_summary = active_summary or None
-    return ToolResult(plans.told(plan.tasks) or "The plan is empty.", details=plans.details(plan))
+    return ToolResult(plans.format_tasks(plan.tasks) or "The plan is empty.", details=plans.make_details(plan))
 
 
 TOOLS = (task,)
@@ -59,10 +59,10 @@ def _apply(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[str]
     if op in {"plan", "add"}:
         if not subjects:
             raise ToolError(f"{op} needs `tasks`.", "Give one short line for each task.")
-        return plans.added(() if op == "plan" else tasks, subjects)
+        return plans.add_tasks(() if op == "plan" else tasks, subjects)
     unknown = ids - {one.id for one in tasks}
     if not ids or unknown:
         raise ToolError(f"{op} needs `ids` of the list; not in it: {', '.join(sorted(unknown)) or 'none given'}.")
     if op == "delete":
         return tuple(one for one in tasks if one.id not in ids)
-    return plans.marked(tasks, ids, _STATUS_OF[op])
+    return plans.mark_tasks(tasks, ids, _STATUS_OF[op])

@@ -18,7 +18,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.ignored import JUNK
-from jupyter_eca.workspace.files.text_file import reported
+from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ TOOLS = (directory_tree,)
 
 
 def _folder(files: Files, path: str) -> Path:
-    with reported(path):
+    with report_os_errors(path):
         real = files.resolve(path)
         if real.is_dir():
             return real
@@ -69,8 +69,8 @@ class _Listing:
 async def _list(folder: Path) -> _Listing:
     """List what git knows. Of an ignored folder git would list nothing, but whoever asks for it wants to see it: it is
     walked."""
-    if await programs.in_work_tree(folder):
-        output = await programs.git_output(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    if await programs.is_in_work_tree(folder):
+        output = await programs.run_git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         if output:
             return await asyncio.to_thread(_present, folder, output)
     return await asyncio.to_thread(_walk, folder)

@@ -13,14 +13,14 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobLine
-from jupyter_eca.workspace.jobs.background import elapsed
+from jupyter_eca.workspace.jobs.background import format_elapsed
 from jupyter_eca.workspace.tool_result import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from jupyter_eca.plugins.tools.base import ToolContext
-    from jupyter_eca.workspace.ports import Ending, NewJob
+    from jupyter_eca.workspace.ports import JobEnding, NewJob
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ _WAITS: Final = "waiting for the kernel"
 
 
 @dataclass
-class Watch:
+class RunWatch:
     """Watches a run: a `workspace.ports.Heard`. `cells` are the ids of the cells to run, `numbers` how each is
     called."""
 
@@ -55,7 +55,7 @@ class Watch:
         self._tails[cell] = tail
 
     def report(self, *, background: bool) -> Report:
-        took = elapsed(monotonic() - self.began)
+        took = format_elapsed(monotonic() - self.began)
         if self.now is None:
             return Report(f"{_WAITS}, {took}", background=background)
         tail = self._tails[self.now]()
@@ -73,7 +73,7 @@ class Watch:
 def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
     """Check that no job of ours holds the kernel: whoever waited for it would wait as long as the job. Raises:
     ToolError."""
-    job = context.jobs.holder(kernel, path) if context.jobs else None
+    job = context.jobs.find_holder(kernel, path) if context.jobs else None
     if job is not None:
         raise ToolError(
             f"The kernel is busy with {job.label}, in the background as {job.id}, for {job.elapsed} so far.",
@@ -84,9 +84,9 @@ def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
 async def wait_or_detach(
     context: ToolContext,
     work: Coroutine[None, None, T],
-    watch: Watch,
+    watch: RunWatch,
     about: NewJob,
-    ending: Callable[[T], Ending],
+    ending: Callable[[T], JobEnding],
     *,
     background: bool,
 ) -> T | Job:
@@ -128,7 +128,7 @@ async def wait_or_detach(
             await asyncio.wait((running,))
 
 
-async def _wait(context: ToolContext, running: asyncio.Future[Any], watch: Watch, *, background: bool) -> None:
+async def _wait(context: ToolContext, running: asyncio.Future[Any], watch: RunWatch, *, background: bool) -> None:
     """Wait until it has ended, or is to continue without anybody who waits."""
     away = asyncio.ensure_future(context.away.wait())
     try:

@@ -5,9 +5,19 @@ Our models speak the newest revision only. No code outside this folder may depen
 front calls this folder at its edge.
 """
 
-from jupyter_eca.protocol.dialect.detect import Dialect, choose, learned
-from jupyter_eca.protocol.dialect.incoming import diagnostics, incoming
-from jupyter_eca.protocol.dialect.outgoing import outgoing, result
-from jupyter_eca.protocol.dialect.truncate import most, shortened
+from jupyter_eca.protocol.dialect.detect import Dialect, correct_dialect, detect_dialect
+from jupyter_eca.protocol.dialect.incoming import translate_diagnostics, translate_incoming
+from jupyter_eca.protocol.dialect.outgoing import translate_notification, translate_result
+from jupyter_eca.protocol.dialect.truncate import get_message_limit, shorten
 
-__all__ = ["Dialect", "choose", "diagnostics", "incoming", "learned", "most", "outgoing", "result", "shortened"]
+__all__ = [
+    "Dialect",
+    "correct_dialect",
+    "detect_dialect",
+    "get_message_limit",
+    "shorten",
+    "translate_diagnostics",
+    "translate_incoming",
+    "translate_notification",
+    "translate_result",
+]

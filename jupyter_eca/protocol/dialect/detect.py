@@ -38,7 +38,7 @@ _METHODS_OF: Final[Mapping[Dialect, frozenset[str]]] = {
 }
 
 
-def choose(hello: InitializeParams, first_prompt: Any = None) -> Dialect:
+def detect_dialect(hello: InitializeParams, first_prompt: Any = None) -> Dialect:
     """Choose the dialect by words that only clients of one revision use. `first_prompt` has the last of these words:
     `requestId`.
 
@@ -61,7 +61,7 @@ def choose(hello: InitializeParams, first_prompt: Any = None) -> Dialect:
     return Dialect.NEWER if "chatBehavior" in options else Dialect.CURRENT
 
 
-def learned(dialect: Dialect, method: str) -> Dialect:
+def correct_dialect(dialect: Dialect, method: str) -> Dialect:
     """Correct the dialect after the client has used a method.
 
     If the chosen revision has no such method, the client speaks a newer one.

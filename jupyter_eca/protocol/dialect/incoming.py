@@ -23,7 +23,7 @@ _AGENT_FIELDS: Final = {
 _POSITION_FIELDS: Final = ("line", "character")
 
 
-def incoming(dialect: Dialect, method: str, params: Any) -> Any:
+def translate_incoming(dialect: Dialect, method: str, params: Any) -> Any:
     """Translate the parameters of a request or a notification."""
     if not isinstance(params, dict):
         return params
@@ -58,7 +58,7 @@ def _translate_options(options: Data) -> Data:
     return {"defaultAgent": agent_names.to_current(chosen), **options} if isinstance(chosen, str) else options
 
 
-def diagnostics(dialect: Dialect, answer: Any) -> Any:
+def translate_diagnostics(dialect: Dialect, answer: Any) -> Any:
     """Make a client's answer to `editor/getDiagnostics` count from 0.
 
     Revision 000 counts from 1, but not all of its clients do. If any position is 0, the client counts from 0.

@@ -110,7 +110,7 @@ REVISIONS: Final[Mapping[Dialect, Revision]] = {
 }
 
 
-def outgoing(dialect: Dialect, method: str, params: Data) -> Data | None:
+def translate_notification(dialect: Dialect, method: str, params: Data) -> Data | None:
     """Translate a notification. Returns None when the client's revision has no such notification."""
     if (revision := REVISIONS.get(dialect)) is None:
         return params
@@ -119,7 +119,7 @@ def outgoing(dialect: Dialect, method: str, params: Data) -> Data | None:
     return _NOTIFICATIONS[method](params, revision) if method in _NOTIFICATIONS else params
 
 
-def result(dialect: Dialect, method: str, data: Data | None) -> Data | None:
+def translate_result(dialect: Dialect, method: str, data: Data | None) -> Data | None:
     """Translate the result of one of the client's requests."""
     if data is None or method not in _RESULTS or (revision := REVISIONS.get(dialect)) is None:
         return data

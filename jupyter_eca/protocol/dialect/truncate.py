@@ -21,12 +21,12 @@ _MAX_BYTES: Final = 32_768
 _MIN_CUT_CHARS: Final = 256
 
 
-def most(hello: InitializeParams) -> int | None:
+def get_message_limit(hello: InitializeParams) -> int | None:
     """Return the limit for a message to this client in bytes, or None when there is no limit."""
     return _MAX_BYTES if hello.client_info and hello.client_info.name in _LIMITED_CLIENTS else None
 
 
-def shortened(message: dict[str, Any], limit: int | None) -> dict[str, Any]:
+def shorten(message: dict[str, Any], limit: int | None) -> dict[str, Any]:
     """Cut the long texts of a message until it has at most `limit` bytes. Each cut text says that it was cut."""
     short, max_chars = message, limit or 0
     while limit is not None and _count_bytes(short) > limit and max_chars > _MIN_CUT_CHARS:

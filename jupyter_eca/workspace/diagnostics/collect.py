@@ -15,7 +15,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import notebook_state, ruff, tracebacks, ty
 from jupyter_eca.workspace.diagnostics.linter_process import LinterError
-from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, uri
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, make_uri
 from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, parse_cell
 from jupyter_eca.workspace.diagnostics.merge import merge
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.protocol.notebook import NotebookDocument
-    from jupyter_eca.workspace.diagnostics.kernel import Known
+    from jupyter_eca.workspace.diagnostics.kernel import KernelFacts
     from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
     from jupyter_eca.workspace.ports import Files
 
@@ -36,34 +36,34 @@ _LinterOutcome = tuple["list[EditorDiagnostic]", str]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DiagnosticsReport:
     """All diagnostics of a notebook or a file."""
 
-    found: tuple[EditorDiagnostic, ...]
+    diagnostics: tuple[EditorDiagnostic, ...]
     """Each problem once, in the order of the sources."""
     notes: tuple[str, ...] = ()
     """Why a linter could not run, one line each."""
 
 
-async def of_notebook(
+async def check_notebook(
     document: NotebookDocument,
     files: Files,
-    kernel_facts: Awaitable[Known],
+    kernel_facts: Awaitable[KernelFacts],
     editor_diagnostics: Sequence[EditorDiagnostic] = (),
-) -> Report:
+) -> DiagnosticsReport:
     """Check a notebook. `editor_diagnostics` are those that an editor already has. The kernel is asked while the
     linters run."""
     asking = asyncio.ensure_future(kernel_facts)
     try:
         code, (real, root) = await asyncio.gather(
-            asyncio.to_thread(notebook_state.sheets, document), asyncio.to_thread(_locate, files, document.path)
+            asyncio.to_thread(notebook_state.analyze_cells, document), asyncio.to_thread(_locate, files, document.path)
         )
         linted = await _run_linters(document, code, real, root, asking)
         known = await asking
     finally:
         asking.cancel()
-    notebook_problems = notebook_state.found(document, code, known.names)
-    errors = await asyncio.to_thread(tracebacks.found, document, lambda file: _file_uri(files, file))
+    notebook_problems = notebook_state.find_problems(document, code, known.names)
+    errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _file_uri(files, file))
     flaws = _list_flaws(document.path, code) if linted and all(note for _, note in linted) else []
     diagnostics = [
         *notebook_problems,
@@ -72,11 +72,17 @@ async def of_notebook(
         *flaws,
         *editor_diagnostics,
     ]
-    return Report(tuple(merge(diagnostics, _list_bound_names(code, known))), tuple(note for _, note in linted if note))
+    return DiagnosticsReport(
+        tuple(merge(diagnostics, _list_bound_names(code, known))), tuple(note for _, note in linted if note)
+    )
 
 
 async def _run_linters(
-    document: NotebookDocument, code: Sequence[AnalyzedCell], real: Path, root: Path, asking: asyncio.Future[Known]
+    document: NotebookDocument,
+    code: Sequence[AnalyzedCell],
+    real: Path,
+    root: Path,
+    asking: asyncio.Future[KernelFacts],
 ) -> list[_LinterOutcome]:
     """Run ruff and ty at the same time. A notebook of another language is not linted."""
     if not (code and notebook_state.is_python(document)):
@@ -84,25 +90,27 @@ async def _run_linters(
 
     async def check_types() -> list[EditorDiagnostic]:
         python = (await asyncio.shield(asking)).python or await asyncio.to_thread(ty.choose_python, root)
-        return await ty.of_notebook(document.path, code, real, root, python)
+        return await ty.check_notebook(document.path, code, real, root, python)
 
     return list(
-        await asyncio.gather(_try_linter(ruff.of_notebook(document.path, code, real)), _try_linter(check_types()))
+        await asyncio.gather(_try_linter(ruff.check_notebook(document.path, code, real)), _try_linter(check_types()))
     )
 
 
-async def of_file(files: Files, real: Path, editor_diagnostics: Sequence[EditorDiagnostic] = ()) -> Report:
+async def check_file(
+    files: Files, real: Path, editor_diagnostics: Sequence[EditorDiagnostic] = ()
+) -> DiagnosticsReport:
     """Check a file. Only Python files are checked here; for others there are the diagnostics of the editor.
 
     Raises: ToolError when the file cannot be read.
     """
     if real.suffix not in _PYTHON:
-        return Report(tuple(editor_diagnostics))
+        return DiagnosticsReport(tuple(editor_diagnostics))
     name = real.as_uri()
     try:
         text = await asyncio.to_thread(real.read_text, "utf-8")
     except (OSError, ValueError) as error:
-        raise ToolError(f"{files.shown(real)} cannot be read: {error}.") from error
+        raise ToolError(f"{files.shorten(real)} cannot be read: {error}.") from error
     root = next((one.resolve() for one in files.roots if real.is_relative_to(one.resolve())), real.parent)
     python = await asyncio.to_thread(ty.choose_python, root)
     linted = await asyncio.gather(
@@ -111,7 +119,7 @@ async def of_file(files: Files, real: Path, editor_diagnostics: Sequence[EditorD
     flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
     flaws = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
     found = merge([*(one for found, _ in linted for one in found), *flaws, *editor_diagnostics])
-    return Report(tuple(found), tuple(note for _, note in linted if note))
+    return DiagnosticsReport(tuple(found), tuple(note for _, note in linted if note))
 
 
 async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
@@ -131,7 +139,7 @@ def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnosti
     ]
 
 
-def _list_bound_names(code: Sequence[AnalyzedCell], known: Known) -> set[str]:
+def _list_bound_names(code: Sequence[AnalyzedCell], known: KernelFacts) -> set[str]:
     """Return the names that are defined although linters cannot see it: a magic binds them, or they exist in the
     kernel."""
     by_magic = {name for analyzed in code for name in analyzed.magic_names}
@@ -154,4 +162,4 @@ def _file_uri(files: Files, file: str) -> str | None:
         real = files.resolve(file)
     except ToolError:
         return None
-    return uri(files.shown(real)) if real.suffix == ".ipynb" else real.as_uri()
+    return make_uri(files.shorten(real)) if real.suffix == ".ipynb" else real.as_uri()

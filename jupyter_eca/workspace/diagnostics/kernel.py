@@ -26,7 +26,7 @@ _PRINT_PYTHON: Final = "print(__import__('sys').executable)"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KernelFacts:
     """What is known of a kernel."""
 
     names: frozenset[str] | None = None
@@ -35,28 +35,30 @@ class Known:
     """The path of its Python; None where it is not known."""
 
 
-async def known(chat: str, document: NotebookDocument, kernels: Kernels | None, asking: Kernel | None = None) -> Known:
+async def ask_kernel(
+    chat: str, document: NotebookDocument, kernels: Kernels | None, asking: Kernel | None = None
+) -> KernelFacts:
     """Ask the kernel of a notebook. `asking` is the kernel of the cell that asks: it is busy with that cell, and can
     still answer."""
     if kernels is None or document.kernel_id is None:
-        return Known()
+        return KernelFacts()
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
-            kernel = await kernels.of(document.path)
+            kernel = await kernels.find(document.path)
             if kernel.id != document.kernel_id:
-                return Known()
+                return KernelFacts()
             state = await kernel.state()
             word = state.python
             if word is None and kernel is asking:
                 word = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
             python = await asyncio.to_thread(_find_interpreter, word)
             if state.status != "idle" and kernel is not asking:
-                return Known(python=python)
+                return KernelFacts(python=python)
             found = await kernel.variables(chat, ())
     except (ToolError, TimeoutError):
-        return Known()
+        return KernelFacts()
     names = frozenset(one.name for one in found.variables)
-    return Known(names if not found.left_out else None, python)
+    return KernelFacts(names if not found.left_out else None, python)
 
 
 def _find_interpreter(word: str | None) -> str | None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,5 +80,5 @@ async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: 
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
-            await whole(process.communicate())  # also frees the pipes
+            await run_to_end(process.communicate())  # also frees the pipes
     return LinterResult(process.returncode or 0, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 SCHEME: Final = "jupyter"
 
 
-def uri(path: str, cell: str = "") -> str:
+def make_uri(path: str, cell: str = "") -> str:
     """Return the URI of a notebook or file, or of one of its cells."""
     return f"{SCHEME}:{quote(path)}{f'#{quote(cell)}' if cell else ''}"
 
 
-def parts(uri: str) -> tuple[str, str] | None:
+def parse_uri(uri: str) -> tuple[str, str] | None:
     """Split a URI into the path and the cell id, which may be empty. Return None for a URI that is not Jupyter's."""
     split = urlsplit(uri)
     return (unquote(split.path), unquote(split.fragment)) if split.scheme == SCHEME else None
 
 
-def cell_of(uri: str) -> str:
+def parse_cell_id(uri: str) -> str:
     """Return the id of the cell that a URI names, whatever its scheme; empty when it names none."""
     return unquote(urlsplit(uri).fragment)
 
@@ -48,4 +48,4 @@ def make_cell_diagnostic(
 ) -> EditorDiagnostic:
     """Make a diagnostic in a cell. If the cell no longer has that line, its last line is used."""
     line = min(spot[0], cell.source.count("\n"))
-    return make_diagnostic(uri(path, cell.id), line, spot[1], severity, message, source, code or None)
+    return make_diagnostic(make_uri(path, cell.id), line, spot[1], severity, message, source, code or None)

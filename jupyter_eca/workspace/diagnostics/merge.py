@@ -41,7 +41,7 @@ def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] 
     return list(kept.values())
 
 
-def first_errors(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:
+def rank_by_severity(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:
     """Sort key that puts errors first, then by position."""
     return _ORDER[diagnostic.severity], diagnostic.range.start.line, diagnostic.range.start.character
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState, CellType
-from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, uri
+from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, make_uri
 from jupyter_eca.workspace.diagnostics.magics import parse_cell
 from jupyter_eca.workspace.diagnostics.name_analysis import CellNames, analyze_names
 
@@ -59,7 +59,7 @@ def is_python(document: NotebookDocument) -> bool:
     return document.language.lower() in _PYTHON
 
 
-def sheets(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
+def analyze_cells(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
     """Analyze the cells that contain code. Parsing takes a few milliseconds."""
     python = is_python(document)
     return tuple(
@@ -84,7 +84,7 @@ def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedC
     )
 
 
-def found(
+def find_problems(
     document: NotebookDocument, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
     """Find the problems of a notebook. `kernel` are the names that the user has in the kernel; None where it could
@@ -175,12 +175,12 @@ def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]
                 yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-below", spot)
         later = {} if unseen else analyzed.names.reads_later
         for name, spot in {**later, **analyzed.names.reads}.items():
-            if name not in definers and (name in kernel or (not unseen and _worked_with_name(analyzed, name))):
+            if name not in definers and (name in kernel or (not unseen and _has_run_with_name(analyzed, name))):
                 message = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
                 yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-nowhere", spot)
 
 
-def _worked_with_name(analyzed: AnalyzedCell, name: str) -> bool:
+def _has_run_with_name(analyzed: AnalyzedCell, name: str) -> bool:
     """Return whether the cell ran without an error and reads this name, so that the name must have come from
     somewhere."""
     failed = any(output.get("output_type") == "error" for output in analyzed.cell.outputs)
@@ -210,7 +210,7 @@ def _check_lost_names(
     if names:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
-        yield make_diagnostic(uri(path), 0, 0, Severity.WARNING, message, SOURCE, "lost-by-restart")
+        yield make_diagnostic(make_uri(path), 0, 0, Severity.WARNING, message, SOURCE, "lost-by-restart")
 
 
 def _make_diagnostic(
@@ -225,10 +225,10 @@ def _make_diagnostic(
 
 def _describe_cells(cells: Sequence[AnalyzedCell]) -> str:
     numbers = [analyzed.number for analyzed in cells]
-    return ("cell " if len(numbers) == 1 else "cells ") + ranges(numbers)
+    return ("cell " if len(numbers) == 1 else "cells ") + format_ranges(numbers)
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Format numbers as `2-4, 7`."""
     runs: list[list[int]] = []
     for number in numbers:

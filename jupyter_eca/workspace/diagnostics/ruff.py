@@ -34,7 +34,7 @@ _ERROR_CODES: Final = ("E9", "F5", "F6", "F7", "F82", "PLE", SYNTAX_CODE)
 _CONFIG_FILES: Final = ("ruff.toml", ".ruff.toml")
 
 
-async def of_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) -> list[EditorDiagnostic]:
+async def check_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) -> list[EditorDiagnostic]:
     """Check a notebook. `real` is its path, which need not exist.
 
     Raises: LinterError.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState
 from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic
-from jupyter_eca.workspace.kernels.output_text import plain
+from jupyter_eca.workspace.kernels.output_text import as_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ _FRAME: Final = re.compile(
 )
 
 
-def found(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
+def find_errors(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
     """Find the errors of a notebook. `files` returns the URI of a path; None when it is not in the workspace."""
     diagnostics: list[EditorDiagnostic] = []
     by_count = {cell.execution_count: cell for cell in document.cells if cell.execution_count is not None}
@@ -102,4 +102,4 @@ def _shorten(traceback: Any) -> str:
     lines = cast("list[Any]", traceback) if isinstance(traceback, list) else [traceback or ""]
     text = "\n".join(str(line)[:MAX_TRACEBACK] for line in (*lines[:200], *lines[200:][-200:]))
     half = MAX_TRACEBACK // 2
-    return plain(text if len(text) <= MAX_TRACEBACK else f"{text[:half]}\n{text[-half:]}")
+    return as_plain_text(text if len(text) <= MAX_TRACEBACK else f"{text[:half]}\n{text[-half:]}")

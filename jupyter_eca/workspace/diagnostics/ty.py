@@ -37,7 +37,7 @@ _LINE: Final = re.compile(
 _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning": Severity.WARNING}
 
 
-async def of_notebook(
+async def check_notebook(
     path: str, code: Sequence[AnalyzedCell], real: Path, root: Path, python: str | None
 ) -> list[EditorDiagnostic]:
     """Check a notebook.

@@ -29,12 +29,12 @@ def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], No
     if not os.access(real, os.W_OK):  # os.replace needs rights on the folder only
         raise ToolError(f"{name} cannot be written: it is read-only, or gone.")
     try:
-        put(real, data, check_unchanged)
+        write(real, data, check_unchanged)
     except OSError as error:
         raise ToolError(f"{name} cannot be written: {error.strerror or error}.") from error
 
 
-def put(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
+def write(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
     """Write a file, which need not exist yet. Mode and owner of an existing file stay.
 
     Raises: OSError, and what the check raises.

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jupyter_eca.workspace.files.listing import list_files
-from jupyter_eca.workspace.files.name_search import Names
+from jupyter_eca.workspace.files.name_search import NameIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,11 +53,11 @@ class _Root:
     folder: Path
     names: list[str]
     """All files in it, as `list_files` returned them."""
-    file_index: Names
-    directory_index: Names
+    file_index: NameIndex
+    directory_index: NameIndex
 
 
-class Index:
+class FileIndex:
     """Searches the names of files and folders. Searches find nothing unless `run` is running."""
 
     def __init__(self, files: Files) -> None:
@@ -83,19 +83,19 @@ class Index:
             self._refresh_wanted.clear()
             self._refreshed.set()
 
-    def move(self, files: Files) -> None:
+    def change_folders(self, files: Files) -> None:
         """Use other folders from now on."""
         self._files = files
         self._stale = True
 
-    def look(self) -> None:
+    def refresh_soon(self) -> None:
         """Have the names read again if they are old. Called when somebody is about to type, so that the first search
         need not wait."""
         if (self._stale or monotonic() >= self._fresh_until) and not self._refresh_wanted.is_set():
             self._refreshed.clear()
             self._refresh_wanted.set()
 
-    def changed(self) -> None:
+    def mark_stale(self) -> None:
         """Mark the names as old, because files were written. They are read again at the next search."""
         self._stale = True
 
@@ -109,18 +109,18 @@ class Index:
         ]
         return [entry for _, entry in sorted(found, key=lambda one: one[0])][:limit]
 
-    async def files(self, query: str, limit: int) -> list[str]:
+    async def search_files(self, query: str, limit: int) -> list[str]:
         """Find files only. See `search`."""
         return [path for _, path in await self._search_roots(query, limit, directories=False)]
 
-    async def directories(self, query: str, limit: int) -> list[str]:
+    async def search_directories(self, query: str, limit: int) -> list[str]:
         """Find folders only. See `search`."""
         return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
-    async def inside(self, folder: Path) -> list[str]:
+    async def list_inside(self, folder: Path) -> list[str]:
         """List every file in a folder of the workspace, relative to that folder. It waits for the newest names, but
         not long."""
-        self.look()
+        self.refresh_soon()
         await self._wait_for_refresh()
         for root in self._roots:
             if folder.is_relative_to(root.folder):
@@ -130,13 +130,13 @@ class Index:
 
     async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
         """Search the names of all roots, and merge the matches by how well they fit."""
-        self.look()
+        self.refresh_soon()
         if not self._roots:
             await self._wait_for_refresh()
         found: list[tuple[Fit, str]] = []
         for root in self._roots:
             names = root.directory_index if directories else root.file_index
-            hits = names.best(_make_relative(query, root.folder), limit)
+            hits = names.search(_make_relative(query, root.folder), limit)
             found += [(fit, str(root.folder / name)) for fit, name in hits]
         return sorted(found, key=lambda one: one[0])[:limit]
 
@@ -157,7 +157,7 @@ def _arrange(folder: Path, names: list[str]) -> _Root:
     """Prepare the names of a root for searching: the last changed ones first, then short ones before long ones."""
     recent, rest = names[:RECENT], sorted(names[RECENT:], key=lambda name: (len(name), name))
     directories = sorted(_list_parents(names), key=lambda name: (len(name), name))
-    return _Root(folder, names, Names((*recent, *rest)), Names(directories))
+    return _Root(folder, names, NameIndex((*recent, *rest)), NameIndex(directories))
 
 
 def _list_parents(names: Iterable[str]) -> set[str]:

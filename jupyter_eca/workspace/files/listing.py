@@ -36,7 +36,7 @@ _MAX_WALKED = 20_000
 async def list_files(folder: Path) -> list[str]:
     """List the files in a folder. The list is empty when the folder cannot be read."""
     output = await _read_output(_build_ripgrep_command(), folder) if shutil.which("rg") else None
-    if output is None and await programs.in_work_tree(folder):
+    if output is None and await programs.is_in_work_tree(folder):
         output = await _read_output(_build_git_command(), folder)
     names = await asyncio.to_thread(_walk, folder) if output is None else await asyncio.to_thread(_split_names, output)
     return await asyncio.to_thread(_sort_newest_first, folder, names)
@@ -52,7 +52,9 @@ def _build_ripgrep_command() -> list[str]:
 
 def _build_git_command() -> list[str]:
     unwanted = [f":(exclude,glob)**/{name}/**" for name in JUNK]
-    return programs.git("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", *unwanted)
+    return programs.build_git_command(
+        "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", *unwanted
+    )
 
 
 async def _read_output(command: list[str], folder: Path) -> bytes | None:
@@ -60,7 +62,7 @@ async def _read_output(command: list[str], folder: Path) -> bytes | None:
     None if the command fails."""
     output = bytearray()
     try:
-        async with programs.running(command, folder, asyncio.subprocess.DEVNULL) as running:
+        async with programs.run_program(command, folder, asyncio.subprocess.DEVNULL) as running:
             with suppress(TimeoutError):
                 async with asyncio.timeout(programs.TIMEOUT_S):
                     while running.stdout and (chunk := await running.stdout.read(65_536)) and len(output) < _MAX_OUTPUT:

@@ -43,7 +43,7 @@ class Fit(IntEnum):
     """The path contains its letters in this order, with others between them."""
 
 
-class Names:
+class NameIndex:
     """Names in order of preference, ready to be searched. A name contains no line break."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ class Names:
         self._text = "\n" + "".join(lines)
         self._starts = list(accumulate(map(len, lines), initial=1))
 
-    def best(self, query: str, limit: int) -> list[tuple[Fit, str]]:
+    def search(self, query: str, limit: int) -> list[tuple[Fit, str]]:
         """Return at most `limit` names, the best first; equally good ones in order of preference.
 
         Where a name begins with what was typed, names that only contain its letters are not searched.
@@ -125,7 +125,7 @@ class Names:
         return len(self._text) if end < 0 else end
 
 
-def fit(query: str, name: str) -> Fit | None:
+def rate_fit(query: str, name: str) -> Fit | None:
     """Return how well one name matches; None when it does not."""
-    found = Names((name.replace("\n", " "),)).best(query, 1)
+    found = NameIndex((name.replace("\n", " "),)).search(query, 1)
     return found[0][0] if found else None

@@ -30,7 +30,7 @@ _MAX_RECORD = 8_192
 
 
 @asynccontextmanager
-async def running(arguments: Sequence[str], folder: Path, errors: IO[bytes] | int) -> AsyncGenerator[Process]:
+async def run_program(arguments: Sequence[str], folder: Path, errors: IO[bytes] | int) -> AsyncGenerator[Process]:
     """Run a program. Its whole process group is killed when the block ends, however it ends.
 
     Raises: ToolError when the program cannot be started.
@@ -69,7 +69,7 @@ async def _end(process: Process) -> None:
     await process.communicate()
 
 
-async def records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
+async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
     """Yield the output of a program, split at `end`."""
     stream, rest = process.stdout, b""
     while stream is not None and (chunk := await stream.read(_CHUNK)):
@@ -81,28 +81,28 @@ async def records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
         yield rest
 
 
-def git(*arguments: str) -> list[str]:
+def build_git_command(*arguments: str) -> list[str]:
     """Return the command for git. It runs no program that a repository names."""
     return ["git", "--no-pager", "-c", "core.fsmonitor=false", *arguments]
 
 
-async def git_output(folder: Path, *arguments: str) -> bytes | None:
+async def run_git(folder: Path, *arguments: str) -> bytes | None:
     """Return the output of git in a folder; None where there is no git, no work tree, or no answer in time."""
     if shutil.which("git") is None:
         return None
     with suppress(ToolError, TimeoutError):
         async with (
             asyncio.timeout(TIMEOUT_S),
-            running(git(*arguments), folder, asyncio.subprocess.DEVNULL) as process,
+            run_program(build_git_command(*arguments), folder, asyncio.subprocess.DEVNULL) as process,
         ):
             output, _ = await process.communicate()
             return output if process.returncode == 0 else None
     return None
 
 
-async def in_work_tree(folder: Path) -> bool:
+async def is_in_work_tree(folder: Path) -> bool:
     """Return whether a folder is in a work tree of git."""
-    return await git_output(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
+    return await run_git(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
 
 
 def _build_environment() -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import atomic_write
-from jupyter_eca.workspace.files.text_replace import lines
+from jupyter_eca.workspace.files.text_replace import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -28,7 +28,7 @@ BOM = "\ufeff"
 
 
 @contextmanager
-def reported(path: str) -> Generator[None]:
+def report_os_errors(path: str) -> Generator[None]:
     """Turn errors of the operating system (rights, space, long names) into errors for the model."""
     try:
         yield
@@ -70,12 +70,12 @@ def write(real: Path, name: str, text: str) -> None:
     if real.exists() and not os.access(real, os.W_OK):  # os.replace needs rights on the folder only
         raise ToolError(f"{name} is read-only; it was left alone.")
     real.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write.put(real, data)
+    atomic_write.write(real, data)
 
 
-def change(path: str, before: str | None, after: str) -> FileChangeDetails:
+def describe_change(path: str, before: str | None, after: str) -> FileChangeDetails:
     """Describe a change as a unified diff. `before` is None for a new file."""
-    diff = list(_diff(path, lines(before or ""), lines(after)))
+    diff = list(_diff(path, split_lines(before or ""), split_lines(after)))
     if before is None and diff:
         diff[0] = "--- /dev/null\n"
     body = diff[2:]

@@ -47,7 +47,7 @@ def replace(text: str, original: str, new: str, *, everywhere: bool) -> TextRepl
     return TextReplacement(_splice(text, spans, fresh), 1, exact=False)
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split a text into lines with their ends. Only `\\n` ends a line, where `str.splitlines` also splits at form
     feeds and others."""
     return list(io.StringIO(text, newline="\n"))
@@ -71,7 +71,7 @@ def _make_ambiguous_error(count: int, how: str) -> ToolError:
 def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
     """Find runs of whole lines that differ from the passage only in white space at their ends. Return them, and
     `fresh` indented like the first one."""
-    wanted, present = lines(sought), lines(plain)
+    wanted, present = split_lines(sought), split_lines(plain)
     bare, keys = [line.strip() for line in wanted], [line.strip() for line in present]
     if not any(bare):
         return [], fresh
@@ -93,10 +93,10 @@ def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
     quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
     if real.endswith(quoted):
         more = real.removesuffix(quoted)
-        return "".join(more + line if line.strip() else line for line in lines(fresh))
+        return "".join(more + line if line.strip() else line for line in split_lines(fresh))
     if quoted.endswith(real):
         less = quoted.removesuffix(real)
-        return "".join(line.removeprefix(less) for line in lines(fresh))
+        return "".join(line.removeprefix(less) for line in split_lines(fresh))
     return fresh
 
 

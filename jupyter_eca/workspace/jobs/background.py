@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobLine, JobsReadOutputResult, JobStatus
 from jupyter_eca.workspace.jobs import shell
-from jupyter_eca.workspace.ports import CELLS, Ending, NewJob
+from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -87,7 +87,7 @@ class _RunningJob:
         """Return the job as clients see it, with the time that it has been running."""
         if self.ended.is_set():
             return self.job
-        return self.job.model_copy(update={"elapsed": elapsed(time.monotonic() - self.start_time)})
+        return self.job.model_copy(update={"elapsed": format_elapsed(time.monotonic() - self.start_time)})
 
 
 class BackgroundJobs:
@@ -101,10 +101,10 @@ class BackgroundJobs:
         self,
         on_change: Callable[[tuple[Job, ...]], None] = lambda _: None,
         grace: float = 3.0,
-        ended: Callable[[Job, str], None] = lambda _job, _note: None,
+        on_end: Callable[[Job, str], None] = lambda _job, _note: None,
     ) -> None:
         self._on_change = on_change
-        self._on_end = ended
+        self._on_end = on_end
         self._grace = grace
         self._entries: dict[str, _RunningJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -118,7 +118,7 @@ class BackgroundJobs:
         """
         async with self._starting:
             self._check_capacity()
-            process = await shell.start(command, folder, apart=True)
+            process = await shell.start(command, folder, separate_errors=True)
             spec, output = NewJob(chat, label, command, call), _JobOutput()
             entry = _RunningJob(_make_job(spec), spec, output.lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output))
@@ -127,7 +127,7 @@ class BackgroundJobs:
         self,
         about: NewJob,
         doing: asyncio.Future[Any],
-        ending: Callable[[], Ending],
+        ending: Callable[[], JobEnding],
         lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
         """Register work that has already begun. See `Jobs.adopt`."""
@@ -155,7 +155,7 @@ class BackgroundJobs:
         self._on_change(self.list())
         return entry.job
 
-    def holder(self, kernel: str | None, path: str = "") -> Job | None:
+    def find_holder(self, kernel: str | None, path: str = "") -> Job | None:
         """Return the job that uses this kernel or this notebook."""
         for entry in self._entries.values():
             spec = entry.spec
@@ -194,7 +194,9 @@ class BackgroundJobs:
         await asyncio.gather(*(entry.kill(0) for entry in unfinished))
         await asyncio.gather(*self._tasks)
 
-    async def _watch_future(self, entry: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], Ending]) -> None:
+    async def _watch_future(
+        self, entry: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], JobEnding]
+    ) -> None:
         """Wait for the end of work that was adopted."""
         try:
             await asyncio.wait((doing,))
@@ -203,7 +205,9 @@ class BackgroundJobs:
             error = None if doing.cancelled() else doing.exception()
             if error is not None and not isinstance(error, ToolError):
                 _log.error("a background job failed inside", exc_info=error)
-            result = Ending() if doing.cancelled() else Ending(failed=True, note=str(error)) if error else ending()
+            result = (
+                JobEnding() if doing.cancelled() else JobEnding(failed=True, note=str(error)) if error else ending()
+            )
             self._end(entry, JobStatus.FAILED if result.failed else JobStatus.COMPLETED, result.note)
         finally:
             doing.cancel()
@@ -256,7 +260,7 @@ def _make_job(spec: NewJob) -> Job:
         label=spec.label,
         summary=spec.summary,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        elapsed=elapsed(0),
+        elapsed=format_elapsed(0),
         chat_id=spec.chat,
         tool_call_id=spec.call or None,
     )
@@ -273,7 +277,7 @@ async def _read_stream(stream: asyncio.StreamReader, name: Stream, output: _JobO
     output.add(name, decoder.decode(b"", final=True))
 
 
-def elapsed(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """Format a duration for a reader: 12s, 1m 20s, 2h 5m."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)

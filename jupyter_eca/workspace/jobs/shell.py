@@ -105,7 +105,7 @@ class ShellProcess:
 
 
 async def start(
-    command: str, folder: Path, *, apart: bool = False, given: bytes | None = None, program: str = ""
+    command: str, folder: Path, *, separate_errors: bool = False, input_data: bytes | None = None, shell: str = ""
 ) -> ShellProcess:
     """Start a command in a shell.
 
@@ -117,19 +117,19 @@ async def start(
     mark = secrets.token_hex(8)
     environment = {name: value for name, value in os.environ.items() if name not in _SECRET_VARIABLES}
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
-    program = program or _find_shell()
-    stdin = asyncio.subprocess.DEVNULL if given is None else await _store_input(given)
+    shell = shell or _find_shell()
+    stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
-            program,
+            shell,
             "-c",
             command,
             cwd=folder,
             env={**environment, **_PLAIN_OUTPUT, _MARK: mark},
             stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
+            stderr=asyncio.subprocess.PIPE if separate_errors else asyncio.subprocess.STDOUT,
             **options,
         )
     )

@@ -22,13 +22,13 @@ from jupyter_eca.protocol.notebook import (
     RunStatus,
 )
 from jupyter_eca.workspace.kernels import introspect, languages
-from jupyter_eca.workspace.kernels.output_text import Outputs, plain
+from jupyter_eca.workspace.kernels.output_text import OutputText, as_plain_text
 from jupyter_eca.workspace.kernels.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.workspace.ports import RunObserver
 
 
 class KernelManager(Protocol):
@@ -95,21 +95,21 @@ class ClientKernel:
         # None, where the kernel runs on another machine.
         self._heard_pids: list[int | None] = []
 
-    async def execute(self, code: str, heard: Heard | None = None) -> KernelExecuteResult:
+    async def execute(self, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
         """Run code and return its outputs as text.
 
         Cancelling interrupts the code, but never a cell of the user behind which the code is still queued.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
-        outputs, tail = Outputs(), Tail()
+        outputs, tail = OutputText(), Tail()
         sent, started = asyncio.Event(), asyncio.Event()
 
         def take(message: dict[str, Any]) -> None:
-            if heard is not None:
+            if observer is not None:
                 tail.take(message)
                 if not started.is_set():
-                    heard("", lambda: tail.text)
+                    observer("", lambda: tail.text)
             started.set()
             outputs.add(message["header"]["msg_type"], message["content"])
 
@@ -193,7 +193,7 @@ class ClientKernel:
 
         content = (await self._run_exclusively(ask))["content"]
         found = content.get("status") == "ok" and bool(content.get("found"))
-        return Inspection(found=found, text=plain(content["data"].get("text/plain", "")) if found else "")
+        return Inspection(found=found, text=as_plain_text(content["data"].get("text/plain", "")) if found else "")
 
     async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
         """Describe variables of the kernel.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.workspace.ports import RunObserver
 
 
 # Commands that jupyter_client replaces by its own interpreter.
@@ -43,11 +43,11 @@ class ServerKernels:
         self._find_asking_kernel = find_asking_kernel
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
-    async def of(self, path: str | None) -> ServerKernel:
+    async def find(self, path: str | None) -> ServerKernel:
         """Return the kernel of a notebook; for None, the one that was used last."""
         return ServerKernel(self) if path is None else ServerKernel(self, await self._find_notebook_kernel(path), path)
 
-    async def runner(self, chat: str, path: str) -> ClientKernel:
+    async def find_idle(self, chat: str, path: str) -> ClientKernel:
         """Return the kernel of a notebook once it is idle."""
         id = await self._find_notebook_kernel(path)
         if self._find_asking_kernel(chat) == id:
@@ -160,9 +160,9 @@ class ServerKernel:
         self,
         chat: str,  # noqa: ARG002  # a chat is not bound to one
         code: str,
-        heard: Heard | None = None,
+        observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._kernels.wait_until_idle(self.id)).execute(code, heard)
+        return await (await self._kernels.wait_until_idle(self.id)).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         kernel = await self._kernels.wait_until_idle(self.id)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.workspace.ports import RunObserver
 
 # Seconds that a new kernel has to answer. ipykernel takes one, on a loaded machine ten.
 START_SECONDS = 60.0
@@ -40,19 +40,19 @@ class LocalKernel:
         self._kernel: ClientKernel | None = None
         self.id: str | None = None
 
-    async def of(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
+    async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
         return self
 
-    async def runner(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
+    async def find_idle(self, chat: str, path: str) -> ClientKernel:  # noqa: ARG002  # as above
         return await self._ensure_started()
 
     async def execute(
         self,
         chat: str,  # noqa: ARG002  # one kernel for all chats
         code: str,
-        heard: Heard | None = None,
+        observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._ensure_started()).execute(code, heard)
+        return await (await self._ensure_started()).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         return await (await self._ensure_started()).variables(names)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import CellKernel, Kernel, Kernels
 
 
-class Nearest:
+class CellKernels:
     """Implements the port `Kernels` for a chat that a notebook cell asked in.
 
     The kernel of that cell is reached through the running cell itself. A normal request would be answered only after
@@ -26,18 +26,18 @@ class Nearest:
         self._asking = asking
         self._others = others
 
-    async def of(self, path: str | None) -> Kernel:
+    async def find(self, path: str | None) -> Kernel:
         """Return the kernel of the cell that asks, or that of another notebook."""
         if path is None or self._others is None:
             return self._asking
-        found = await self._others.of(path)
+        found = await self._others.find(path)
         return self._asking if found.id == self._asking.id else found
 
-    async def runner(self, chat: str, path: str) -> CellKernel:
+    async def find_idle(self, chat: str, path: str) -> CellKernel:
         """Raises: ToolError."""
         if self._others is None:
             raise ToolError("The kernel is busy with the cell that asks.", "Use run_code.")
-        return await self._others.runner(chat, path)
+        return await self._others.find_idle(chat, path)
 
 
 class NotebookList(Protocol):
@@ -46,7 +46,9 @@ class NotebookList(Protocol):
     async def list(self) -> tuple[NotebookInfo, ...]: ...
 
 
-async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None) -> Kernel | None:
+async def find_active_kernel(
+    kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None
+) -> Kernel | None:
     """Return the kernel for a chat that no cell asked in: that of the notebook in which the user works; else `kernel`.
 
     Raises: ToolError when that notebook has no kernel. Using another one would surprise the user.
@@ -54,4 +56,4 @@ async def worked_in(kernel: Kernel | None, kernels: Kernels | None, notebooks: N
     if kernels is None or notebooks is None:
         return kernel
     active = next((one.path for one in await notebooks.list() if one.active), None)
-    return kernel if active is None else await kernels.of(active)
+    return kernel if active is None else await kernels.find(active)

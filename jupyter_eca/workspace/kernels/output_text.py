@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
-def plain(text: str) -> str:
+def as_plain_text(text: str) -> str:
     """Return the text without terminal colours. Of a line that overwrites itself, only the last state stays."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
@@ -32,7 +32,7 @@ def describe_bundle(data: Mapping[str, Any]) -> str:
     return "\n".join(part for part in (text, f"[shown to the user: {', '.join(shown)}]" if shown else "") if part)
 
 
-class Outputs:
+class OutputText:
     """Collects the outputs of one execution, in order."""
 
     def __init__(self) -> None:
@@ -53,4 +53,4 @@ class Outputs:
     @property
     def text(self) -> str:
         """All outputs as plain text."""
-        return plain("".join(self._parts)).strip("\n")
+        return as_plain_text("".join(self._parts)).strip("\n")

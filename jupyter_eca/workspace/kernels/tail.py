@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.workspace.kernels.output_text import describe_bundle, plain
+from jupyter_eca.workspace.kernels.output_text import as_plain_text, describe_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Tail:
     @property
     def text(self) -> str:
         """The last `MAX_CHARS` characters of the output."""
-        return plain("".join(self._parts)).strip("\n")[-MAX_CHARS:]
+        return as_plain_text("".join(self._parts)).strip("\n")[-MAX_CHARS:]
 
     def _add(self, text: str) -> None:
         if self._clear_next:
@@ -67,7 +67,7 @@ class Tail:
         above, line_end, last = "".join(self._parts).rpartition("\n")
         drawn = last.rstrip("\r")
         drawn = drawn.rpartition("\r")[2] + last[len(drawn) :][:1]
-        kept = (plain(above) + line_end + drawn)[-MAX_CHARS:]
+        kept = (as_plain_text(above) + line_end + drawn)[-MAX_CHARS:]
         self._parts, self._size = [kept], len(kept)
 
     def _clear(self) -> None:

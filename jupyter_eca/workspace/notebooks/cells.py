@@ -37,7 +37,7 @@ READ_AGAIN: Final = "Read the notebook again."
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NbformatCell:
     """A cell and its id."""
 
     id: str
@@ -58,18 +58,18 @@ class Held:
             return CellType.RAW
 
 
-def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[Held]:
+def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[NbformatCell]:
     """Pair each cell with an id.
 
     A missing id is computed from the content of the cell, so that the next reader computes the same one. Equal ids get
     numbers in the order of the cells. `known_ids` are used instead, where all ids are already known.
     """
     counts: Counter[str] = Counter()
-    found: list[Held] = []
+    found: list[NbformatCell] = []
     for number, node in enumerate(nodes):
         id = known_ids[number] if known_ids else str(node.get("id") or _make_id(node))
         counts[id] += 1
-        found.append(Held(id if counts[id] == 1 else f"{id}-{counts[id]}", node))
+        found.append(NbformatCell(id if counts[id] == 1 else f"{id}-{counts[id]}", node))
     return found
 
 
@@ -78,7 +78,7 @@ def _make_id(node: dict[str, Any]) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def to_notebook_cell(cell: Held) -> NotebookCell:
+def to_notebook_cell(cell: NbformatCell) -> NotebookCell:
     """Convert a cell to the wire model."""
     node, code = cell.node, cell.type is CellType.CODE
     count = node.get("execution_count")
@@ -93,7 +93,7 @@ def to_notebook_cell(cell: Held) -> NotebookCell:
     )
 
 
-def find(cells: Sequence[Held], id: str) -> int:
+def find(cells: Sequence[NbformatCell], id: str) -> int:
     """Return the position of a cell.
 
     Raises: ToolError when no cell has this id.
@@ -104,7 +104,9 @@ def find(cells: Sequence[Held], id: str) -> int:
     raise ToolError(f"There is no cell {id} in this notebook (any more).", READ_AGAIN)
 
 
-def apply_changes(cells: Sequence[Held], changes: Iterable[CellChange], *, with_ids: bool) -> list[Held]:
+def apply_changes(
+    cells: Sequence[NbformatCell], changes: Iterable[CellChange], *, with_ids: bool
+) -> list[NbformatCell]:
     """Return the cells after all changes, made in order. `cells` itself is not modified.
 
     Raises: ToolError when one of the changes cannot be made.
@@ -116,7 +118,7 @@ def apply_changes(cells: Sequence[Held], changes: Iterable[CellChange], *, with_
                 made.insert(_check_index(index), _make_cell(made, cell, with_ids=with_ids))
             case EditCell(cell_id=id, was=was, source=source):
                 at = _find_unchanged(made, id, was)
-                made[at] = Held(id, {**made[at].node, "source": source})
+                made[at] = NbformatCell(id, {**made[at].node, "source": source})
             case DeleteCell(cell_id=id, was=was):
                 del made[_find_unchanged(made, id, was)]
             case MoveCell(cell_id=id, index=index):
@@ -133,7 +135,7 @@ def _check_index(index: int) -> int:
     return index
 
 
-def _find_unchanged(cells: Sequence[Held], id: str, was: str) -> int:
+def _find_unchanged(cells: Sequence[NbformatCell], id: str, was: str) -> int:
     """Return the position of a cell whose source is still `was`.
 
     Raises: ToolError when it is not, or the cell is gone.
@@ -144,7 +146,7 @@ def _find_unchanged(cells: Sequence[Held], id: str, was: str) -> int:
     return at
 
 
-def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids: bool) -> Held:
+def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, with_ids: bool) -> NbformatCell:
     """Make a new cell.
 
     Raises: ToolError when its id is used already, or not valid.
@@ -156,10 +158,10 @@ def _make_cell(cells: Sequence[Held], cell: NewCell | NotebookCell, *, with_ids:
     node: dict[str, Any] = {"cell_type": str(cell.cell_type), "metadata": {}, "source": cell.source}
     if cell.cell_type is CellType.CODE:
         node |= {"execution_count": None, "outputs": []}
-    return Held(cell.id, {"id": cell.id, **node} if with_ids else node)
+    return NbformatCell(cell.id, {"id": cell.id, **node} if with_ids else node)
 
 
-def _put_cell(cells: list[Held], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
+def _put_cell(cells: list[NbformatCell], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
     """Put a whole cell in place of the one with its id; else insert it."""
     exists = any(other.id == cell.id for other in cells)
     if was is not None:
@@ -173,6 +175,6 @@ def _put_cell(cells: list[Held], index: int, cell: NotebookCell, was: str | None
     elif attachments := cell.attachments or (cells[index].node.get("attachments") if exists else None):
         node["attachments"] = attachments
     if exists:
-        cells[index] = Held(cell.id, node)
+        cells[index] = NbformatCell(cell.id, node)
     else:
-        cells.insert(index, Held(cell.id, node))
+        cells.insert(index, NbformatCell(cell.id, node))

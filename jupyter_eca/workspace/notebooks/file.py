@@ -18,15 +18,15 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument
 from jupyter_eca.workspace.files import atomic_write
 from jupyter_eca.workspace.notebooks import cells, prompt_cells, run_cells
-from jupyter_eca.workspace.notebooks.cells import IDS_SINCE, READ_AGAIN, Held
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.notebooks.cells import IDS_SINCE, READ_AGAIN, NbformatCell
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookInfo, NotebookRunResult
-    from jupyter_eca.workspace.ports import Files, Heard, Kernels
+    from jupyter_eca.workspace.ports import Files, Kernels, RunObserver
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _LoadedNotebook:
     """The major version of the format that the file has."""
     content: dict[str, Any]
     """The notebook as nbformat 4 JSON."""
-    cells: list[Held]
+    cells: list[NbformatCell]
 
     @property
     def has_ids(self) -> bool:
@@ -77,7 +77,7 @@ class NotebookFiles:
         return await self._to_document(real, path, loaded)
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:  # noqa: ARG002
-        return await whole(self._edit(self._files.resolve(path), path, changes))
+        return await run_to_end(self._edit(self._files.resolve(path), path, changes))
 
     async def _edit(self, real: Path, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
         async with self._locks[real]:
@@ -92,15 +92,17 @@ class NotebookFiles:
         reread = await self._load(real, path)
         return await self._to_document(real, path, reread)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
-        return await run_cells.run(self, self._kernels, chat, path, cells, heard)
+    async def run(
+        self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
+    ) -> NotebookRunResult:
+        return await run_cells.run(self, self._kernels, chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         """Do nothing, because no page is there to show it."""
 
     # -- what a run needs
 
-    async def held(self, path: str) -> list[Held]:
+    async def read_cells(self, path: str) -> list[NbformatCell]:
         real = self._files.resolve(path)
         loaded = await self._load(real, path)
         _check_writable(loaded, path)
@@ -117,7 +119,7 @@ class NotebookFiles:
             loaded = await self._load(real, path)
             new_cells = list(loaded.cells)
             at = cells.find(new_cells, id)
-            new_cells[at] = Held(id, new_cells[at].node | {"outputs": outputs, "execution_count": count})
+            new_cells[at] = NbformatCell(id, new_cells[at].node | {"outputs": outputs, "execution_count": count})
             await self._write(real, path, loaded, new_cells)
         self._ran_sources[real, id] = new_cells[at].source
 
@@ -129,7 +131,7 @@ class NotebookFiles:
     def _remember(self, real: Path, loaded: _LoadedNotebook) -> None:
         self._seen[real] = _LastSeen(loaded.digest, tuple(cell.id for cell in loaded.cells))
 
-    async def _write(self, real: Path, path: str, loaded: _LoadedNotebook, new_cells: Sequence[Held]) -> None:
+    async def _write(self, real: Path, path: str, loaded: _LoadedNotebook, new_cells: Sequence[NbformatCell]) -> None:
         """Write the cells, and count the new file as read if the old one was.
 
         If somebody else changed the file between the model's read and this write, the model must still read that change
@@ -146,12 +148,12 @@ class NotebookFiles:
         return NotebookDocument(
             path=path,
             cells=tuple(self._to_cell(real, cell) for cell in loaded.cells),
-            language=language_of(loaded.content.get("metadata", {})),
+            language=detect_language(loaded.content.get("metadata", {})),
             kernel_id=kernel,
             kernel_status=status,
         )
 
-    def _to_cell(self, real: Path, cell: Held) -> NotebookCell:
+    def _to_cell(self, real: Path, cell: NbformatCell) -> NotebookCell:
         result, ran_source = cells.to_notebook_cell(cell), self._ran_sources.get((real, cell.id))
         if (real, cell.id) in self._running:
             return result.model_copy(update={"state": CellState.RUNNING})
@@ -165,17 +167,17 @@ async def find_kernel(kernels: Kernels | None, path: str) -> tuple[str | None, s
     if kernels is None:
         return None, None
     try:
-        kernel = await kernels.of(path)
+        kernel = await kernels.find(path)
         return (kernel.id, (await kernel.state()).status) if kernel.id else (None, None)
     except ToolError:
         return None, None
 
 
-def language_of(metadata: dict[str, Any]) -> str:
+def detect_language(metadata: dict[str, Any]) -> str:
     """Return the language of a notebook, from its metadata; empty when they do not say."""
     spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
     # A notebook that was never run has no language_info yet: only the name of its kernel tells the language.
-    meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL else spec.get("language")
+    meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL_NAME else spec.get("language")
     return str(info.get("name") or meant or "")
 
 
@@ -229,7 +231,7 @@ def _check_writable(loaded: _LoadedNotebook, path: str) -> None:
         )
 
 
-def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Held]) -> bytes:
+def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[NbformatCell]) -> bytes:
     """Write the file as Jupyter writes it, and return the digest of the new bytes.
 
     Raises: ToolError; the file is as it was before then.

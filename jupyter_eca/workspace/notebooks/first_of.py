@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookDocument, NotebookInfo, NotebookRunResult
-    from jupyter_eca.workspace.ports import Heard, Notebooks
+    from jupyter_eca.workspace.ports import Notebooks, RunObserver
 
 
-class Foremost:
+class NotebookRouter:
     """Answers the port `Notebooks` by passing each call on.
 
     The one of `live` that has the notebook open gets the call; if several have it open, the first one in which it is
@@ -37,8 +37,10 @@ class Foremost:
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
         return await (await self._find_owner(path)).edit(chat, path, changes)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
-        return await (await self._find_owner(path)).run(chat, path, cells, heard)
+    async def run(
+        self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
+    ) -> NotebookRunResult:
+        return await (await self._find_owner(path)).run(chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         for notebooks in self._live[:1]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from jupyter_eca.engine.chat.recording import Brief, Lines, Reply
+from jupyter_eca.engine.chat.recording import Brief, Lines, RecordedReply
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.workspace.files import atomic_write
@@ -37,7 +37,7 @@ _ABOUT: Final = (
 )
 
 
-class Asked(Brief):
+class LockedPrompt(Brief):
     """What an answer depends on. When one of these values changes, the recorded answer no longer counts."""
 
     prompt: Lines
@@ -57,13 +57,15 @@ class Asked(Brief):
     @property
     def key(self) -> str:
         """The digest of everything that the answer depends on."""
-        return digest(json.dumps(self.model_dump(mode="json", include=set(Asked.model_fields)), sort_keys=True))
+        return compute_digest(
+            json.dumps(self.model_dump(mode="json", include=set(LockedPrompt.model_fields)), sort_keys=True)
+        )
 
-    def answers(self, now: Asked) -> bool:
+    def matches(self, now: LockedPrompt) -> bool:
         """Return whether the answer recorded for this also answers the prompt `now`."""
         return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
 
-    def changes(self, now: Asked) -> list[str]:
+    def describe_changes(self, now: LockedPrompt) -> list[str]:
         """Describe to the reader what is different now."""
         contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
@@ -76,14 +78,14 @@ class Asked(Brief):
         return changed
 
 
-class LockedTurn(Asked):
+class LockedTurn(LockedPrompt):
     """A recorded turn: what was asked, and the replies of the model."""
 
     cell: str = ""
     """The notebook's id of the cell, where it is known."""
     answered_by: str = ""
     """The model that gave the answer."""
-    replies: tuple[Reply, ...]
+    replies: tuple[RecordedReply, ...]
 
     @model_validator(mode="after")
     def _check_replies(self) -> Self:
@@ -93,9 +95,9 @@ class LockedTurn(Asked):
         return self
 
     @property
-    def link(self) -> str:
+    def chain_digest(self) -> str:
         """The digest that the next prompt of the same chat depends on."""
-        return digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
+        return compute_digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
 
 
 class _LockDocument(Model):
@@ -106,7 +108,7 @@ class _LockDocument(Model):
     turns: tuple[LockedTurn, ...] = ()
 
 
-def digest(text: str) -> str:
+def compute_digest(text: str) -> str:
     """Return the SHA-256 digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -122,13 +124,13 @@ class LockFiles:
     """The lock file of a notebook, and the others in its folder."""
 
     files: Files
-    own: Path
+    path: Path
     other_paths: tuple[Path, ...]
-    new: bool
+    is_new: bool
     """Whether there is no lock file yet that could belong to the notebook."""
 
     @classmethod
-    def of(cls, files: Files, lock: ChatLock) -> Self:
+    def locate(cls, files: Files, lock: ChatLock) -> Self:
         """Find the lock files for what a client asked.
 
         Raises: ToolError for a path outside of the workspace, and for a name that does not end like a lock file.
@@ -149,29 +151,29 @@ class LockFiles:
         return cls(files, own, tuple(path for path in found if path != own), not found)
 
     @property
-    def shown(self) -> str:
+    def display_path(self) -> str:
         """The path of the lock file as messages show it."""
-        return self.files.shown(self.own)
+        return self.files.shorten(self.path)
 
     def read(self) -> list[LockedTurn]:
         """Return the turns of all lock files, those of the own one first.
 
         Raises: ToolError, naming the file.
         """
-        turns = list(self._read(self.own))
+        turns = list(self._read(self.path))
         for path in self.other_paths:
             # Where the notebook has a lock file of its own, errors in the others do not matter.
             with suppress(ToolError) if turns else nullcontext():
                 turns += self._read(path)
         return turns
 
-    def put(self, turn: LockedTurn, replaced_key: str) -> None:
+    def write_turn(self, turn: LockedTurn, replaced_key: str) -> None:
         """Record a turn. It replaces the turn with the key `replaced_key`, that of the same cell, or that with the same
         key.
 
         Raises: ToolError.
         """
-        turns = list(self._read(self.own))
+        turns = list(self._read(self.path))
         places = [at for at, one in enumerate(turns) if _is_same_turn(one, turn) or one.key == replaced_key]
         place = places[0] if places else len(turns)
         after = [one for at, one in enumerate(turns) if at > place and at not in places]
@@ -179,9 +181,9 @@ class LockFiles:
         data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(one) for one in turns]}
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
         try:
-            atomic_write.put(self.own, text.encode())
+            atomic_write.write(self.path, text.encode())
         except OSError as error:
-            raise ToolError(f"{self.shown} cannot be written: {error.strerror or error}.") from error
+            raise ToolError(f"{self.display_path} cannot be written: {error.strerror or error}.") from error
 
     def _read(self, path: Path) -> Iterable[LockedTurn]:
         try:
@@ -189,12 +191,12 @@ class LockFiles:
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise ToolError(f"{self.files.shown(path)} cannot be read: {error.strerror or error}.") from error
+            raise ToolError(f"{self.files.shorten(path)} cannot be read: {error.strerror or error}.") from error
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"])) or "the file"
             raise ToolError(
-                f"{self.files.shown(path)} is no lock file of ours: {place}: {first['msg']}.",
+                f"{self.files.shorten(path)} is no lock file of ours: {place}: {first['msg']}.",
                 "Mend it, take it back from version control, or delete it to ask anew.",
             ) from error
 

@@ -17,13 +17,13 @@ import re
 from enum import StrEnum
 from typing import Final
 
-PROMPT = "%%eca\n"
+PROMPT_MAGIC = "%%eca\n"
 """The first line that makes the cell a prompt, in every kernel."""
 
 CODE_MAGIC: Final = "%%python\n"
 """The first line that makes the cell code, in the kernel `eca`."""
 
-KERNEL: Final = "eca"
+KERNEL_NAME: Final = "eca"
 LANGUAGE: Final = "markdown"
 """The language that the kernel `eca` reports while cells without a magic are prompts."""
 
@@ -32,27 +32,27 @@ _PYTHON = re.compile(r"(\s*)%%python[ \t]*(?=\n|\Z)")
 _MAGIC = re.compile(r"\s*(%%?[^\W\d]|!\S|\?{1,2}\w)")
 
 
-class Cells(StrEnum):
+class DefaultCellKind(StrEnum):
     """What a cell is when it begins with none of the marks above."""
 
     PROMPTS = "prompts"
     CODE = "code"
 
 
-def cells_of(language: str) -> Cells:
+def choose_default_kind(language: str) -> DefaultCellKind:
     """Return what a cell without a mark is in a notebook of this language."""
-    return Cells.PROMPTS if language.lower() == LANGUAGE else Cells.CODE
+    return DefaultCellKind.PROMPTS if language.lower() == LANGUAGE else DefaultCellKind.CODE
 
 
-def as_code(source: str, default_kind: Cells) -> str:
+def as_code(source: str, default_kind: DefaultCellKind) -> str:
     """Return the source so that it is code in a notebook whose unmarked cells are of this kind."""
     return CODE_MAGIC + source if is_prompt(source, default_kind) else source
 
 
-def is_prompt(cell: str, default_kind: Cells) -> bool:
+def is_prompt(cell: str, default_kind: DefaultCellKind) -> bool:
     """Return whether the cell is a prompt and not code."""
     return (
-        default_kind is Cells.PROMPTS
+        default_kind is DefaultCellKind.PROMPTS
         and bool(cell.strip())
         and not _MAGIC.match(cell)
         and not _is_papermill_parameters(cell)
@@ -70,10 +70,10 @@ def _is_papermill_parameters(cell: str) -> bool:
     return bool(statements) and all(isinstance(one, ast.Assign | ast.AnnAssign) for one in statements)
 
 
-def read(cell: str, default_kind: Cells) -> str:
+def as_ipython_source(cell: str, default_kind: DefaultCellKind) -> str:
     """Return the source that IPython runs for the cell."""
     if is_prompt(cell, default_kind):
-        return PROMPT + cell
+        return PROMPT_MAGIC + cell
     # The line becomes a comment and is not removed, so that the line numbers of tracebacks fit the cell as the user
     # sees it.
     return _PYTHON.sub(r"\1# %%python", cell, count=1) if _PYTHON.match(cell) else cell

@@ -17,14 +17,14 @@ from jupyter_eca.protocol.notebook import CellType, NotebookRunResult, RunStatus
 from jupyter_eca.workspace.kernels.tail import Tail
 from jupyter_eca.workspace.notebooks.cell_outputs import CellOutputs
 from jupyter_eca.workspace.notebooks.cells import find
-from jupyter_eca.workspace.shielded import whole
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
-    from jupyter_eca.workspace.notebooks.cells import Held
-    from jupyter_eca.workspace.ports import CellKernel, Heard, Kernels
+    from jupyter_eca.workspace.notebooks.cells import NbformatCell
+    from jupyter_eca.workspace.ports import CellKernel, Kernels, RunObserver
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class RunnableNotebooks(Protocol):
 
     async def read(self, path: str) -> NotebookDocument: ...
 
-    async def held(self, path: str) -> list[Held]:
+    async def read_cells(self, path: str) -> list[NbformatCell]:
         """Return the cells as they are now.
 
         Raises: ToolError when the notebook cannot be read.
@@ -62,10 +62,10 @@ async def run(
     chat: str,
     path: str,
     ids: Sequence[str],
-    heard: Heard | None = None,
+    observer: RunObserver | None = None,
 ) -> NotebookRunResult:
     """Run cells as `Notebooks.run` promises."""
-    before = await notebooks.held(path)
+    before = await notebooks.read_cells(path)
     for id in ids:
         find(before, id)
     if kernels is None:
@@ -73,7 +73,7 @@ async def run(
             "Cells cannot be run from in here: the kernel is busy with the cell that asks.",
             "Use run_code for its code.",
         )
-    kernel = await kernels.runner(chat, path)
+    kernel = await kernels.find_idle(chat, path)
     language = (await notebooks.read(path)).language
     if kernel.language and language and kernel.language != language.lower():
         raise ToolError(f"{path} is written in {language}, and the kernel here speaks {kernel.language} only.")
@@ -82,8 +82,8 @@ async def run(
     for id in ids:
         ran_ids.append(id)
         tail = Tail()
-        if heard is not None:
-            heard(id, partial(getattr, tail, "text"))
+        if observer is not None:
+            observer(id, partial(getattr, tail, "text"))
         status = await _run_cell(notebooks, kernel, path, id, tail)
         if status is not RunStatus.OK:
             break
@@ -99,7 +99,7 @@ def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[Noteboo
 
 async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
     """Run one cell, with the source that it has at the moment when it begins."""
-    cells = await notebooks.held(path)
+    cells = await notebooks.read_cells(path)
     cell = cells[find(cells, id)]
     if cell.type is not CellType.CODE:
         return RunStatus.OK
@@ -114,10 +114,10 @@ async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str,
         status = await kernel.run(id, cell.source, take) if cell.source.strip() else RunStatus.OK
     except (ToolError, asyncio.CancelledError):
         try:
-            await whole(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
+            await run_to_end(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
         except ToolError as error:
             _log.warning("the outputs of a cell were lost: %s", error)
         raise
-    await whole(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
+    await run_to_end(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))
     may_fail = _MAY_FAIL in cell.node.get("metadata", {}).get("tags", ())
     return RunStatus.OK if may_fail and status is RunStatus.ERROR else status

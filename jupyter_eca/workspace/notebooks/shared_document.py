@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType, MoveCell, NotebookDocument, NotebookInfo
 from jupyter_eca.workspace.notebooks import cells, run_cells
-from jupyter_eca.workspace.notebooks.file import find_kernel, language_of
+from jupyter_eca.workspace.notebooks.file import detect_language, find_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookRunResult
-    from jupyter_eca.workspace.notebooks.cells import Held
-    from jupyter_eca.workspace.ports import Heard, Kernels, Notebooks
+    from jupyter_eca.workspace.notebooks.cells import NbformatCell
+    from jupyter_eca.workspace.ports import Kernels, Notebooks, RunObserver
 
 # How the extension names the shared documents: format, type, and an id of the file.
 _NOTEBOOK: Final = "json:notebook:"
@@ -59,17 +59,19 @@ class SharedNotebooks:
                 held = made
         return await self._to_document(path, document)
 
-    async def run(self, chat: str, path: str, cells: Sequence[str], heard: Heard | None = None) -> NotebookRunResult:
+    async def run(
+        self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
+    ) -> NotebookRunResult:
         if await self._find_document(path) is None:
-            return await self._fallback.run(chat, path, cells, heard)
-        return await run_cells.run(self, self._kernels, chat, path, cells, heard)
+            return await self._fallback.run(chat, path, cells, observer)
+        return await run_cells.run(self, self._kernels, chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
         """Do nothing: a page is asked through its own client."""
 
     # -- what a run needs
 
-    async def held(self, path: str) -> list[Held]:
+    async def read_cells(self, path: str) -> list[NbformatCell]:
         return _list_cells(await self._require_document(path))
 
     async def begin_cell(self, path: str, id: str) -> None:
@@ -106,13 +108,13 @@ class SharedNotebooks:
         return NotebookDocument(
             path=path,
             cells=tuple(_to_cell(document, at, held) for at, held in enumerate(_list_cells(document))),
-            language=language_of(meta.get("metadata") or {}),
+            language=detect_language(meta.get("metadata") or {}),
             kernel_id=kernel,
             kernel_status=status,
         )
 
 
-def _list_cells(document: Any) -> list[Held]:
+def _list_cells(document: Any) -> list[NbformatCell]:
     """List the cells by the ids that the pages use. A shared notebook always has ids, even if its file is too old to
     store them."""
     found: list[dict[str, Any]] = []
@@ -121,13 +123,15 @@ def _list_cells(document: Any) -> list[Held]:
     return cells.identify_cells(found)
 
 
-def _to_cell(document: Any, index: int, cell: Held) -> NotebookCell:
+def _to_cell(document: Any, index: int, cell: NbformatCell) -> NotebookCell:
     result = cells.to_notebook_cell(cell)
     is_running = result.cell_type is CellType.CODE and document.ycells[index].get("execution_state") == "running"
     return result.model_copy(update={"state": CellState.RUNNING}) if is_running else result
 
 
-def _apply_change(document: Any, change: CellChange, before: Sequence[Held], after: Sequence[Held]) -> None:
+def _apply_change(
+    document: Any, change: CellChange, before: Sequence[NbformatCell], after: Sequence[NbformatCell]
+) -> None:
     """Apply one change to the shared document. No other cell is touched, since pages may be typing in it."""
     ycells = document.ycells
     if isinstance(change, MoveCell):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType
-from jupyter_eca.workspace.kernels.output_text import Outputs
-from jupyter_eca.workspace.notebooks.prompt_cells import cells_of, is_prompt
+from jupyter_eca.workspace.kernels.output_text import OutputText
+from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is_prompt
 from jupyter_eca.workspace.reading import image
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _STATES: Final = {
 _IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-def rendered(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
+def render_cells(document: NotebookDocument, only: Collection[str] | None = None, *, output: int = MAX_OUTPUT) -> str:
     """Render the cells of a notebook, or only those with certain ids, each with its number, id and state.
 
     `output` is how many characters of the outputs of each cell are shown; 0 shows none.
@@ -65,18 +65,18 @@ def format_cell(number: int, heading: str, source: str, outputs: str = "") -> st
     return "\n".join(parts)
 
 
-def put_out(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
+def render_outputs(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
     """Render outputs as text. Of a long text, the beginning and the end are kept."""
-    shown = Outputs()
+    shown = OutputText()
     for output in outputs:
         kind = str(output.get("output_type"))
         shown.add(_NBFORMAT3_KINDS.get(kind, kind), _to_message_content(output))
     return _shorten(shown.text, most)
 
 
-def pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
+def load_pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
     """Return the images in the outputs of a cell, at most one for each output."""
-    return tuple(found for output in cell.outputs if (found := _load_picture(objects_in(output.get("data")))))
+    return tuple(found for output in cell.outputs if (found := _load_picture(as_object(output.get("data")))))
 
 
 def list_objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -85,7 +85,7 @@ def list_objects(value: Any) -> Iterator[dict[str, Any]]:
         yield from (cast("dict[str, Any]", item) for item in cast("list[Any]", value) if isinstance(item, dict))
 
 
-def objects_in(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
     """Return the value if it is a JSON object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
@@ -100,13 +100,13 @@ def join_lines(value: Any, between: str = "") -> str:
 def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int) -> str:
     active = ", active" if cell.id == document.active_cell_id else ""
     heading = f" [{cell.id}]: {_describe_kind(cell, document)}{_describe_state(cell)}{active}"
-    return format_cell(number, heading, cell.source, put_out(cell.outputs, output) if output else "")
+    return format_cell(number, heading, cell.source, render_outputs(cell.outputs, output) if output else "")
 
 
 def _describe_kind(cell: NotebookCell, document: NotebookDocument) -> str:
     return (
         "prompt"
-        if cell.cell_type is CellType.CODE and is_prompt(cell.source, cells_of(document.language))
+        if cell.cell_type is CellType.CODE and is_prompt(cell.source, choose_default_kind(document.language))
         else cell.cell_type
     )
 
@@ -129,7 +129,7 @@ def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
     for mime in _IMAGE_TYPES:
         if text := join_lines(data.get(mime)):
             with suppress(ToolError):
-                return image.of_base64("".join(text.split()), mime)
+                return image.load_base64("".join(text.split()), mime)
     return None
 
 
@@ -137,7 +137,7 @@ def _to_message_content(output: Mapping[str, Any]) -> dict[str, Any]:
     """Convert an output to the content of a kernel message. In nbformat 3 the data stood in the output itself, under
     short names."""
     text = _shorten(join_lines(output.get("text")), _MAX_SEEN)
-    data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in objects_in(output.get("data")).items()}
+    data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in as_object(output.get("data")).items()}
     old = {"text/plain": text} | {f"image/{kind}": "" for kind in ("png", "jpeg", "svg") if kind in output}
     traceback = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
     return {"text": text, "data": data or old, "traceback": [_shorten(join_lines(traceback, "\n"), _MAX_SEEN)]}

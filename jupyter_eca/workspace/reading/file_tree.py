@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES: Final = 500
 
 
-def drawn(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> str:
+def draw_tree(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> str:
     """Draw the tree. The deepest entries are left out first, and a folder that is not shown whole is marked with
     dots."""
     paths = {tuple(name.split("/")) for name in names}

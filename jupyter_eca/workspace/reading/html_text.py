@@ -19,7 +19,7 @@ _BLOCKS: Final = frozenset(
 )
 
 
-def readable(html: str) -> str:
+def convert_html(html: str) -> str:
     """Return the text of an HTML page. Scripts, menus and the like are left out."""
     try:
         import bs4

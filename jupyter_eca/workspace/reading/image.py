@@ -28,7 +28,7 @@ MAX_READ: Final = 50_000_000
 _MAX_SIDE: Final = 1568
 
 
-def of_file(real: Path, name: str) -> ImagePart:
+def load_file(real: Path, name: str) -> ImagePart:
     """Load an image file.
 
     Raises: ToolError when it is no image, or too large; OSError.
@@ -37,7 +37,7 @@ def of_file(real: Path, name: str) -> ImagePart:
         return _make_part(file.read(MAX_READ + 1), name)
 
 
-def of_base64(text: str, name: str) -> ImagePart:
+def load_base64(text: str, name: str) -> ImagePart:
     """Load an image from base64, or from a `data:` URI.
 
     Raises: ToolError when it is no image, or too large.
@@ -48,7 +48,7 @@ def of_base64(text: str, name: str) -> ImagePart:
         raise ToolError(f"{name} is not valid base64: {error}.") from error
 
 
-def of_bytes(data: bytes, name: str) -> ImagePart:
+def load_bytes(data: bytes, name: str) -> ImagePart:
     """Load an image from its bytes.
 
     Raises: ToolError when it is no image, or too large.

@@ -10,17 +10,24 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.notebooks.file import language_of
-from jupyter_eca.workspace.notebooks.prompt_cells import cells_of, is_prompt
-from jupyter_eca.workspace.reading.cell_text import NO_CELLS, format_cell, join_lines, list_objects, objects_in, put_out
+from jupyter_eca.workspace.notebooks.file import detect_language
+from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is_prompt
+from jupyter_eca.workspace.reading.cell_text import (
+    NO_CELLS,
+    as_object,
+    format_cell,
+    join_lines,
+    list_objects,
+    render_outputs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_eca.workspace.notebooks.prompt_cells import Cells
+    from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind
 
 
-def readable(text: str, name: str) -> str:
+def render_notebook(text: str, name: str) -> str:
     """Render the content of a notebook file. `name` is the name of the file in errors.
 
     Raises: ToolError when it is no notebook.
@@ -31,10 +38,10 @@ def readable(text: str, name: str) -> str:
         raise ToolError(
             f"{name} is not a valid notebook: {error}.", "Read it as text, or restore an older version."
         ) from error
-    cells = _list_cells(objects_in(notebook))
+    cells = _list_cells(as_object(notebook))
     if cells is None:
         raise ToolError(f"{name} is not a notebook: it has no cells.", "Read it as text.")
-    default_kind = cells_of(language_of(objects_in(objects_in(notebook).get("metadata"))))
+    default_kind = choose_default_kind(detect_language(as_object(as_object(notebook).get("metadata"))))
     return "\n\n".join(_render_cell(number, cell, default_kind) for number, cell in enumerate(cells, 1)) or NO_CELLS
 
 
@@ -46,7 +53,7 @@ def _list_cells(notebook: dict[str, Any]) -> list[dict[str, Any]] | None:
     return list(list_objects(notebook["cells"])) if isinstance(notebook.get("cells"), list) else None
 
 
-def _render_cell(number: int, cell: Mapping[str, Any], default_kind: Cells) -> str:
+def _render_cell(number: int, cell: Mapping[str, Any], default_kind: DefaultCellKind) -> str:
     """Render a cell. `input`, `prompt_number` and cells that are headings come from nbformat 3."""
     kind = str(cell.get("cell_type", "unknown"))
     count = cell.get("execution_count", cell.get("prompt_number"))
@@ -55,4 +62,4 @@ def _render_cell(number: int, cell: Mapping[str, Any], default_kind: Cells) -> s
     mark = "#" * level + " " if isinstance(level, int) and 0 < level < 7 else ""
     source = mark + join_lines(cell.get("source", cell.get("input")))
     shown_kind = "prompt" if kind == "code" and is_prompt(source, default_kind) else kind
-    return format_cell(number, f": {shown_kind}{execution}", source, put_out(list_objects(cell.get("outputs"))))
+    return format_cell(number, f": {shown_kind}{execution}", source, render_outputs(list_objects(cell.get("outputs"))))

@@ -19,7 +19,7 @@ EXTENSION: Final = ".pdf"
 MAX_BYTES: Final = 10_000_000
 
 
-def of_file(real: Path, name: str) -> DocumentPart:
+def load_file(real: Path, name: str) -> DocumentPart:
     """Load a PDF file.
 
     Raises: ToolError when it is no PDF, or too large; OSError.

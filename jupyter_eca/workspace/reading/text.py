@@ -21,7 +21,7 @@ _BYTE_ORDER_MARKS: Final = (
 )
 
 
-def decoded(data: bytes) -> str | None:
+def decode(data: bytes) -> str | None:
     """Decode bytes; None when they are no text. Without a byte order mark, and if they are not UTF-8, they are read
     as Western European, the next most common encoding."""
     for mark, encoding in _BYTE_ORDER_MARKS:
@@ -46,7 +46,7 @@ def _unify_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def capped(text: str, first: int = 1, total: int | None = None) -> str:
+def truncate(text: str, first: int = 1, total: int | None = None) -> str:
     """Return the beginning of a text, under a line that tells which part it is if it is not the whole.
 
     `first` is the number of its first line, and `total` how many lines the whole text has, when `text` is only a part

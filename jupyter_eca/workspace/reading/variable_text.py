@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.schema import Telling
+from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.workspace.reading import image
 
 if TYPE_CHECKING:
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import Variable
 
 # Shown below variables whose values are withheld.
-HELD_BACK: Final = "[values are not told: the setting notebook.variables]"
+VALUES_WITHHELD: Final = "[values are not told: the setting notebook.variables]"
 
 
-def described(variable: Variable, telling: VariablesConfig) -> list[str]:
+def describe(variable: Variable, telling: VariablesConfig) -> list[str]:
     """Describe a variable in lines. The first one has its name and type; the sample of a table is one entry of
     several lines."""
-    disclosure = consent(variable, telling)
-    if disclosure is Telling.NAMES:
+    disclosure = choose_disclosure(variable, telling)
+    if disclosure is VariableDetail.NAMES:
         return [f"{variable.name}: {variable.type}"]
-    lines = [f"{variable.name}: {about(variable)}"]
+    lines = [f"{variable.name}: {describe_type(variable)}"]
     if variable.memory is not None:
         lines.append(f"memory: {variable.memory:,} bytes")
     if variable.columns:
         lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns))
-    if disclosure is Telling.FULL:
+    if disclosure is VariableDetail.FULL:
         lines += [text] if (text := variable.sample or variable.preview) else []
     return lines
 
 
-def pictured(variable: Variable, telling: VariablesConfig) -> tuple[ImagePart, ...]:
+def load_picture(variable: Variable, telling: VariablesConfig) -> tuple[ImagePart, ...]:
     """Load the picture of a variable, if it has one that may be disclosed.
 
     Raises: ToolError when it is not an image that can be sent to a model.
     """
-    is_allowed = variable.image and consent(variable, telling) is Telling.FULL
-    return (image.of_base64(variable.image, f"the picture of {variable.name}"),) if is_allowed else ()
+    is_allowed = variable.image and choose_disclosure(variable, telling) is VariableDetail.FULL
+    return (image.load_base64(variable.image, f"the picture of {variable.name}"),) if is_allowed else ()
 
 
-def consent(variable: Variable, telling: VariablesConfig) -> Telling:
+def choose_disclosure(variable: Variable, telling: VariablesConfig) -> VariableDetail:
     """Return how much of a variable the configuration discloses, by what kind of value it is."""
     if variable.columns:
         return telling.table
@@ -53,7 +53,7 @@ def consent(variable: Variable, telling: VariablesConfig) -> Telling:
     return telling.value if variable.shape is None else telling.array
 
 
-def about(variable: Variable) -> str:
+def describe_type(variable: Variable) -> str:
     """Describe the type, the size and the data type of a variable."""
     size = " x ".join(map(str, variable.shape or ())) or (
         "" if variable.length is None else f"of length {variable.length}"

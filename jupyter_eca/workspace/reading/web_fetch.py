@@ -56,7 +56,7 @@ async def _look_up(host: str, port: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class NetworkAccess:
     """Which hosts may be fetched from."""
 
     lookup: Callable[[str, int], Awaitable[list[str]]] = _look_up
@@ -65,22 +65,22 @@ class Reach:
     """Whether an address may be connected to. All addresses of a host must be allowed."""
 
 
-PUBLIC: Final = Reach()
+PUBLIC: Final = NetworkAccess()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """A page that was fetched."""
 
     url: str
     """Its address after all redirects."""
     media_type: str
     data: bytes
-    whole: bool
+    is_complete: bool
     """False when the page was longer than `MAX_BYTES`, and cut."""
 
 
-async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
+async def fetch(url: str, reach: NetworkAccess = PUBLIC) -> WebPage:
     """Fetch a page.
 
     Raises: ToolError with the reason.
@@ -100,7 +100,7 @@ async def fetch(url: str, reach: Reach = PUBLIC) -> Page:
         raise ToolError(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
 
 
-async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page:
+async def _follow_redirects(client: AsyncClient, url: URL, reach: NetworkAccess) -> WebPage:
     """Fetch a URL, and follow its redirects. Each hop is checked."""
     for _ in range(MAX_HOPS):
         address = await _choose_address(url, reach)
@@ -115,7 +115,7 @@ async def _follow_redirects(client: AsyncClient, url: URL, reach: Reach) -> Page
     raise ToolError(f"{url} is behind more than {MAX_HOPS} redirects.")
 
 
-async def _choose_address(url: URL, reach: Reach) -> str:
+async def _choose_address(url: URL, reach: NetworkAccess) -> str:
     """Return an address of the host that may be connected to.
 
     Raises: ToolError when the URL or the host is not allowed.
@@ -130,7 +130,7 @@ async def _choose_address(url: URL, reach: Reach) -> str:
     return found[0]
 
 
-async def _read(response: Response, url: URL) -> Page:
+async def _read(response: Response, url: URL) -> WebPage:
     if response.is_error:
         raise ToolError(f"{url} answered {response.status_code} {response.reason_phrase}.")
     data = bytearray()
@@ -139,4 +139,4 @@ async def _read(response: Response, url: URL) -> Page:
         if len(data) > MAX_BYTES:
             break
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return Page(str(url), media_type, bytes(data[:MAX_BYTES]), len(data) <= MAX_BYTES)
+    return WebPage(str(url), media_type, bytes(data[:MAX_BYTES]), len(data) <= MAX_BYTES)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from jupyter_eca.apps.kernel.answer.pictures import MAX_BASE64, MAX_PICTURES, as_bundles
-from jupyter_eca.apps.kernel.answer.terminal_approval import typed
+from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
 from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_LINES
-from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from tests.apps.kernel.markdown_judges import COMMONMARK, NASTY, Page, problems
 from tests.apps.kernel.test_transcript import FOLDS, called, run, transcript
@@ -85,8 +85,8 @@ def test_who_types_reads_what_would_happen_before_the_question(
         return "y"
 
     monkeypatch.setattr("builtins.input", reads)
-    (call,) = transcript({**run(arguments, asks=True), "details": details}).waiting
-    assert typed(call).approved
+    (call,) = transcript({**run(arguments, asks=True), "details": details}).undecided_calls
+    assert ask_decision(call).approved
     assert asked[0].startswith(f"\nrun_code wants to run:\n{words}\nRun it? ")
 
 
@@ -121,7 +121,7 @@ def test_a_picture_of_a_tool_is_displayed_and_one_of_the_users_is_not() -> None:
     told = transcript(image(), outcome="completed")
     assert list(as_bundles(told.pictures)) == [{"image/png": PIXEL, "text/plain": "[image/png]"}]
     assert told.plain() == "[image/png, 0.0 kB]"
-    mine = Transcript()
+    mine = CellTranscript()
     mine.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "user", "content": image()}))
     assert mine.pictures == []
 
@@ -146,14 +146,14 @@ def test_there_is_an_end_to_many_pictures() -> None:
 
 
 def test_a_commands_answer_is_shown_as_it_is_formatted_and_is_the_answer() -> None:
-    told = Transcript("costs")
+    told = CellTranscript("costs")
     table = {"type": "text", "text": "| a | b |\n|---|---|\n| 1 | 2 |"}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": table}))
     assert told.as_markdown() == told.text == table["text"]
 
 
 def test_a_long_answer_of_a_command_is_folded_behind_its_first_paragraph() -> None:
-    told = Transcript("config")
+    told = CellTranscript("config")
     text = "It holds:\n\n" + "- one\n" * SHOWN_LINES
     content = {"type": "text", "text": text}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
@@ -181,7 +181,7 @@ def test_nothing_in_details_leaves_its_place(one: str, other: str) -> None:
 
 @given(NASTY)
 def test_a_long_answer_of_a_command_stays_inert(text: str) -> None:
-    told = Transcript("x")
+    told = CellTranscript("x")
     content = {"type": "text", "text": text + "\n\n" + "- one\n" * SHOWN_LINES + text}
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "system", "content": content}))
     assert problems(told.as_markdown(), FOLDS) == {}

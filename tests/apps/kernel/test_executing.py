@@ -49,7 +49,7 @@ def test_answers_are_in_the_output_what_nobody_approved_did_not_run_and_only_a_f
     assert "not run: it needs approval, and nobody is there to give it" in said[2]
     assert "I read: This call needs approval and nobody is there to give it" in said[2]
     assert "I read: There is no tool 'ask_user'" in said[3]
-    assert "obody looks on now" in said[4]
+    assert "obody watches now" in said[4]
     assert said[5] == "False\n"
     done, said = run(program, tmp_path, LOAD, "%eca break", "print('never')")
     assert done.returncode != 0

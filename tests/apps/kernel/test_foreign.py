@@ -44,7 +44,7 @@ async def test_where_nobody_can_be_asked_every_turn_ends_by_the_rules_and_says_s
             assert "not run: it needs approval, and nobody is there to give it" in shown.text
             assert "I read: This call needs approval and nobody is there to give it" in shown.text
             assert "I read: There is no tool 'ask_user'" in (await front.run("%eca sure")).text
-            assert "obody looks on now" in (await front.run("%eca panel")).text
+            assert "obody watches now" in (await front.run("%eca panel")).text
             assert (await front.run("'loaded' in globals()")).text == "False"
 
 

@@ -87,7 +87,7 @@ async def test_it_loads_streams_asks_stops_and_shows_a_panel(front: FrontEnd, ve
     front.manners = NOBODY
     shown = await front.run("%eca load")
     assert "Nobody is there to approve this call." in shown.text
-    assert "obody looks on now" in (await front.run("%eca panel")).text
+    assert "obody watches now" in (await front.run("%eca panel")).text
     front.manners = ways(version)[-1][0]
     shown = await front.run("%eca panel")
     await joined(front, shown.outputs[0]["data"]["application/vnd.jupyter.widget-view+json"]["model_id"])

@@ -229,7 +229,7 @@ async def test_status_names_engine_model_and_chat(book: Book) -> None:
 async def test_models_are_listed_and_can_be_chosen(book: Book) -> None:
     assert "- `scripted/test` (in use)" in (await book.run("%eca models")).displays[0]["text/plain"]
     assert "not a full name" in (await book.run("%eca use test")).displays[0]["text/plain"]
-    assert "It is not among" in (await book.run("%eca use scripted/nope")).displays[0]["text/plain"]
+    assert "does not list it" in (await book.run("%eca use scripted/nope")).displays[0]["text/plain"]
     assert "There is no script for scripted/nope" in (await book.run("%eca hello")).traceback[0]
     assert (await book.run("%eca use scripted/test")).displays[0]["text/plain"] == (
         "Answers come from `scripted/test` now."

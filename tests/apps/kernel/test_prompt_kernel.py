@@ -160,7 +160,7 @@ async def test_a_notebook_of_prompts_becomes_one_of_python_that_runs_without_us(
         file.write_text(json.dumps(ran))
         assert await asyncio.to_thread(main, ["to-python", str(file)]) == 0
         assert await asyncio.to_thread(main, ["to-python", str(file)]) == 1
-        assert "story-python.ipynb is there already" in capsys.readouterr().err
+        assert "story-python.ipynb exists already" in capsys.readouterr().err
         made = cast("Any", nbformat).read(plain, as_version=4)
         cast("Any", nbformat).validate(made)
         shape = [(cell.cell_type, cell.source.partition("\n")[0]) for cell in made.cells]

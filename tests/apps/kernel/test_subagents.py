@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from tests.apps.kernel.markdown_judges import problems
 
@@ -15,9 +15,9 @@ GREP: dict[str, Any] = {"id": "1", "name": "grep", "server": "eca"}
 END: dict[str, Any] = {"type": "progress", "state": "finished"}
 
 
-def told(*contents: tuple[str, dict[str, Any]]) -> Transcript:
+def told(*contents: tuple[str, dict[str, Any]]) -> CellTranscript:
     """Each with the chat it is of."""
-    transcript = Transcript()
+    transcript = CellTranscript()
     for chat, content in contents:
         within = {"parentChatId": "c"} if chat != "c" else {}
         more = {"outcome": "completed"} if content is END else {}
@@ -51,7 +51,7 @@ def test_what_a_subagent_calls_is_folded_under_its_call() -> None:
 
 def test_a_question_of_a_subagent_is_not_folded_away_and_names_its_chat() -> None:
     shown = told(("c", running()), ("subagent-1", run(asks=True)))
-    (call,) = shown.waiting
+    (call,) = shown.undecided_calls
     assert (call.chat, call.id, call.key) == ("subagent-1", "1", "subagent-1-1")
     _, _, behind = shown.as_markdown().partition("</details>")
     assert "<code>grep</code> ? waits for your approval" in behind

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_CHARS
-from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
 from tests.apps.kernel.markdown_judges import COMMONMARK, NASTY, Page, problems
 
@@ -17,8 +17,8 @@ CODE: dict[str, Any] = {"code": "x = 1\nx < 2"}
 FOLDS = ("details", "summary")
 
 
-def transcript(*contents: dict[str, Any], role: str = "assistant", outcome: str | None = None) -> Transcript:
-    told = Transcript()
+def transcript(*contents: dict[str, Any], role: str = "assistant", outcome: str | None = None) -> CellTranscript:
+    told = CellTranscript()
     for content in contents:
         told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": role, "content": content}))
     if outcome:
@@ -28,7 +28,7 @@ def transcript(*contents: dict[str, Any], role: str = "assistant", outcome: str 
     return told
 
 
-def remarks(*texts: str) -> Transcript:
+def remarks(*texts: str) -> CellTranscript:
     return transcript(*({"type": "text", "text": text} for text in texts), role="system")
 
 
@@ -105,8 +105,8 @@ def test_contents_of_one_call_make_one_line() -> None:
 
 
 def test_only_calls_that_ask_wait() -> None:
-    assert [call.id for call in transcript(run(asks=True)).waiting] == ["1"]
-    assert transcript(run(asks=True), called("1")).waiting == transcript(run()).waiting == []
+    assert [call.id for call in transcript(run(asks=True)).undecided_calls] == ["1"]
+    assert transcript(run(asks=True), called("1")).undecided_calls == transcript(run()).undecided_calls == []
 
 
 def test_reasoning_is_folded_and_no_part_of_the_answer() -> None:
@@ -226,5 +226,5 @@ def test_a_plan_ends_with_the_words_that_carry_it_out() -> None:
         plan = transcript(answer)
         content = {"chatId": "c", "role": "system", "content": end, "outcome": outcome}
         plan.add(ChatContentReceivedParams.model_validate(content))
-        assert ("> Nothing was changed yet. `%eca go` carries the plan out" in plan.as_markdown(final=True)) is told
+        assert ("> Nothing was changed yet. `%eca go` carries out the plan" in plan.as_markdown(final=True)) is told
         assert ("`%eca go`" in plan.plain()) is told

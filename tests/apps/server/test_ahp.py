@@ -48,7 +48,7 @@ class Socket(WebSocketLink):
 
     async def _read(self) -> None:
         while (text := await self._socket.read_message()) is not None:
-            self.received(text)
+            self.receive(text)
         self.end()
 
     async def send(self, message: Message) -> None:

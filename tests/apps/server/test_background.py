@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolCallBackgroundParams
-from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.eca_client import EcaClient
 from jupyter_eca.transport.memory import pair
 from tests.apps.server.cells import PATIENCE, Watcher
 from tests.apps.server.test_notebook_kernels import opened
@@ -39,20 +39,20 @@ def rules() -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def joined(serverapp: Any) -> AsyncGenerator[Client]:
+async def joined(serverapp: Any) -> AsyncGenerator[EcaClient]:
     """A client of the server's own session, as a page has one."""
     (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
     ours, theirs = pair()
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(app.eca_server.serve(theirs))
-        client = Client(ours, "test")
+        client = EcaClient(ours, "test")
         tasks.create_task(client.run())
         await client.initialize(unattended=False)
         yield client
         await client.close()
 
 
-async def ask(client: Client, folder: Path, tool: str, **arguments: Any) -> str:
+async def ask(client: EcaClient, folder: Path, tool: str, **arguments: Any) -> str:
     """The result of one call."""
     script(folder, [{"tool": tool, "arguments": arguments}])
     received = [one async for one in client.ask("chat", "go")]
@@ -81,7 +81,7 @@ async def test_a_run_is_followed_sent_away_in_the_way_of_others_and_ended(
                 sent.append(asyncio.ensure_future(client.request("chat/toolCallBackground", params, Done)))
 
         script(tmp_path, [{"tool": "notebook_run_cells", "arguments": {"cells": [1, 2], "path": "a.ipynb"}}])
-        received = [one async for one in client.ask("chat", "go", progressed=progressed)]
+        received = [one async for one in client.ask("chat", "go", on_progress=progressed)]
         await sent[0]
         assert result(called(received)[0]).startswith("Cells 1, 2 of a.ipynb: Started as job-")
         (job,) = watcher.host.jobs.list()

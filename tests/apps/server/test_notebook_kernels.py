@@ -16,7 +16,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.workspace.diagnostics.kernel import Known, known
+from jupyter_eca.workspace.diagnostics.kernel import KernelFacts, ask_kernel
 from tests.apps.server.cells import PATIENCE, PageKernel, Watcher
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ async def test_a_notebook_without_a_session_says_what_to_do(jp_serverapp: Any, j
     with pytest.raises(ToolError, match=r"a\.ipynb has no running kernel\. Ask the user to open the notebook"):
         await workspace.notebooks.run("chat", "a.ipynb", ("cell-0",))
     with pytest.raises(ToolError, match="no running kernel"):
-        await workspace.kernels.of("a.ipynb")
+        await workspace.kernels.find("a.ipynb")
 
 
 async def test_each_notebook_has_its_own_kernel_and_none_named_is_the_one_used_last(
@@ -100,7 +100,7 @@ async def test_each_notebook_has_its_own_kernel_and_none_named_is_the_one_used_l
         await one.run("name = 'one'")
         await two.run("name = 'two'")
         async with asyncio.timeout(PATIENCE):
-            said = [await (await kernels.of(path)).execute("chat", "name") for path in ("a.ipynb", "b.ipynb", None)]
+            said = [await (await kernels.find(path)).execute("chat", "name") for path in ("a.ipynb", "b.ipynb", None)]
         assert [result.text for result in said] == ["'one'", "'two'", "'two'"]
 
 
@@ -111,7 +111,7 @@ async def test_the_kernel_of_an_r_notebook_is_asked_in_r(jp_serverapp: Any, jp_r
     assert R is not None
     jp_serverapp.kernel_spec_manager.kernel_dirs.append(str(Path(R).parent))
     async with opened(jp_serverapp, jp_root_dir, "a.ipynb", kernel="ir"):
-        kernel = await kernels.of("a.ipynb")
+        kernel = await kernels.find("a.ipynb")
         async with asyncio.timeout(PATIENCE):
             await kernel.execute("chat", "cities <- c('Bonn', 'Ulm')")
             (found,) = (await kernel.variables("chat", ())).variables
@@ -125,7 +125,7 @@ async def test_a_kernel_is_looked_at_interrupted_and_restarted(jp_serverapp: Any
     begun = jp_root_dir / "begun"
     async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as at:
         await at.run("def greet():\n    'Says hello.'")
-        kernel = await kernels.of("a.ipynb")
+        kernel = await kernels.find("a.ipynb")
         async with asyncio.timeout(PATIENCE):
             assert "Says hello." in (await kernel.inspect("greet")).text
             running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
@@ -146,7 +146,7 @@ async def test_a_kernel_that_is_restarted_while_it_is_busy_runs_code_again(
     assert kernels is not None
     begun = jp_root_dir / "begun"
     async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as at, asyncio.timeout(PATIENCE):
-        kernel = await kernels.of("a.ipynb")
+        kernel = await kernels.find("a.ipynb")
         running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
         while not begun.exists():  # noqa: ASYNC110  # another process makes the file
             await asyncio.sleep(0.01)
@@ -188,8 +188,8 @@ async def test_a_kernel_whose_cell_asks_runs_code_but_no_cells_and_is_not_ended(
         kernels = find_kernels(host.services, live.kernel)
         assert kernels is not None
         async with asyncio.timeout(PATIENCE):
-            same, other = await kernels.of("b.ipynb"), await kernels.of("a.ipynb")
-            assert (same, await kernels.of(None)) == (live.kernel, live.kernel)
+            same, other = await kernels.find("b.ipynb"), await kernels.find("a.ipynb")
+            assert (same, await kernels.find(None)) == (live.kernel, live.kernel)
             assert (await other.execute(chat, "'greet' in globals()")).text == "False"
             assert "Says hello." in (await same.inspect("greet")).text
             assert not (await same.inspect("nobody")).found
@@ -210,7 +210,7 @@ async def test_what_is_wrong_is_told_with_the_names_of_the_kernel_and_without_wh
         await at.run("gone = 1")
         context = host.tool_contexts.build("chat", None)
         assert context.kernels is not None
-        assert (await (await context.kernels.of("a.ipynb")).state()).python == sys.executable
+        assert (await (await context.kernels.find("a.ipynb")).state()).python == sys.executable
         told = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
         assert "A restart would lose what no cell defines: gone" in told
         running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
@@ -235,6 +235,8 @@ async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looke
         context = watcher.host.tool_contexts.build(chat, live.kernel)
         assert context.notebooks is not None
         document = await context.notebooks.read("a.ipynb")
-        assert await known(chat, document, context.kernels, live.kernel) == Known(frozenset({"gone"}), sys.executable)
+        assert await ask_kernel(chat, document, context.kernels, live.kernel) == KernelFacts(
+            frozenset({"gone"}), sys.executable
+        )
         watcher.host.turns.stop(chat)
         await running

@@ -16,7 +16,7 @@ from playwright.async_api import async_playwright
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca.client_ports import LinkNotebooks
 from jupyter_eca.protocol.chats import ChatListResult
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.lifecycle import InitializeResult
 from jupyter_eca.transport.peer import Peer
 from jupyter_eca.transport.websocket import WebSocketLink
@@ -109,7 +109,7 @@ async def _greeted(page: Page, lab: Lab) -> AsyncGenerator[Peer]:
             route.send(text)
 
         link = WebSocketLink(write, lambda: None)
-        route.on_message(link.received)
+        route.on_message(link.receive)
         linked.set_result(link)
 
     await page.route_web_socket("**/eca/ws*", connected)
@@ -132,5 +132,5 @@ async def _greeted(page: Page, lab: Lab) -> AsyncGenerator[Peer]:
 
 async def _answer(method: str, _params: Any) -> Any:
     if method not in REPLIES:
-        raise RemoteError(f"{method} is not answered here", Code.METHOD_NOT_FOUND)
+        raise RemoteError(f"{method} is not answered here", ErrorCode.METHOD_NOT_FOUND)
     return REPLIES[method]

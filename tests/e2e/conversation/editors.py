@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.protocol.jsonrpc import Message, decode, frame, to_json
+from jupyter_eca.protocol.jsonrpc import Message, decode, encode_frame, to_json
 from tests.support.editor_process import PATIENCE
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Client:
     options: Any = field(default_factory=dict[str, Any])
     prompt: dict[str, Any] = field(default_factory=dict[str, Any])
     mine: bool = True
-    frame: Callable[[Message], bytes] = frame
+    frame: Callable[[Message], bytes] = encode_frame
     watched: bool = True
     answers: dict[str, Any] | None = None
     early: tuple[tuple[str, Any], ...] = ()

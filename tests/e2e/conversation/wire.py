@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tests.support import host_and_client as memory
 from tests.support.editor_process import PATIENCE as PROCESS_PATIENCE
 from tests.support.editor_process import Editor, editor
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -58,7 +58,7 @@ class MemoryHouse:
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Wire]:
         async with memory.desk(self.folder, self._setting.rules, **self._setting.more) as table:
-            client = raw(table)
+            client = connect(table)
             try:
                 yield client.wire
             finally:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.request import ToolResultPart
-from jupyter_eca.fronts.eca.projection import content_of
+from jupyter_eca.fronts.eca.projection import make_content
 from jupyter_eca.host import commands
-from jupyter_eca.host.chat.ports import Answer
+from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.protocol.content import Cause, ToolCallRejectedContent, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import answer, desk
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def causes(received: list[ChatContentReceivedParams]) -> list[tuple[str, bool, C
     return [(content.name, content.manual_approval, content.cause) for content in contents]
 
 
-def for_session(_: ToolCallRunContent) -> Decision:
-    return Decision(approved=True, session=True)
+def for_session(_: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True, session=True)
 
 
 async def test_a_call_tells_which_rule_let_it_run_ask_or_forbade_it(tmp_path: Path) -> None:
@@ -83,15 +83,15 @@ async def test_only_a_client_with_the_envelope_is_told_the_cause(tmp_path: Path)
         events = [e for e in await table.host.chats.read_events("chat") if getattr(e.content, "cause", None)]
     assert {type(event.content) for event in events} == {ToolCallRunContent, ToolCallRejectedContent}
     for event in events:
-        assert "cause" in content_of(event, "chat", envelope=True).content.wire()
-        assert "cause" not in content_of(event, "chat", envelope=False).content.wire()
+        assert "cause" in make_content(event, "chat", envelope=True).content.wire()
+        assert "cause" not in make_content(event, "chat", envelope=False).content.wire()
 
 
 async def test_a_command_tells_for_each_tool_what_would_happen_and_why(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES, **CONFIG) as table:
         await answer(await table.client(), "Look", for_session, agent="careful")
         told = await commands.run(table.host, "chat", "/approvals")
-        assert isinstance(told, Answer)
+        assert isinstance(told, CommandAnswer)
         assert "What the agent `careful` may do here" in told.text
         assert "| `read_file` | Allowed by the rule `read_file` (`toolCall.approval.allow`) |" in told.text
         assert "| `grep` | Allowed: you have approved it for this session |" in told.text

@@ -15,7 +15,7 @@ from jupyter_eca.fronts.ahp.front import AhpFront
 from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.ahp import ROOT, VERSION
-from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification, Request, Result
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.support.host_and_client import PATIENCE, Desk, settings
@@ -56,7 +56,7 @@ DENY: Json = {"approved": False, "reason": "denied"}
 class Refused(Exception):
     """A request that was answered with an error."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: ErrorResponse) -> None:
         super().__init__(failure.message)
         self.code, self.data = failure.code, failure.data
 
@@ -87,7 +87,7 @@ class Client:
             match message:
                 case Result(id, result):
                     self._waiting.pop(int(id)).set_result(result)
-                case Failure(id) if id is not None:
+                case ErrorResponse(id) if id is not None:
                     self._waiting.pop(int(id)).set_exception(Refused(message))
                 case Notification("action", params):
                     self._fold(params)
@@ -112,13 +112,13 @@ class Client:
                 self.allows = True
                 return Result(id, {})
             case _ if not self.allows:
-                return Failure(id, -32009, "Denied.")
+                return ErrorResponse(id, -32009, "Denied.")
             case "resourceRead" if uri in self.files:
                 return Result(id, {"data": self.files[uri], "encoding": "utf-8"})
             case "resourceList" if under:
                 return Result(id, {"entries": [{"name": name, "type": "file"} for name in under]})
             case _:
-                return Failure(id, -32008, "It is not there.")
+                return ErrorResponse(id, -32008, "It is not there.")
 
     def _fold(self, envelope: Json) -> None:
         assert envelope["serverSeq"] > self.seen, "the numbers rise"

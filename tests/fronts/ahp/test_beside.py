@@ -16,7 +16,7 @@ from jupyter_eca.fronts.ahp.resources.unified_diff import apply_diff, side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.ahp.actions import ActiveSessionsChanged
-from jupyter_eca.workspace.files.text_file import change
+from jupyter_eca.workspace.files.text_file import describe_change
 from tests.fronts.ahp.place import calls_of, place
 from tests.support.host_and_client import settings
 
@@ -109,10 +109,10 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     ],
 )
 def test_a_diff_of_ours_makes_the_text_after_from_the_text_before(before: str, after: str) -> None:
-    assert apply_diff(before, change("x.txt", before, after).diff) == after
+    assert apply_diff(before, describe_change("x.txt", before, after).diff) == after
 
 
 def test_a_diff_of_another_text_makes_nothing_and_tells_its_own_sides() -> None:
-    diff = change("x.txt", "a\nb\n", "a\nc\n").diff
+    diff = describe_change("x.txt", "a\nb\n", "a\nc\n").diff
     assert apply_diff("something else\n", diff) is None
     assert (side(diff, "-"), side(diff, "+")) == ("a\nb\n", "a\nc\n")

@@ -272,7 +272,7 @@ async def test_a_frame_that_is_no_json_is_answered_and_the_connection_lives(tmp_
         link = WebSocketLink(write, lambda: None)
         serving = at.tasks.create_task(AhpConnection(link, front).run())
         for text in ("{oops", "[" * 100_000, '{"jsonrpc":"2.0","id":"x","method":"ping"}', "[1]"):
-            link.received(text)
+            link.receive(text)
         heard = [await asyncio.wait_for(said.get(), PATIENCE) for _ in range(4)]
         assert [one.get("error", {}).get("code", one.get("id")) for one in heard] == [-32700, -32700, "x", -32600]
         link.end()
@@ -317,7 +317,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
         client = await at.connect("one")
         await client.create(S)
         hello = {"protocolVersions": ["0.1.0"], "clientId": "slow", "initialSubscriptions": [S]}
-        link.received(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
+        link.receive(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
         await client.ask(S, "t1", "you")
         await client.settled(S, 1)
 
@@ -360,7 +360,7 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
         client = await at.connect("one")
         await client.create(S)
         hello = {"protocolVersions": ["0.1.0"], "clientId": "stuck", "initialSubscriptions": [S]}
-        link.received(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
+        link.receive(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))
         for number in range(60):
             await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
             await client.echo(number + 1)

@@ -27,7 +27,7 @@ async def dropped(at: Place, uri: str = S) -> None:
             if task := at.front.dropping.get(uri):
                 await asyncio.wait((task,))
             else:
-                await at.host.store.settled()  # that the client has gone is not known yet
+                await at.host.store.settle()  # that the client has gone is not known yet
 
 
 async def unsubscribe(client: Client, uri: str = S) -> None:

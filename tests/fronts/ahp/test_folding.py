@@ -90,7 +90,7 @@ class Two:
                 await self.at.host.turns.prompt(Prompt("s1", "you", turn=f"editor-{self.editor}"))
         elif what == "wait":
             await client.request("ping")
-            await self.at.host.store.settled()
+            await self.at.host.store.settle()
         elif what in {"claim", "release"}:
             tool = {"name": "lookup"}
             claim = {"clientId": client.id, "tools": [tool]} if what == "claim" else None
@@ -141,7 +141,7 @@ class Two:
             live = self.at.host.chats.live("s1")
             if live is not None:
                 await asyncio.gather(*live.tasks.values(), return_exceptions=True)
-            await self.at.host.store.settled()
+            await self.at.host.store.settle()
             await self.at.front.wait_until_done()
             for client in self.clients:
                 await client.request("ping")

@@ -69,7 +69,7 @@ async def test_after_a_cancelled_turn_the_queue_is_kept(tmp_path: Path) -> None:
         live = at.host.chats.live("s1")
         assert live is not None
         await asyncio.gather(*live.tasks.values(), return_exceptions=True)
-        await at.host.store.settled()
+        await at.host.store.settle()
         state = at.front.hub.state(S)
         assert (len(state["turns"]), "activeTurn" in state, len(state["queuedMessages"])) == (1, False, 1)
 

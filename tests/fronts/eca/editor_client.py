@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.transport.memory import MemoryLink, pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import PATIENCE, Door
@@ -35,7 +35,7 @@ class Book:
         self.peer = Peer(self.link, self._refuse, self._hear)
 
     async def _refuse(self, method: str, _params: Any) -> Any:
-        raise RemoteError(f"there is no request {method!r}", Code.METHOD_NOT_FOUND)
+        raise RemoteError(f"there is no request {method!r}", ErrorCode.METHOD_NOT_FOUND)
 
     def _hear(self, method: str, params: Told) -> None:
         self.told.append((method, params))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import read
+from jupyter_eca.config import read_config
 from jupyter_eca.config.jsonc import parse
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.host.host import Host
@@ -17,7 +17,7 @@ from jupyter_eca.protocol import approval
 from jupyter_eca.protocol.base import Done, Empty
 from jupyter_eca.protocol.content import ToolCallRunContent
 from jupyter_eca.protocol.tool import ToolSwitchParams
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.support.host_and_client import Desk, answer, desk, desk_of, said, settings
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,7 +55,7 @@ async def filed(folder: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> A
     monkeypatch.setenv("HOME", str(folder))
     (root / ".eca").mkdir()
     (root / ".eca" / "config.json").write_text(f"// ours\n{json.dumps(settings(folder, RULES, **more))}\n")
-    reading = partial(read, (root,))
+    reading = partial(read_config, (root,))
     host = Host(reading(), Workspace(Files((root,))), folder / "chats.db", reading)
     async with desk_of(host, root) as table:
         yield table
@@ -69,21 +69,21 @@ def rules_in(file: Path, decision: str = "allow") -> Any:
     return parse(file.read_text())["toolCall"]["approval"][decision]
 
 
-async def listed(client: Client) -> tuple[approval.ApprovalRule, ...]:
+async def listed(client: EcaClient) -> tuple[approval.ApprovalRule, ...]:
     return (await client.request("approvals/list", Empty(), approval.ApprovalsListResult)).rules
 
 
-async def proposed(client: Client, call: ToolCallRunContent) -> approval.ApprovalsProposeResult:
+async def proposed(client: EcaClient, call: ToolCallRunContent) -> approval.ApprovalsProposeResult:
     params = approval.ApprovalsProposeParams(chat_id="chat", tool_call_id=call.id)
     return await client.request("approvals/propose", params, approval.ApprovalsProposeResult)
 
 
-async def add(client: Client, rule: approval.RuleText, scope: str = "workspace") -> str:
+async def add(client: EcaClient, rule: approval.RuleText, scope: str = "workspace") -> str:
     params = approval.ApprovalsAddParams.model_validate({**rule.model_dump(), "scope": scope})
     return (await client.request("approvals/add", params, approval.ApprovalsAddResult)).file
 
 
-async def asks(client: Client, message: str, scope: str | None = None) -> list[approval.ApprovalsProposeResult]:
+async def asks(client: EcaClient, message: str, scope: str | None = None) -> list[approval.ApprovalsProposeResult]:
     """What is proposed for each call of a turn that asks. It is let run by the rule it proposes, written for `scope`,
     or else by hand."""
     found: list[approval.ApprovalsProposeResult] = []
@@ -94,7 +94,7 @@ async def asks(client: Client, message: str, scope: str | None = None) -> list[a
             if scope is not None and (rule := found[-1].rule) is not None:
                 await add(client, rule, scope)
             else:
-                await client.decide("chat", call.id, Decision(approved=True))
+                await client.decide("chat", call.id, CallDecision(approved=True))
     return found
 
 

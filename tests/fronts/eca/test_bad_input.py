@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.protocol.jsonrpc import Code, Failure, FrameReader, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, FrameReader, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import PATIENCE, desk
-from tests.support.raw_client import Raw, raw
+from tests.support.raw_client import MemoryClient, connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -44,22 +44,22 @@ NEEDS_PARAMS = ("chat/prompt", "chat/toolCallApprove", "chat/promptStop", "chat/
 
 
 @asynccontextmanager
-async def started(folder: Path) -> AsyncGenerator[tuple[Desk, Raw]]:
+async def started(folder: Path) -> AsyncGenerator[tuple[Desk, MemoryClient]]:
     async with desk(folder, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize()
         yield table, at
         await at.close()
 
 
-async def well(at: Raw, chat: str = "well") -> None:
+async def well(at: MemoryClient, chat: str = "well") -> None:
     """The session answers a prompt from beginning to end."""
     await at.result("chat/prompt", {"chatId": chat, "message": "you"})
     await at.content("text", text="Hello, you")
     await at.finished()
 
 
-async def waiting(at: Raw, chat: str = "c") -> str:
+async def waiting(at: MemoryClient, chat: str = "c") -> str:
     """A tool call that waits for approval."""
     await at.result("chat/prompt", {"chatId": chat, "message": "write"})
     return (await at.content("toolCallRun"))["id"]
@@ -71,12 +71,12 @@ async def waiting(at: Raw, chat: str = "c") -> str:
 @pytest.mark.parametrize("method", [name for name in REQUESTS if name not in {"initialize", "shutdown"}])
 async def test_a_request_before_initialize_is_refused(tmp_path: Path, method: str) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         params = {"chatId": "c", "message": "m", "contentId": "i", "jobId": "j", "provider": "p", "name": "n", "id": 1,
                   "text": "", "prompt": "", "docText": "", "docVersion": 1, "position": {"line": 0, "character": 0},
                   "data": {}}  # fmt: skip
         refused = await at.code(method, params)
-        assert refused in {Code.NOT_INITIALIZED, Code.METHOD_NOT_FOUND}
+        assert refused in {ErrorCode.NOT_INITIALIZED, ErrorCode.METHOD_NOT_FOUND}
         await at.initialize()
         await well(at)
         await at.close()
@@ -93,17 +93,17 @@ async def test_a_second_initialize_is_refused_and_changes_nothing(tmp_path: Path
 async def test_nothing_is_served_after_shutdown(tmp_path: Path, method: str) -> None:
     async with started(tmp_path) as (_, at):
         await at.result("shutdown")
-        assert await at.code(method, {"message": "hi"}) == Code.INVALID_REQUEST
+        assert await at.code(method, {"message": "hi"}) == ErrorCode.INVALID_REQUEST
 
 
 async def test_a_notification_after_shutdown_does_nothing(tmp_path: Path) -> None:
     async with started(tmp_path) as (table, at):
-        other = raw(table)
+        other = connect(table)
         await other.initialize()
         call = await waiting(at)
         await at.result("shutdown")
         await at.tell("chat/toolCallApprove", {"chatId": "c", "toolCallId": call})
-        assert await at.code("chat/list") == Code.INVALID_REQUEST
+        assert await at.code("chat/list") == ErrorCode.INVALID_REQUEST
         await other.tell("chat/promptStop", {"chatId": "c"})
         await other.finished()
         assert "toolCallRunning" not in other.contents
@@ -132,7 +132,7 @@ async def test_a_request_with_nonsense_for_parameters_is_answered(tmp_path: Path
     async with started(tmp_path) as (_, at):
         for params in NONSENSE:
             reply = await at.ask(method, params)
-            assert not (isinstance(reply, Failure) and reply.code == Code.INTERNAL), (params, reply)
+            assert not (isinstance(reply, ErrorResponse) and reply.code == ErrorCode.INTERNAL), (params, reply)
             if method == "shutdown":
                 return
         await well(at)
@@ -153,7 +153,7 @@ async def test_no_parameters_are_refused_where_there_must_be_some(tmp_path: Path
         if METHODS[method].result is None:
             await at.tell(method, params)
         else:
-            assert await at.code(method, params) == Code.INVALID_PARAMS
+            assert await at.code(method, params) == ErrorCode.INVALID_PARAMS
         await well(at)
 
 
@@ -176,7 +176,7 @@ async def test_a_chat_id_of_any_kind_is_echoed_unchanged(tmp_path: Path, chat: s
 async def test_a_method_nobody_knows_is_refused_as_a_request_and_ignored_as_a_notification(tmp_path: Path) -> None:
     async with started(tmp_path) as (_, at):
         for name in ("no/such", "", "__class__", "chat/contentReceived", "$/cancelRequest", "initialized"):
-            assert await at.code(name) == Code.METHOD_NOT_FOUND
+            assert await at.code(name) == ErrorCode.METHOD_NOT_FOUND
         for name in ("no/such", "", "$/cancelRequest", "config/updated", "chat/list"):
             await at.tell(name, {"id": 1})
         await well(at)
@@ -223,8 +223,8 @@ async def test_replies_to_requests_that_were_never_made_are_ignored(tmp_path: Pa
     async with started(tmp_path) as (_, at):
         for id in (1, 0, "", "eca-1", "eca-999"):
             await at.link.send(Result(id, {"answer": "yes"}))
-            await at.link.send(Failure(id, -1, "no"))
-        await at.link.send(Failure(None, -1, "no"))
+            await at.link.send(ErrorResponse(id, -1, "no"))
+        await at.link.send(ErrorResponse(None, -1, "no"))
         await well(at)
 
 
@@ -243,7 +243,7 @@ async def test_a_handler_of_a_notification_that_fails_inside_costs_that_notifica
     peer = Peer(theirs, answer, heed)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         tasks.create_task(peer.run())
-        at = Raw(ours)
+        at = MemoryClient(ours)
         await at.tell("bad")
         await at.tell("good")
         assert await at.result("heard") == ["bad", "good"]
@@ -253,7 +253,7 @@ async def test_a_handler_of_a_notification_that_fails_inside_costs_that_notifica
 async def test_our_requests_have_ids_that_no_client_counts_with(tmp_path: Path) -> None:
     story = [{"message": "", "reply": [{"tool": "run_code", "arguments": {"code": "1"}}]}]
     async with desk(tmp_path, story, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"kernel": True})
         await at.link.send(Request(1, "chat/prompt", {"chatId": "c", "message": "run"}))
         ours = await at.until(lambda m: isinstance(m, Request))
@@ -268,7 +268,7 @@ async def test_our_requests_have_ids_that_no_client_counts_with(tmp_path: Path) 
 class Wire:
     """Bytes in, as a pipe would bring them, to a live session."""
 
-    def __init__(self, at: Raw) -> None:
+    def __init__(self, at: MemoryClient) -> None:
         self._at = at
         self._reader = FrameReader()
 
@@ -285,26 +285,26 @@ def framed(body: bytes, header: bytes = b"") -> bytes:
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (framed(b"{oops"), Code.PARSE),
-        (framed(b""), Code.PARSE),
-        (framed(b"\xff\xfe"), Code.PARSE),
-        (framed(b"[" * 100_000), Code.PARSE),
-        (framed(b'{"id":1,"method":"chat/list","params":' + b"[" * 5000 + b"]" * 5000 + b"}"), Code.PARSE),
-        (framed(b"[]"), Code.INVALID_REQUEST),
-        (framed(b'[{"jsonrpc":"2.0","id":1,"method":"chat/list"}]'), Code.INVALID_REQUEST),
-        (framed(b"7"), Code.INVALID_REQUEST),
-        (framed(b'{"id":1.5,"method":"chat/list"}'), Code.INVALID_REQUEST),
-        (framed(b'{"id":{},"method":"chat/list"}'), Code.INVALID_REQUEST),
-        (framed(b"{}", b"Content-Type: a; charset=utf-8; charset=utf-16\r\n"), Code.INVALID_REQUEST),
-        (framed("{}".encode("utf-16"), b"Content-Type: a; charset=utf-16\r\n"), Code.INVALID_REQUEST),
+        (framed(b"{oops"), ErrorCode.PARSE),
+        (framed(b""), ErrorCode.PARSE),
+        (framed(b"\xff\xfe"), ErrorCode.PARSE),
+        (framed(b"[" * 100_000), ErrorCode.PARSE),
+        (framed(b'{"id":1,"method":"chat/list","params":' + b"[" * 5000 + b"]" * 5000 + b"}"), ErrorCode.PARSE),
+        (framed(b"[]"), ErrorCode.INVALID_REQUEST),
+        (framed(b'[{"jsonrpc":"2.0","id":1,"method":"chat/list"}]'), ErrorCode.INVALID_REQUEST),
+        (framed(b"7"), ErrorCode.INVALID_REQUEST),
+        (framed(b'{"id":1.5,"method":"chat/list"}'), ErrorCode.INVALID_REQUEST),
+        (framed(b'{"id":{},"method":"chat/list"}'), ErrorCode.INVALID_REQUEST),
+        (framed(b"{}", b"Content-Type: a; charset=utf-8; charset=utf-16\r\n"), ErrorCode.INVALID_REQUEST),
+        (framed("{}".encode("utf-16"), b"Content-Type: a; charset=utf-16\r\n"), ErrorCode.INVALID_REQUEST),
     ],
 )
 async def test_a_frame_that_cannot_be_read_is_answered_and_the_next_is_served(
-    tmp_path: Path, data: bytes, code: Code
+    tmp_path: Path, data: bytes, code: ErrorCode
 ) -> None:
     async with started(tmp_path) as (_, at):
         Wire(at).feed(data)
-        refused = await at.until(lambda m: isinstance(m, Failure))
+        refused = await at.until(lambda m: isinstance(m, ErrorResponse))
         assert (refused.id, refused.code) == (None, code)
         await well(at)
 

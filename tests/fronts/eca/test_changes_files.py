@@ -15,7 +15,7 @@ from tests.support.notebook_page import script, yes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
     from tests.support.host_and_client import Desk
     from tests.support.notebook_page import Room
 
@@ -27,7 +27,7 @@ async def last_request(there: Room) -> str:
     return str((await there.table.host.turns.draft("chat", "next")).messages)
 
 
-async def act(table: Desk, client: Client, *calls: tuple[str, dict[str, Any]]) -> None:
+async def act(table: Desk, client: EcaClient, *calls: tuple[str, dict[str, Any]]) -> None:
     script(table.folder, [{"tool": tool, "arguments": arguments} for tool, arguments in calls])
     await answer(client, "go", yes)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from tests.fronts.eca.editor_client import book
 from tests.fronts.eca.pair import both_show, refused, two
 from tests.support.host_and_client import desk
@@ -44,7 +44,7 @@ async def test_a_chat_deleted_in_mid_answer_is_gone_for_all_and_stays_gone(tmp_p
         assert await envelope.ask("chat/delete") == {}
         for client in (plain, envelope):
             await client.until(lambda client=client: client.notices("chat/deleted"))
-        await table.host.store.settled()
+        await table.host.store.settle()
         assert (await plain.peer.request("chat/list", {}))["chats"] == []
         assert await table.host.store.events("chat") == []
         assert await plain.ask("chat/open") == {"found": False}
@@ -136,7 +136,7 @@ async def test_a_chat_that_answers_is_not_changed(tmp_path: Path, method: str) -
         await plain.ask("chat/prompt", message="wait")
         await plain.until(lambda: "one " in "".join(plain.page()))
         error = await refused(plain, method, contentId=plain.message("wait"), text="")
-        assert error.code == Code.BUSY
+        assert error.code == ErrorCode.BUSY
         await plain.tell("chat/promptStop")
         await plain.until(plain.ends)
 
@@ -147,7 +147,7 @@ async def test_a_chat_that_answers_is_not_changed(tmp_path: Path, method: str) -
 async def test_a_chat_nobody_knows_is_refused_in_one_sentence(tmp_path: Path, method: str) -> None:
     async with two(tmp_path) as (table, plain, _envelope):
         error = await refused(plain, method, "nobody", contentId="x", text="", title="t")
-        assert (error.code, str(error)) == (Code.REFUSED, "There is no chat 'nobody'. `%eca new` starts one.")
+        assert (error.code, str(error)) == (ErrorCode.REFUSED, "There is no chat 'nobody'. `%eca new` starts one.")
         assert await table.host.chats.list_rows() == []
 
 
@@ -265,7 +265,7 @@ async def test_chats_of_another_workspace_are_not_listed_opened_or_deleted(tmp_p
     async with two(tmp_path / "other") as (table, plain, _envelope):
         assert (await plain.peer.request("chat/list", {}))["chats"] == []
         assert await plain.ask("chat/open") == {"found": False}
-        assert (await refused(plain, "chat/clear")).code == Code.REFUSED
+        assert (await refused(plain, "chat/clear")).code == ErrorCode.REFUSED
         await plain.ask("chat/delete")
         assert len(await table.host.store.events("chat")) > 0
 

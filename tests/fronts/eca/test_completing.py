@@ -9,9 +9,9 @@ import pytest
 
 from jupyter_eca.engine.model.delta import Delta, TextDelta
 from jupyter_eca.plugins.providers.catalog import Catalog
-from jupyter_eca.protocol.jsonrpc import Code, Failure, Notification, Result
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Result
 from tests.support.host_and_client import PATIENCE, answer, desk, said
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -49,7 +49,7 @@ class Endless:
 
 async def test_a_completion_that_is_taken_back_ends_the_models_stream(tmp_path: Path) -> None:
     plug = Endless()
-    async with desk(tmp_path, [], completion={"model": "endless/x"}) as table, line(table) as client:
+    async with desk(tmp_path, [], completion={"model": "endless/x"}) as table, connect_and_initialize(table) as client:
         table.host.catalog = Catalog({"endless": plug}, table.host.config)
         asked = await client.send("completion/inline", COMPLETE)
         async with asyncio.timeout(PATIENCE):
@@ -57,7 +57,7 @@ async def test_a_completion_that_is_taken_back_ends_the_models_stream(tmp_path: 
             await client.link.send(Notification("$/cancelRequest", {"id": asked}))
             reply = await client.reply(asked)
             await plug.ended.wait()
-        assert reply == Failure(asked, Code.CANCELLED, "completion/inline was cancelled")
+        assert reply == ErrorResponse(asked, ErrorCode.CANCELLED, "completion/inline was cancelled")
 
 
 async def test_a_client_without_a_chat_is_shown_none_and_completes(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ async def test_a_client_without_a_chat_is_shown_none_and_completes(tmp_path: Pat
     ]
     async with (
         desk(tmp_path, rules, completion={"model": "scripted/test"}) as table,
-        line(table, chat=False) as client,
-        line(table, chat=True) as other,
+        connect_and_initialize(table, chat=False) as client,
+        connect_and_initialize(table, chat=True) as other,
     ):
         assert said(await answer(await table.client(), "hello")) == "Hello yourself."
         await other.until(lambda message: isinstance(message, Notification) and message.method.startswith("chat/"))

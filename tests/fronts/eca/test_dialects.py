@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.jsonrpc import Notification, frame
+from jupyter_eca.protocol.jsonrpc import Notification, encode_frame
 from tests.requirements.eca.seat import told
 from tests.support.host_and_client import desk
-from tests.support.raw_client import Raw, raw
+from tests.support.raw_client import MemoryClient, connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ CURRENT = {"chat": True, "chatCapabilities": {"askQuestion": True}}
 SEED_METHODS = {"chat/contentReceived", "config/updated", "tool/serverUpdated"}
 
 
-async def write(at: Raw, *, approve: bool, **more: Any) -> Any:
+async def write(at: MemoryClient, *, approve: bool, **more: Any) -> Any:
     """A turn with one tool call; gives the result of the prompt and the call's last content."""
     result = await at.result("chat/prompt", {"chatId": "c", "message": "write", **more})
     call = await at.content("toolCallRun")
@@ -39,7 +39,7 @@ async def write(at: Raw, *, approve: bool, **more: Any) -> Any:
     return result, ended
 
 
-async def announced(at: Raw) -> dict[str, Any]:
+async def announced(at: MemoryClient) -> dict[str, Any]:
     """The configuration that a client is told of when it is ready."""
     await at.tell("initialized", {})
     message = await at.until(lambda m: getattr(m, "method", "") == "config/updated")
@@ -48,7 +48,7 @@ async def announced(at: Raw) -> dict[str, Any]:
 
 async def test_a_client_of_the_older_seed_finds_its_words_and_no_others(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         hello = await at.initialize(OLD, chatBehavior="agent")
         assert set(hello) >= {
             "models",
@@ -72,7 +72,7 @@ async def test_a_client_of_the_older_seed_finds_its_words_and_no_others(tmp_path
 
 async def test_a_client_of_the_older_seed_is_told_that_the_user_rejected_a_call(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize(OLD)
         assert (await write(at, approve=False, requestId="r"))[1]["reason"] == "user"
         await at.close()
@@ -80,7 +80,7 @@ async def test_a_client_of_the_older_seed_is_told_that_the_user_rejected_a_call(
 
 async def test_a_client_of_the_newer_seed_finds_its_words_and_no_others(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize(NEWER)
         config = await announced(at)
         assert (config["behaviors"], config["selectBehavior"]) == (["agent", "plan"], "agent")
@@ -99,7 +99,7 @@ async def test_a_call_that_the_rules_forbid_is_rejected_in_the_clients_words(
 ) -> None:
     deny = {"write_file": {"argsMatchers": {"path": [".*"]}}}
     async with desk(tmp_path, STORY, toolCall={"approval": {"deny": deny}}) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize(can)
         await at.result("chat/prompt", {"chatId": "c", "message": "write"})
         assert (await at.content("toolCallRejected"))["reason"] == reason
@@ -109,7 +109,7 @@ async def test_a_call_that_the_rules_forbid_is_rejected_in_the_clients_words(
 
 async def test_a_notice_about_one_chat_is_kept_from_who_would_take_it_for_all(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        newer, today = raw(table), raw(table)
+        newer, today = connect(table), connect(table)
         await newer.initialize(NEWER)
         await announced(newer)
         await today.initialize(CURRENT)
@@ -124,7 +124,7 @@ async def test_a_notice_about_one_chat_is_kept_from_who_would_take_it_for_all(tm
 
 async def test_a_client_of_today_finds_todays_words(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize(CURRENT)
         config = await announced(at)
         assert (config["agents"], config["selectAgent"]) == (["code", "plan"], "code")
@@ -137,7 +137,7 @@ async def test_a_client_of_today_finds_todays_words(tmp_path: Path) -> None:
 
 async def test_a_request_id_in_the_first_prompt_gives_an_older_client_away(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"chat": True})
         assert (await at.result("chat/prompt", {"message": "hi", "requestId": "r"}))["status"] == "success"
         await at.finished()
@@ -146,7 +146,7 @@ async def test_a_request_id_in_the_first_prompt_gives_an_older_client_away(tmp_p
 
 async def test_a_client_that_uses_a_method_of_today_is_one_of_today_from_then_on(tmp_path: Path) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"chat": True, "doc": True})
         await at.result("chat/list", {})
         assert (await at.result("chat/prompt", {"message": "hi", "requestId": "r"}))["status"] == "prompting"
@@ -161,7 +161,7 @@ async def test_a_client_that_uses_a_method_of_today_is_one_of_today_from_then_on
 @pytest.mark.parametrize("prompt", [{"behavior": "plan"}, {"agent": "plan"}])
 async def test_plan_is_plan_in_every_revision(tmp_path: Path, can: Any, options: Any, prompt: Any) -> None:
     async with desk(tmp_path, STORY) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize(can, **options)
         await at.tell("initialized")
         await at.result("chat/prompt", {"chatId": "c", "message": "write", **prompt})
@@ -174,7 +174,7 @@ async def test_plan_is_plan_in_every_revision(tmp_path: Path, can: Any, options:
 @pytest.mark.parametrize(("can", "option"), [(OLD, "chatBehavior"), (NEWER, "chatBehavior"), (CURRENT, "chatAgent")])
 async def test_plan_in_the_options_is_plan_where_the_host_is_one_for_all(tmp_path: Path, can: Any, option: str) -> None:
     async with desk(tmp_path, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at, other = raw(table), raw(table)
+        at, other = connect(table), connect(table)
         hello = await at.initialize(can, **{option: "plan"})
         assert (hello["chatDefaultBehavior"], hello["chatBehaviors"]) == ("plan", ["plan", "agent"])
         config = await announced(at)
@@ -200,7 +200,7 @@ async def test_an_editor_that_reads_64_kib_at_once_is_asked_and_told_in_less(tmp
     long = {"path": "a.txt", "content": "one line of many ✓\n" * 4000}
     rules = [STORY[0], {"message": "", "reply": [{"tool": "write_file", "arguments": long}]}]
     async with desk(tmp_path, rules) as table:
-        at = raw(table)
+        at = connect(table)
         hello = {"clientInfo": {"name": name}, "capabilities": {"codeAssistant": NEWER}}
         await at.result("initialize", hello)
         chat = (await at.result("chat/prompt", {"message": "go", "contexts": []}))["chatId"]
@@ -209,7 +209,7 @@ async def test_an_editor_that_reads_64_kib_at_once_is_asked_and_told_in_less(tmp
         await at.content("toolCalled")
         await at.finished()
         told = [message for message in at.heard if isinstance(message, Notification)]
-        assert (max(len(frame(message)) for message in told) < 2**15 + 200) == (name == "Neovim")
+        assert (max(len(encode_frame(message)) for message in told) < 2**15 + 200) == (name == "Neovim")
         assert ("more characters, too many for this editor" in call["details"]["diff"]) == (name == "Neovim")
         assert (tmp_path / "a.txt").read_text() == long["content"]
         await at.close()

@@ -10,12 +10,12 @@ import pytest
 
 from jupyter_eca.errors import FrameError, RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
-from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Message, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.transport.memory import MemoryLink, pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import PATIENCE, Desk, Door, desk
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ HELLO: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello"}]}]
 START = Request(1, "initialize", {"processId": None, "capabilities": {}})
 
 
-def connect(table: Desk) -> MemoryLink:
+def open_session(table: Desk) -> MemoryLink:
     ours, theirs = pair()
     table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
     return ours
@@ -44,13 +44,13 @@ async def until(link: MemoryLink, wanted: Callable[[Message | FrameError], bool]
 
 
 def reply_to(id: str | int) -> Callable[[Message | FrameError], bool]:
-    return lambda message: isinstance(message, Result | Failure) and message.id == id
+    return lambda message: isinstance(message, Result | ErrorResponse) and message.id == id
 
 
-async def say(link: MemoryLink, request: Request) -> Result | Failure:
+async def say(link: MemoryLink, request: Request) -> Result | ErrorResponse:
     await link.send(request)
     reply = (await until(link, reply_to(request.id)))[-1]
-    assert isinstance(reply, Result | Failure)
+    assert isinstance(reply, Result | ErrorResponse)
     return reply
 
 
@@ -64,7 +64,7 @@ async def test_every_method_a_client_may_send_has_a_handler_and_no_handler_lacks
 
 async def test_a_client_of_either_revision_finds_what_it_looks_for_in_the_handshake(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         reply = await say(link, START)
         assert isinstance(reply, Result)
         assert reply.result["chatDefaultModel"] == "scripted/test"
@@ -80,7 +80,7 @@ async def test_a_client_of_either_revision_finds_what_it_looks_for_in_the_handsh
 
 async def test_a_strict_client_gets_no_field_that_eca_does_not_know(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         await say(link, START)
         await link.send(Request(2, "chat/prompt", {"message": "hi", "requestId": "0", "chatId": "c"}))
         heard = await until(
@@ -93,7 +93,7 @@ async def test_a_strict_client_gets_no_field_that_eca_does_not_know(tmp_path: Pa
 
 async def test_a_numeric_chat_id_is_echoed_as_a_number(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         await say(link, START)
         await link.send(Request(2, "chat/prompt", {"message": "hi", "chatId": 7}))
         heard = await until(
@@ -108,38 +108,38 @@ async def test_a_numeric_chat_id_is_echoed_as_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("request_", "code"),
     [
-        (Request("a", "no/such", {}), Code.METHOD_NOT_FOUND),
-        (Request("a", "chat/contentReceived", {}), Code.METHOD_NOT_FOUND),
-        (Request("a", "chat/prompt", {}), Code.INVALID_PARAMS),
-        (Request("a", "chat/prompt", {"message": 5}), Code.INVALID_PARAMS),
-        (Request("a", "chat/prompt", "text"), Code.INVALID_PARAMS),
-        (Request("a", "initialize", {}), Code.INVALID_REQUEST),
+        (Request("a", "no/such", {}), ErrorCode.METHOD_NOT_FOUND),
+        (Request("a", "chat/contentReceived", {}), ErrorCode.METHOD_NOT_FOUND),
+        (Request("a", "chat/prompt", {}), ErrorCode.INVALID_PARAMS),
+        (Request("a", "chat/prompt", {"message": 5}), ErrorCode.INVALID_PARAMS),
+        (Request("a", "chat/prompt", "text"), ErrorCode.INVALID_PARAMS),
+        (Request("a", "initialize", {}), ErrorCode.INVALID_REQUEST),
         (Request("a", "chat/list", None), None),
         (Request("a", "shutdown", []), None),
     ],
 )
 async def test_a_request_that_cannot_be_served_gets_its_error_code(
-    tmp_path: Path, request_: Request, code: Code | None
+    tmp_path: Path, request_: Request, code: ErrorCode | None
 ) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         await say(link, START)
         reply = await say(link, request_)
-        assert (reply.code if isinstance(reply, Failure) else None) == code
+        assert (reply.code if isinstance(reply, ErrorResponse) else None) == code
         await link.close()
 
 
 async def test_a_request_before_initialize_is_told_what_comes_first(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         reply = await say(link, Request(1, "chat/list", {}))
-        assert reply == Failure(1, Code.NOT_INITIALIZED, "say `initialize` first")
+        assert reply == ErrorResponse(1, ErrorCode.NOT_INITIALIZED, "say `initialize` first")
         await link.close()
 
 
 async def test_requests_sent_right_behind_initialize_wait_for_it(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         await link.send(START)
         assert isinstance(await say(link, Request(2, "chat/list", {})), Result)
         await link.close()
@@ -147,7 +147,7 @@ async def test_requests_sent_right_behind_initialize_wait_for_it(tmp_path: Path)
 
 async def test_bad_frames_stray_replies_and_odd_notifications_leave_the_session_working(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
-        link = connect(table)
+        link = open_session(table)
         await say(link, START)
         link.other.push(FrameError("not JSON", fatal=False))
         for stray in (
@@ -156,7 +156,7 @@ async def test_bad_frames_stray_replies_and_odd_notifications_leave_the_session_
             Notification("chat/promptStop", {"chatId": "nobody knows it"}),
             Notification("chat/toolCallApprove", {"chatId": "c", "toolCallId": "t"}),
             Result("eca-99", {}),
-            Failure(None, -1, "?"),
+            ErrorResponse(None, -1, "?"),
         ):
             await link.send(stray)
         assert isinstance(await say(link, Request(9, "chat/list", {})), Result)
@@ -168,7 +168,7 @@ async def test_a_handler_that_fails_inside_is_answered_and_the_peer_goes_on() ->
         raise ZeroDivisionError("a bug")
 
     async def refuse(_method: str, _params: Any) -> Any:
-        raise RemoteError("no", Code.REFUSED)
+        raise RemoteError("no", ErrorCode.REFUSED)
 
     def ignore(_method: str, _params: Any) -> None:
         pass
@@ -190,7 +190,7 @@ async def test_a_handler_that_fails_inside_is_answered_and_the_peer_goes_on() ->
 async def test_a_chat_that_a_client_counts_as_its_first_is_not_the_first_one_of_another_client(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
         for _ in range(2):
-            at = raw(table)
+            at = connect(table)
             await at.initialize()
             for turns in (1, 2):
                 assert (await at.result("chat/prompt", {"chatId": 1, "message": "hello"}))["chatId"] == 1

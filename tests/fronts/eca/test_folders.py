@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.host_and_client import Door, desk
-from tests.support.raw_client import Raw, raw
+from tests.support.raw_client import MemoryClient, connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,20 +39,20 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-async def reads(at: Raw, file: Path) -> str:
+async def reads(at: MemoryClient, file: Path) -> str:
     await at.result("chat/prompt", {"chatId": "c", "message": str(file)})
     called = await at.content("toolCalled")
     await at.finished()
     return called["outputs"][0]["text"]
 
 
-async def change(at: Raw, **event: Any) -> None:
+async def change(at: MemoryClient, **event: Any) -> None:
     await at.tell("workspace/didChangeWorkspaceFolders", {"event": event})
 
 
 async def test_an_added_folder_can_be_read_and_a_removed_one_no_longer(home: Path, other: Path) -> None:
     async with desk(home, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize()
         assert "outside of the workspace" in await reads(at, other / "secret.txt")
         await change(at, added=folders(other), removed=[])
@@ -65,7 +65,7 @@ async def test_an_added_folder_can_be_read_and_a_removed_one_no_longer(home: Pat
 @pytest.mark.parametrize("uri", ["vscode-remote://ssh/home", "untitled:1", "relative/path", ""])
 async def test_a_folder_that_is_on_no_disk_changes_nothing(home: Path, uri: str) -> None:
     async with desk(home, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize()
         await change(at, added=[{"uri": uri, "name": "x"}])
         await at.result("chat/list")
@@ -75,7 +75,7 @@ async def test_a_folder_that_is_on_no_disk_changes_nothing(home: Path, uri: str)
 
 async def test_the_last_folder_stays(home: Path) -> None:
     async with desk(home, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize()
         await change(at, removed=folders(home))
         await at.result("chat/list")
@@ -85,7 +85,7 @@ async def test_the_last_folder_stays(home: Path) -> None:
 
 async def test_a_client_of_a_jupyter_server_cannot_widen_what_the_assistant_sees(home: Path, other: Path) -> None:
     async with desk(home, STORY, toolCall={"approval": {"byDefault": "allow"}}) as table:
-        at = raw(table, Door(table.host, follows=False))
+        at = connect(table, Door(table.host, follows=False))
         await at.initialize()
         await change(at, added=folders(other))
         assert "outside of the workspace" in await reads(at, other / "secret.txt")

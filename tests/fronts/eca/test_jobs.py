@@ -12,15 +12,15 @@ from jupyter_eca.protocol.base import Empty
 from jupyter_eca.protocol.content import TaskDetails, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.protocol.job import JobParams, JobsKillResult, JobsListResult, JobsReadOutputResult, JobStatus
 from jupyter_eca.protocol.jsonrpc import Message, Notification
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import PATIENCE, answer, desk, said
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -41,15 +41,15 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
-def always(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True, session=True)
+def always(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True, session=True)
 
 
-async def listed(client: Client) -> JobsListResult:
+async def listed(client: EcaClient) -> JobsListResult:
     return await client.request("jobs/list", Empty(), JobsListResult)
 
 
@@ -70,7 +70,7 @@ async def test_a_job_is_seen_read_and_killed_by_a_client(tmp_path: Path) -> None
 
 
 async def test_start_and_end_of_a_job_are_told_with_the_title_of_its_chat(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as table, line(table) as watching:
+    async with desk(tmp_path, RULES) as table, connect_and_initialize(table) as watching:
 
         def told(status: JobStatus) -> Callable[[Message], bool]:
             def wanted(message: Message) -> bool:
@@ -106,7 +106,7 @@ async def test_only_lines_of_remembered_commands_run_unasked(tmp_path: Path) -> 
         client = await table.client()
         asked: list[str] = []
 
-        def choose(call: ToolCallRunContent) -> Decision:
+        def choose(call: ToolCallRunContent) -> CallDecision:
             asked.append(call.arguments["command"])
             return always(call)
 

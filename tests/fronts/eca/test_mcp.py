@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import Desk, Door, answer, desk, said
@@ -134,7 +134,7 @@ async def test_a_model_calls_a_servers_tool_once_the_user_allows_it(tmp_path: Pa
     async with seat(tmp_path, rules, mcpServers={"one": raw("good")}) as (at, panel):
         await panel.sees("one", "running")
         client = await at.client()
-        received = await answer(client, "work", lambda _: Decision(approved=True))
+        received = await answer(client, "work", lambda _: CallDecision(approved=True))
         called = next(r.content for r in received if isinstance(r.content, ToolCalledContent))
         assert (called.name, called.server, called.origin, called.error) == ("one__work", "one", Origin.MCP, False)
         assert said(received) == "It said done."

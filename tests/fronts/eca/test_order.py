@@ -8,12 +8,12 @@ import pytest
 
 from jupyter_eca.protocol.jsonrpc import Message, Notification, Request, Result
 from tests.support.host_and_client import desk
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Line
+    from tests.support.raw_client import SessionClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -25,7 +25,7 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def kinds(client: Line) -> list[str]:
+def kinds(client: SessionClient) -> list[str]:
     """Of the contents, up to now."""
     return [told["content"]["type"] for told in client.params("chat/contentReceived")]
 
@@ -34,7 +34,7 @@ def ended(message: Message) -> bool:
     return isinstance(message, Notification) and message.params.get("content", {}).get("state") == "finished"
 
 
-async def said_hello(client: Line) -> str:
+async def said_hello(client: SessionClient) -> str:
     """The id of the user's message, of which the chat has only one."""
     await client.ask("chat/prompt", {"chatId": "c", "message": "hello"})
     await client.until(ended)
@@ -42,7 +42,10 @@ async def said_hello(client: Line) -> str:
 
 
 async def test_the_question_comes_after_the_call_it_belongs_to(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as table, line(table, chatCapabilities={"askQuestion": True}) as client:
+    async with (
+        desk(tmp_path, RULES) as table,
+        connect_and_initialize(table, chatCapabilities={"askQuestion": True}) as client,
+    ):
         await client.ask("chat/prompt", {"chatId": "c", "message": "ask", "trust": True})
         asked = await client.until(lambda m: isinstance(m, Request) and m.method == "chat/askQuestion")
         assert "toolCallRunning" in kinds(client)
@@ -52,21 +55,21 @@ async def test_the_question_comes_after_the_call_it_belongs_to(tmp_path: Path) -
 
 
 async def test_a_flag_is_shown_before_the_reply(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as table, line(table) as client:
+    async with desk(tmp_path, RULES) as table, connect_and_initialize(table) as client:
         id = await said_hello(client)
         await client.ask("chat/addFlag", {"chatId": "c", "contentId": id, "text": "here"})
         assert kinds(client)[-1] == "flag"
 
 
 async def test_what_a_rollback_leaves_is_shown_before_the_reply(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as table, line(table) as client:
+    async with desk(tmp_path, RULES) as table, connect_and_initialize(table) as client:
         id = await said_hello(client)
         await client.ask("chat/rollback", {"chatId": "c", "contentId": id})
         assert client.params("chat/cleared")[-1]["chatId"] == "c"
 
 
 async def test_a_fork_is_open_before_the_reply(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as table, line(table) as client:
+    async with desk(tmp_path, RULES) as table, connect_and_initialize(table) as client:
         id = await said_hello(client)
         opened = len(client.params("chat/opened"))
         await client.ask("chat/fork", {"chatId": "c", "contentId": id})
@@ -74,7 +77,7 @@ async def test_a_fork_is_open_before_the_reply(tmp_path: Path) -> None:
 
 
 async def test_a_chat_is_gone_before_the_reply(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES) as table, line(table) as client:
+    async with desk(tmp_path, RULES) as table, connect_and_initialize(table) as client:
         await said_hello(client)
         await client.ask("chat/delete", {"chatId": "c"})
         assert client.params("chat/deleted") == [{"chatId": "c"}]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.protocol.jsonrpc import Failure, FrameError, Message, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameError, Message, Notification, Request, Result
 from jupyter_eca.transport.memory import MemoryLink, pair
 from tests.config.test_credentials import holding
 from tests.plugins.providers.ask import says
@@ -40,11 +40,11 @@ class Client:
         self.heard: list[Message | FrameError] = []
         self._number = 0
 
-    async def ask(self, name: str, /, **params: Any) -> Result | Failure:
+    async def ask(self, name: str, /, **params: Any) -> Result | ErrorResponse:
         self._number += 1
         await self.link.send(Request(self._number, name, params))
-        reply = await self._until(lambda m: isinstance(m, Result | Failure) and m.id == self._number)
-        assert isinstance(reply, Result | Failure)
+        reply = await self._until(lambda m: isinstance(m, Result | ErrorResponse) and m.id == self._number)
+        assert isinstance(reply, Result | ErrorResponse)
         return reply
 
     async def told(self, method: str) -> Any:
@@ -93,7 +93,7 @@ async def signing(folder: Path, key: str = KEY, **more: Any) -> AsyncGenerator[t
             await client.link.close()
 
 
-def status_of(reply: Result | Failure, name: str) -> dict[str, Any]:
+def status_of(reply: Result | ErrorResponse, name: str) -> dict[str, Any]:
     assert isinstance(reply, Result)
     return next(one for one in reply.result["providers"] if one["id"] == name)
 
@@ -203,7 +203,7 @@ async def test_a_wrong_key_is_refused_and_not_kept_and_never_repeated(
     caplog.set_level(logging.DEBUG)
     async with signing(tmp_path) as (_, client, _server):
         reply = await client.ask("providers/loginInput", provider="house", data={"key": "sk-ant-wrong"})
-        assert isinstance(reply, Failure)
+        assert isinstance(reply, ErrorResponse)
         assert "did not take this key" in reply.message
         assert status_of(await client.ask("providers/list"), "house")["auth"].get("source") is None
         assert "sk-ant-wrong" not in str(client.heard)
@@ -225,7 +225,7 @@ async def test_a_key_that_cannot_be_tried_is_kept_and_that_is_said(tmp_path: Pat
 @pytest.mark.parametrize("data", [{}, {"key": "  "}, {"key": "sk änd"}, {"key": "two words"}, {"other": "x"}])
 async def test_what_is_no_key_is_refused_before_anybody_is_asked(tmp_path: Path, data: dict[str, str]) -> None:
     async with signing(tmp_path) as (_, client, server):
-        assert isinstance(await client.ask("providers/loginInput", provider="house", data=data), Failure)
+        assert isinstance(await client.ask("providers/loginInput", provider="house", data=data), ErrorResponse)
         assert server.requests == []
 
 
@@ -244,7 +244,7 @@ async def test_what_cannot_be_signed_in_to_is_an_error_that_says_why(
 ) -> None:
     async with signing(tmp_path) as (_, client, _server):
         reply = await client.ask(method, **params)
-        assert isinstance(reply, Failure)
+        assert isinstance(reply, ErrorResponse)
         assert params["provider"] in reply.message
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.eca_client import EcaClient
 from jupyter_eca.transport.memory import pair
 from tests.support.host_and_client import Door, answer, desk, outcomes, said
 
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.asyncio
 RULES: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello, {message}"}]}]
 
 
-async def of_a_kernel(table: Desk, own: dict[str, ChatId], *, quiet: bool) -> Client:
+async def of_a_kernel(table: Desk, own: dict[str, ChatId], *, quiet: bool) -> EcaClient:
     ours, theirs = pair()
     session = EcaSession(theirs, Door(table.host, sees_all=False), own, quiet=quiet)
     table.tasks.create_task(session.run())
-    client = Client(ours, "test")
+    client = EcaClient(ours, "test")
     table.tasks.create_task(client.run())
     await client.initialize(unattended=False)
     return client

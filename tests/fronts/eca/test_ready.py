@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification, Request
 from tests.support.host_and_client import desk
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ ALLOW = {"approval": {"byDefault": "allow"}}
 
 async def test_a_client_is_sent_nothing_before_it_says_that_it_is_ready(tmp_path: Path) -> None:
     async with desk(tmp_path, ASK, toolCall=ALLOW) as table:
-        early, at = raw(table), raw(table)
+        early, at = connect(table), connect(table)
         await early.initialize(CAN)
         await at.initialize({"chat": True})
         await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
@@ -42,7 +42,7 @@ async def test_a_client_is_sent_nothing_before_it_says_that_it_is_ready(tmp_path
 
 async def test_a_client_is_asked_nothing_before_it_says_that_it_is_ready(tmp_path: Path) -> None:
     async with desk(tmp_path, ASK, toolCall=ALLOW) as table:
-        early, at = raw(table), raw(table)
+        early, at = connect(table), connect(table)
         await early.initialize(CAN)
         await at.initialize({"chat": True})
         await at.result("chat/prompt", {"chatId": "c", "message": "ask"})
@@ -55,7 +55,7 @@ async def test_a_client_is_asked_nothing_before_it_says_that_it_is_ready(tmp_pat
 
 async def test_a_client_that_asks_without_saying_so_is_ready(tmp_path: Path) -> None:
     async with desk(tmp_path, ASK) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"chat": True})
         await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
         await at.content("text", text="Hello")

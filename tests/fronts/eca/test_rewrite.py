@@ -10,9 +10,9 @@ import pytest
 from jupyter_eca.engine.model.delta import Delta, Remark, TextDelta
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.plugins.providers.catalog import Catalog
-from jupyter_eca.protocol.jsonrpc import Code, Failure, Message, Notification, Result
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Message, Notification, Result
 from tests.support.host_and_client import PATIENCE, answer, desk, said
-from tests.support.raw_client import Line, line
+from tests.support.raw_client import SessionClient, connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -35,16 +35,16 @@ def rule(*reply: dict[str, Any], message: str = "") -> dict[str, Any]:
     return {"message": message, "reply": list(reply)}
 
 
-def contents(client: Line, id: str | int = "r1") -> list[dict[str, Any]]:
+def contents(client: SessionClient, id: str | int = "r1") -> list[dict[str, Any]]:
     return [told["content"] for told in client.params("rewrite/contentReceived") if told["rewriteId"] == id]
 
 
-def kinds(client: Line, id: str | int = "r1") -> list[str]:
+def kinds(client: SessionClient, id: str | int = "r1") -> list[str]:
     every = [content["type"] for content in contents(client, id)]
     return [kind for at, kind in enumerate(every) if at == 0 or every[at - 1] != kind]
 
 
-def text(client: Line, id: str | int = "r1") -> str:
+def text(client: SessionClient, id: str | int = "r1") -> str:
     """As an editor puts it together."""
     whole = ""
     for content in contents(client, id):
@@ -73,7 +73,7 @@ def began(message: Message) -> bool:
 
 async def test_a_rewrite_is_answered_at_once_and_then_streamed(tmp_path: Path) -> None:
     rules = [rule({"reasoning": "Two.", "chunk": 1}, {"text": "x = 2", "chunk": 2})]
-    async with desk(tmp_path, rules) as table, line(table) as client:
+    async with desk(tmp_path, rules) as table, connect_and_initialize(table) as client:
         reply = await client.ask("rewrite/prompt", ASK)
         assert isinstance(reply, Result)
         assert reply.result == {"status": "prompting", "model": "scripted/test"}
@@ -87,7 +87,7 @@ async def test_a_rewrite_is_answered_at_once_and_then_streamed(tmp_path: Path) -
 
 
 async def test_the_model_reads_the_selection_its_place_and_the_instruction(tmp_path: Path) -> None:
-    async with desk(tmp_path, [rule({"text": "{message}"})]) as table, line(table) as client:
+    async with desk(tmp_path, [rule({"text": "{message}"})]) as table, connect_and_initialize(table) as client:
         await client.ask("rewrite/prompt", ASK)
         await client.until(ended)
         assert text(client) == (
@@ -108,7 +108,7 @@ async def test_the_model_reads_the_selection_its_place_and_the_instruction(tmp_p
 async def test_a_fence_that_only_the_model_wanted_is_taken_off(
     tmp_path: Path, original: str, reply: str, expected: str
 ) -> None:
-    async with desk(tmp_path, [rule({"text": reply, "chunk": 3})]) as table, line(table) as client:
+    async with desk(tmp_path, [rule({"text": reply, "chunk": 3})]) as table, connect_and_initialize(table) as client:
         await client.ask("rewrite/prompt", {**ASK, "text": original})
         await client.until(ended)
         assert text(client) == expected
@@ -121,7 +121,7 @@ async def test_a_fence_that_only_the_model_wanted_is_taken_off(
 async def test_a_rewrite_that_came_to_nothing_says_so_and_does_not_finish(
     tmp_path: Path, reply: dict[str, Any], told: str
 ) -> None:
-    async with desk(tmp_path, [rule(reply)]) as table, line(table) as client:
+    async with desk(tmp_path, [rule(reply)]) as table, connect_and_initialize(table) as client:
         await client.ask("rewrite/prompt", ASK)
         await client.until(ended)
         assert contents(client)[-1]["type"] == "error"
@@ -151,7 +151,7 @@ class Broken(Plug):
 
 @pytest.mark.parametrize(("plug", "told"), [(Plug(), "was cut off"), (Broken(), "failed inside: ZeroDivisionError")])
 async def test_half_an_answer_is_an_error_and_leaves_the_session_working(tmp_path: Path, plug: Plug, told: str) -> None:
-    async with desk(tmp_path, [], rewrite={"model": "plug/x"}) as table, line(table) as client:
+    async with desk(tmp_path, [], rewrite={"model": "plug/x"}) as table, connect_and_initialize(table) as client:
         table.host.catalog = Catalog({"plug": plug}, table.host.config)
         await client.ask("rewrite/prompt", ASK)
         await client.until(ended)
@@ -161,15 +161,15 @@ async def test_half_an_answer_is_an_error_and_leaves_the_session_working(tmp_pat
 
 
 async def test_a_model_that_nobody_has_is_told_in_the_reply(tmp_path: Path) -> None:
-    async with desk(tmp_path, [], rewrite={"model": "nobody/none"}) as table, line(table) as client:
+    async with desk(tmp_path, [], rewrite={"model": "nobody/none"}) as table, connect_and_initialize(table) as client:
         reply = await client.ask("rewrite/prompt", ASK)
-        assert isinstance(reply, Failure)
-        assert (reply.code, "no provider 'nobody'" in reply.message) == (Code.REFUSED, True)
+        assert isinstance(reply, ErrorResponse)
+        assert (reply.code, "no provider 'nobody'" in reply.message) == (ErrorCode.REFUSED, True)
 
 
 async def test_the_same_id_again_ends_the_earlier_rewrite_without_another_word(tmp_path: Path) -> None:
     slow = rule({"text": "old "}, {"text": "never said", "delay": FOREVER}, message="first")
-    async with desk(tmp_path, [slow, rule({"text": "new"})]) as table, line(table) as client:
+    async with desk(tmp_path, [slow, rule({"text": "new"})]) as table, connect_and_initialize(table) as client:
         await client.ask("rewrite/prompt", {**ASK, "prompt": "the first"})
         await client.until(began)
         await client.ask("rewrite/prompt", {**ASK, "prompt": "another"})
@@ -181,7 +181,7 @@ async def test_the_same_id_again_ends_the_earlier_rewrite_without_another_word(t
 async def test_a_rewrite_that_is_stopped_ends_without_another_word(tmp_path: Path) -> None:
     stopped = rule({"text": "old "}, {"text": "never said", "delay": 0.05}, message="first")
     later = rule({"text": "new", "delay": 0.5})
-    async with desk(tmp_path, [stopped, later]) as table, line(table) as client:
+    async with desk(tmp_path, [stopped, later]) as table, connect_and_initialize(table) as client:
         await client.ask("rewrite/prompt", {**ASK, "prompt": "the first"})
         await client.until(began)
         assert isinstance(await client.ask("rewrite/stop", {"id": "r1"}), Result)
@@ -194,7 +194,7 @@ async def test_a_rewrite_that_is_stopped_ends_without_another_word(tmp_path: Pat
 
 async def test_rewrites_of_other_ids_and_a_turn_go_on_beside_a_slow_one(tmp_path: Path) -> None:
     slow = rule({"text": "slow"}, {"text": "never said", "delay": FOREVER}, message="first")
-    async with desk(tmp_path, [slow, rule({"text": "quick"})]) as table, line(table) as client:
+    async with desk(tmp_path, [slow, rule({"text": "quick"})]) as table, connect_and_initialize(table) as client:
         await client.ask("rewrite/prompt", {**ASK, "prompt": "the first"})
         await client.until(began)
         await client.ask("rewrite/prompt", {**ASK, "id": 2})
@@ -206,7 +206,7 @@ async def test_rewrites_of_other_ids_and_a_turn_go_on_beside_a_slow_one(tmp_path
 async def test_a_rewrite_ends_with_the_client_that_wanted_it(tmp_path: Path) -> None:
     rules = [rule({"text": "a"}, {"text": "never said", "delay": FOREVER})]
     async with desk(tmp_path, rules) as table:
-        async with line(table) as client:
+        async with connect_and_initialize(table) as client:
             await client.ask("rewrite/prompt", ASK)
             await client.until(began)
         async with asyncio.timeout(PATIENCE):
@@ -215,7 +215,10 @@ async def test_a_rewrite_ends_with_the_client_that_wanted_it(tmp_path: Path) -> 
 
 async def test_a_completion_is_one_item_at_the_cursor(tmp_path: Path) -> None:
     rules = [rule({"text": "```python\nprint(x)\n```", "chunk": 4})]
-    async with desk(tmp_path, rules, completion={"model": "scripted/test"}) as table, line(table) as client:
+    async with (
+        desk(tmp_path, rules, completion={"model": "scripted/test"}) as table,
+        connect_and_initialize(table) as client,
+    ):
         reply = await client.ask("completion/inline", COMPLETE)
         assert isinstance(reply, Result)
         here = COMPLETE["position"]
@@ -225,7 +228,10 @@ async def test_a_completion_is_one_item_at_the_cursor(tmp_path: Path) -> None:
 async def test_the_model_reads_only_what_is_near_the_cursor(tmp_path: Path) -> None:
     rules = [rule({"text": "{message}"})]
     document = {"docText": "a" * 9_000 + "\n" + "b" * 9_000, "docVersion": 1, "position": {"line": 2, "character": 1}}
-    async with desk(tmp_path, rules, completion={"model": "scripted/test"}) as table, line(table) as client:
+    async with (
+        desk(tmp_path, rules, completion={"model": "scripted/test"}) as table,
+        connect_and_initialize(table) as client,
+    ):
         reply = await client.ask("completion/inline", document)
         assert isinstance(reply, Result)
         sent = reply.result["items"][0]["text"]
@@ -234,7 +240,10 @@ async def test_the_model_reads_only_what_is_near_the_cursor(tmp_path: Path) -> N
 
 async def test_a_model_without_an_idea_completes_nothing(tmp_path: Path) -> None:
     rules = [rule({"text": " \n"})]
-    async with desk(tmp_path, rules, completion={"model": "scripted/test"}) as table, line(table) as client:
+    async with (
+        desk(tmp_path, rules, completion={"model": "scripted/test"}) as table,
+        connect_and_initialize(table) as client,
+    ):
         reply = await client.ask("completion/inline", COMPLETE)
         assert isinstance(reply, Result)
         assert reply.result == {"items": []}
@@ -244,7 +253,7 @@ async def test_a_newer_completion_answers_the_older_one_with_nothing(tmp_path: P
     slow = rule({"text": "never said", "delay": FOREVER}, message="older")
     async with (
         desk(tmp_path, [slow, rule({"text": "new"})], completion={"model": "scripted/test"}) as table,
-        line(table) as client,
+        connect_and_initialize(table) as client,
     ):
         older = await client.send("completion/inline", {**COMPLETE, "docText": "older\n\n"})
         newer = await client.ask("completion/inline", COMPLETE)
@@ -259,8 +268,8 @@ async def test_one_clients_completion_does_not_end_anothers(tmp_path: Path) -> N
     slow = rule({"text": "slow", "delay": 0.2}, message="older")
     async with (
         desk(tmp_path, [slow, rule({"text": "new"})], completion={"model": "scripted/test"}) as table,
-        line(table) as one,
-        line(table) as other,
+        connect_and_initialize(table) as one,
+        connect_and_initialize(table) as other,
     ):
         older = await one.send("completion/inline", {**COMPLETE, "docText": "older\n\n"})
         await other.ask("completion/inline", COMPLETE)
@@ -271,11 +280,14 @@ async def test_one_clients_completion_does_not_end_anothers(tmp_path: Path) -> N
 
 async def test_a_completion_that_takes_too_long_is_an_error(tmp_path: Path) -> None:
     rules = [rule({"text": "never said", "delay": FOREVER})]
-    async with desk(tmp_path, rules, completion={"model": "scripted/test"}) as table, line(table) as client:
+    async with (
+        desk(tmp_path, rules, completion={"model": "scripted/test"}) as table,
+        connect_and_initialize(table) as client,
+    ):
         client.session.cursor_help = CursorHelp(client.session, completion_seconds=0.05)
         reply = await client.ask("completion/inline", COMPLETE)
-        assert reply == Failure(
-            2, Code.REFUSED, "scripted/test had no completion within 0.05 s. Choose a faster model."
+        assert reply == ErrorResponse(
+            2, ErrorCode.REFUSED, "scripted/test had no completion within 0.05 s. Choose a faster model."
         )
 
 
@@ -291,8 +303,8 @@ async def test_a_completion_that_cannot_be_had_is_an_error_that_says_why(
     tmp_path: Path, settings: dict[str, Any], told: str
 ) -> None:
     rules = [rule({"error": "overloaded", "status": 529})]
-    async with desk(tmp_path, rules, **settings) as table, line(table) as client:
+    async with desk(tmp_path, rules, **settings) as table, connect_and_initialize(table) as client:
         reply = await client.ask("completion/inline", COMPLETE)
-        assert isinstance(reply, Failure)
-        assert reply.code == Code.REFUSED
+        assert isinstance(reply, ErrorResponse)
+        assert reply.code == ErrorCode.REFUSED
         assert told in reply.message

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
 from tests.instructions.skills.write import skill
 from tests.support.host_and_client import PATIENCE
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
-    from jupyter_eca.transport.eca_client import Client as PanelClient
+    from jupyter_eca.transport.eca_client import EcaClient as PanelClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -163,7 +163,7 @@ async def test_an_approval_in_the_panel_wins_over_a_client_that_is_still_asking(
         panel = await here.desk.client()
         waiting = _waiting(panel)
         calling = asyncio.ensure_future(call(client, "eca_file_write", path="made.txt", content="x"))
-        await panel.decide(*await waiting, Decision(approved=True))
+        await panel.decide(*await waiting, CallDecision(approved=True))
         if mode == MODERN:
             # It has the question for its answer, and comes back only when its user has answered that.
             assert user.hold is not None
@@ -178,7 +178,7 @@ async def test_the_panel_alone_may_approve_and_sees_who_calls(tmp_path: Path) ->
         panel = await here.desk.client()
         waiting = _waiting(panel)
         calling = asyncio.ensure_future(call(client, "eca_file_write", path="made.txt", content="x"))
-        await panel.decide(*await waiting, Decision(approved=True))
+        await panel.decide(*await waiting, CallDecision(approved=True))
         assert not (await asyncio.wait_for(calling, PATIENCE))[0]
         titles = [one["title"] for one in (await ok(client, "eca_session_list"))["sessions"]]
     assert "Tester calls write_file over MCP" in titles
@@ -192,7 +192,7 @@ def _waiting(panel: PanelClient) -> Awaitable[tuple[str, str]]:
         if isinstance(received.content, ToolCallRunContent) and received.content.manual_approval:
             found.set_result((str(received.chat_id), received.content.id))
 
-    panel.opened = lambda chat: panel.listen(chat, hear)
+    panel.on_chat_opened = lambda chat: panel.listen(chat, hear)
     return asyncio.wait_for(found, PATIENCE)
 
 

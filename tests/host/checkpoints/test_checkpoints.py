@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.host.checkpoints.checkpoints import MAX_BYTES, Checkpoints, Keeper, Restored
+from jupyter_eca.host.checkpoints.checkpoints import MAX_BYTES, CallKeeper, Checkpoints, RestoreResult
 from jupyter_eca.host.store import Store
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.files import edit_file, move_file, write_file
@@ -29,11 +29,11 @@ class Room:
     checkpoints: Checkpoints
 
     async def run(self, turn: str, tool: Tool, **arguments: Any) -> None:
-        keeper = Keeper(self.checkpoints, "c", turn)
+        keeper = CallKeeper(self.checkpoints, "c", turn)
         await tool.run(ToolContext("c", Files((self.folder,)), keeper=keeper), arguments)
-        await keeper.done()
+        await keeper.finish()
 
-    async def back(self, *turns: str) -> Restored:
+    async def back(self, *turns: str) -> RestoreResult:
         return await self.checkpoints.restore("c", turns, Files((self.folder,)))
 
     def has(self) -> dict[str, str | None]:
@@ -58,7 +58,7 @@ async def test_a_file_and_the_folders_made_for_it_are_gone_again(tmp_path: Path)
         (one.folder / "own").mkdir()
         await one.run("t", write_file, path="a/b/new.txt", content="x")
         await one.run("t", write_file, path="own/new.txt", content="x")
-        assert await one.back("t") == Restored(("a/b/new.txt", "own/new.txt"), ())
+        assert await one.back("t") == RestoreResult(("a/b/new.txt", "own/new.txt"), ())
         assert one.has() == {"own": None}
 
 

@@ -9,15 +9,15 @@ import nbformat
 import pytest
 
 from jupyter_eca.config import ModelConfig, ProviderConfig
-from jupyter_eca.config.masking import MASK, masked
+from jupyter_eca.config.masking import MASK, mask_secrets
 from jupyter_eca.engine.text.slash_commands import NATIVE
 from jupyter_eca.host import commands
-from jupyter_eca.host.commands import Answer
+from jupyter_eca.host.commands import CommandAnswer
 from jupyter_eca.protocol.jsonrpc import Result
 from tests.plugins.providers.ask import KEY, says
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.host_and_client import answer, desk, said
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def provide(host: Host, name: str, provider: dict[str, Any]) -> None:
 
 async def ask(host: Host, message: str, chat: str = "chat") -> str:
     made = await commands.run(host, chat, message, sees=lambda _: True)
-    assert isinstance(made, Answer)
+    assert isinstance(made, CommandAnswer)
     return made.text
 
 
@@ -76,7 +76,7 @@ async def test_help_lists_every_command(tmp_path: Path) -> None:
 async def test_a_model_is_chosen_for_one_chat_even_before_its_first_prompt(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"rules": [{"message": "", "reply": [{"text": "I am the other"}]}]}))
-    async with desk(tmp_path, HELLO) as table, line(table) as client:
+    async with desk(tmp_path, HELLO) as table, connect_and_initialize(table) as client:
         table.host.config.providers["scripted"].models["other"] = ModelConfig(script=str(other))
         assert "`scripted/test`" in await ask(table.host, "/model")
         assert "`scripted/other` now" in await ask(table.host, "/model scripted/other")
@@ -118,9 +118,11 @@ async def test_somebody_who_sees_one_chat_is_told_of_no_other(tmp_path: Path) ->
         await answer(client, "a secret plan", chat="another")
         await answer(client, "hello")
         for message in ("/resume", "/resume another", "/resume 1"):
-            assert await commands.run(table.host, "chat", message) == Answer("There is no other chat to go on with.")
+            assert await commands.run(table.host, "chat", message) == CommandAnswer(
+                "There is no other chat to go on with."
+            )
         made = await commands.run(table.host, "chat", "/costs")
-        assert isinstance(made, Answer)
+        assert isinstance(made, CommandAnswer)
         assert "| this session | 1 |" in made.text
 
 
@@ -197,7 +199,7 @@ async def test_whatever_looks_like_a_secret_is_masked_and_nothing_else() -> None
         "model": "a/b",
         "key_of_map": {"name": "x"},
     }
-    assert masked(settings) == {
+    assert mask_secrets(settings) == {
         "key": MASK,
         "clientSecret": MASK,
         "api_key": MASK,
@@ -226,7 +228,7 @@ async def test_an_earlier_chat_is_listed_and_gone_on_with_by_number_or_id(tmp_pa
         assert [line[: line.index(" (")] for line in text.splitlines()[:2]] == ["1. *a newer one*", "2. *the oldest*"]
         for wanted in ("2", "one"):
             made = await commands.run(table.host, "chat", f"/resume {wanted}", sees=lambda _: True)
-            assert made == Answer("Going on with *the oldest*.", opens="one")
+            assert made == CommandAnswer("Going on with *the oldest*.", opens="one")
         assert "no chat '3'" in await ask(table.host, "/resume 3")
 
 
@@ -269,7 +271,7 @@ async def test_commands_are_listed_while_one_is_typed(tmp_path: Path) -> None:
     folder = tmp_path / ".eca" / "commands"
     folder.mkdir(parents=True)
     (folder / "tidy.md").write_text("Tidy up $1")
-    async with desk(tmp_path, HELLO) as table, line(table) as client:
+    async with desk(tmp_path, HELLO) as table, connect_and_initialize(table) as client:
         reply = await client.ask("chat/queryCommands", {"chatId": 7, "query": "tid"})
         assert isinstance(reply, Result)
         arguments = [{"name": "1", "required": False}]

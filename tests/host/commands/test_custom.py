@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.host import commands
-from jupyter_eca.host.commands import Replacement
+from jupyter_eca.host.commands import CommandReplacement
 from tests.support.host_and_client import desk
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def project(tmp_path: Path) -> Path:
 
 
 async def written(host: Host) -> dict[str, ChatCommand]:
-    return {one.name: one for one in await commands.offered(host) if one.type == "customPrompt"}
+    return {one.name: one for one in await commands.list_commands(host) if one.type == "customPrompt"}
 
 
 async def test_the_configuration_names_files_and_folders_of_commands(project: Path, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_the_configuration_names_files_and_folders_of_commands(project: Pa
     async with desk(project, [], commands=paths) as table:
         found = {name: one.description for name, one in (await written(table.host)).items()}
         assert found == {"one": "Do $1", "two": "the project's", "three": "three"}
-        assert await commands.run(table.host, "chat", "/one it") == Replacement("Do it")
+        assert await commands.run(table.host, "chat", "/one it") == CommandReplacement("Do it")
 
 
 WEATHER = """---
@@ -76,7 +76,7 @@ async def test_the_example_of_ecas_documentation_does_what_is_written_there(proj
             ("city", "City to report on", True),
             ("units", "metric or imperial", False),
         ]
-        wanted = Replacement("Write a weather report for Paris using metric units.")
+        wanted = CommandReplacement("Write a weather report for Paris using metric units.")
         assert await commands.run(table.host, "chat", "/weather Paris metric") == wanted
         assert await commands.run(table.host, "chat", "/Weather Paris metric") == wanted
 
@@ -87,7 +87,7 @@ async def test_places_by_position_are_named_by_position(project: Path) -> None:
     async with desk(project, []) as table:
         fix = (await written(table.host))["fix"]
         assert [(one.name, one.required) for one in fix.arguments] == [("file", True), ("how", False), ("3", False)]
-        assert await commands.run(table.host, "chat", "/fix a.py gently") == Replacement("a.py gently ")
+        assert await commands.run(table.host, "chat", "/fix a.py gently") == CommandReplacement("a.py gently ")
 
 
 BAD = {
@@ -104,7 +104,7 @@ async def test_a_bad_file_is_told_once_by_name_and_line_and_the_others_work(proj
     path = project / ".eca" / "commands" / f"{kind}.md"
     path.write_bytes(data)
     (project / ".eca" / "commands" / "good.md").write_text("Do it")
-    async with desk(project, []) as table, line(table) as client:
+    async with desk(project, []) as table, connect_and_initialize(table) as client:
         for _ in range(3):
             await client.ask("chat/queryCommands", {"query": ""})
         told = [one["message"] for one in client.params("$/showMessage")]

@@ -17,13 +17,13 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.plugins.providers import browser_sign_in
-from jupyter_eca.protocol.jsonrpc import Failure, Message, Notification, Result
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Message, Notification, Result
 from tests.plugins.providers.ask import KEY
 from tests.support.anthropic_server import Fault, Recorded
 from tests.support.file_keyring import read
 from tests.support.host_and_client import Desk, desk
 from tests.support.openai_server import LoopbackOpenAI
-from tests.support.raw_client import Line, line
+from tests.support.raw_client import SessionClient, connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
@@ -58,7 +58,7 @@ class OpenRouter(LoopbackOpenAI):
 @dataclass
 class Table:
     desk: Desk
-    client: Line
+    client: SessionClient
     router: OpenRouter
     folder: Path
 
@@ -128,7 +128,7 @@ async def table(folder: Path, url: str = "") -> AsyncGenerator[Table]:
             config = at.host.config.model_dump()
             ours = {"openrouter": {"url": url or f"{router.url}/api/v1"}}
             await at.host.configure(Config.model_validate(config | {"providers": {**config["providers"], **ours}}))
-            async with line(at) as client:
+            async with connect_and_initialize(at) as client:
                 yield Table(at, client, router, folder)
 
 
@@ -156,7 +156,7 @@ async def test_who_does_not_say_how_is_given_the_choice_and_may_still_type_a_key
         assert isinstance(typed, Result)
         assert [field["key"] for field in typed.result["fields"]] == ["key"]
         other = await at.client.ask("providers/login", {"provider": "mistral", "method": "browser"})
-        assert isinstance(other, Failure)
+        assert isinstance(other, ErrorResponse)
 
 
 async def test_a_browser_with_another_state_changes_nothing_and_the_right_one_counts_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from jupyter_eca.host.commands.login import BY_HAND, CANCELLED
 from tests.plugins.providers.ask import KEY
 from tests.support.file_keyring import read
 from tests.support.host_and_client import Desk, desk, said
-from tests.support.raw_client import Raw, raw
+from tests.support.raw_client import MemoryClient, connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -28,19 +28,19 @@ SCRIPT: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello"}]}]
 
 
 @asynccontextmanager
-async def seed_client(folder: Path, vendor: LoopbackAnthropic, **can: Any) -> AsyncGenerator[tuple[Desk, Raw]]:
+async def seed_client(folder: Path, vendor: LoopbackAnthropic, **can: Any) -> AsyncGenerator[tuple[Desk, MemoryClient]]:
     async with desk(folder, SCRIPT) as table:
         providers = table.host.config.model_dump()["providers"]
         ours = {"anthropic": {"url": vendor.url, "models": MODELS}}
         config = table.host.config.model_dump() | {"providers": {**providers, **ours}}
         await table.host.configure(Config.model_validate(config))
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"chat": True, "editor": {"diagnostics": True}, **can})
         yield table, at
         await at.close()
 
 
-async def say(at: Raw, message: str) -> tuple[str, str]:
+async def say(at: MemoryClient, message: str) -> tuple[str, str]:
     """The status that the prompt was answered with, and the answer itself."""
     since = len(at.params("chat/contentReceived"))
     result = await at.result("chat/prompt", {"chatId": "c", "message": message})

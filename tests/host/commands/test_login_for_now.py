@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.apps import process
 from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
-from jupyter_eca.host.commands import Answer
+from jupyter_eca.host.commands import CommandAnswer
 from jupyter_eca.protocol.lifecycle import InitializeParams
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from tests.config.test_credentials import holding
@@ -38,7 +38,7 @@ async def test_a_user_is_told_before_typing_that_it_does_not_last_and_then_what_
 ) -> None:
     made, asked = await dialogue(tmp_path, vendor, "/login anthropic", KEY)
     assert asked[0]["question"] == "API key (kept in memory only: it is gone when this server ends)"
-    assert made == Answer(
+    assert made == CommandAnswer(
         "You are signed in to Anthropic. The key is kept in memory only: it is gone when this server ends. "
         f"{KEYRING}`ANTHROPIC_API_KEY` in the environment."
     )
@@ -72,7 +72,7 @@ async def test_a_command_of_one_question_says_that_no_later_one_knows_the_key(
         asked.append(question.question)
         return ChatAskQuestionResult(answer=KEY)
 
-    async with process.connected(tmp_path, None, answer_questions=answer) as client:
+    async with process.connect(tmp_path, None, answer_questions=answer) as client:
         told = said([one async for one in client.ask("c", "/login house")], "system")
     alone = "it is gone when this command ends, and the next one does not know it"
     assert asked == [f"API key (kept in memory only: {alone})"]

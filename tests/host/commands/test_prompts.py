@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.host import commands
-from jupyter_eca.host.commands import Answer, Replacement
+from jupyter_eca.host.commands import CommandAnswer, CommandReplacement
 from jupyter_eca.protocol.jsonrpc import Message, Notification
 from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from tests.support.host_and_client import Desk, desk
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -43,17 +43,17 @@ async def test_a_file_becomes_the_prompt_and_the_projects_wins(tmp_path: Path, h
     (home / "greet.md").write_text("Greet {{who}}")
     (project / "review.md").write_text("---\ndescription: Look hard\n---\nReview $ARGS\n")
     async with desk(tmp_path, []) as table:
-        assert await commands.run(table.host, "chat", "/review a.py") == Replacement("Review a.py")
-        assert await commands.run(table.host, "chat", "/greet Ada") == Replacement("Greet Ada")
-        listed = {one.name: one.description for one in await commands.offered(table.host)}
+        assert await commands.run(table.host, "chat", "/review a.py") == CommandReplacement("Review a.py")
+        assert await commands.run(table.host, "chat", "/greet Ada") == CommandReplacement("Greet Ada")
+        listed = {one.name: one.description for one in await commands.list_commands(table.host)}
         assert (listed["review"], listed["greet"]) == ("Look hard", "Greet {{who}}")
 
 
 async def test_a_file_does_not_take_the_place_of_a_native_command(tmp_path: Path, project: Path) -> None:
     (project / "help.md").write_text("Do something else")
     async with desk(tmp_path, []) as table:
-        assert isinstance(await commands.run(table.host, "chat", "/help"), Answer)
-        assert [one.description for one in await commands.offered(table.host) if one.name == "help"] == [
+        assert isinstance(await commands.run(table.host, "chat", "/help"), CommandAnswer)
+        assert [one.description for one in await commands.list_commands(table.host) if one.name == "help"] == [
             "List the commands"
         ]
 
@@ -64,7 +64,7 @@ async def test_a_folder_of_the_machine_is_no_slip_of_the_finger(tmp_path: Path, 
     async with desk(tmp_path, []) as table:
         assert await commands.run(table.host, "chat", "/usr") is None
         made = await commands.run(table.host, "chat", "/uses")
-        assert made == Answer("There is no command `/uses`. Did you mean `/users`? `/help` lists them all.")
+        assert made == CommandAnswer("There is no command `/uses`. Did you mean `/users`? `/help` lists them all.")
 
 
 async def test_a_file_that_is_no_command_is_passed_over(tmp_path: Path, project: Path) -> None:
@@ -77,7 +77,7 @@ async def test_a_file_that_is_no_command_is_passed_over(tmp_path: Path, project:
     (project / "notes.txt").write_text("x")
     (project / "bytes.md").write_bytes(b"caf\xe9")
     async with desk(tmp_path, []) as table:
-        listed = [one.name for one in await commands.offered(table.host) if one.type == "customPrompt"]
+        listed = [one.name for one in await commands.list_commands(table.host) if one.type == "customPrompt"]
         assert listed == ["bytes"]
 
 
@@ -105,7 +105,7 @@ async def documented(folder: Path) -> AsyncGenerator[Desk]:
     script = folder / "docs.py"
     script.write_text(SERVER)
     servers = {"docs": {"command": sys.executable, "args": [str(script)]}}
-    async with desk(folder, [], mcpServers=servers) as table, line(table) as client:
+    async with desk(folder, [], mcpServers=servers) as table, connect_and_initialize(table) as client:
 
         def told(message: Message) -> bool:
             if not isinstance(message, Notification) or message.method != "tool/serverUpdated":
@@ -126,21 +126,21 @@ async def documented(folder: Path) -> AsyncGenerator[Desk]:
 )
 async def test_a_prompt_of_a_server_is_asked_for_with_its_arguments(tmp_path: Path, text: str, made: str) -> None:
     async with documented(tmp_path) as table:
-        assert await commands.run(table.host, "chat", f"/docs:ask {text}") == Replacement(made)
+        assert await commands.run(table.host, "chat", f"/docs:ask {text}") == CommandReplacement(made)
 
 
 async def test_a_prompt_that_cannot_be_had_is_told_and_not_sent_to_the_model(tmp_path: Path) -> None:
     async with documented(tmp_path) as table:
         missing = await commands.run(table.host, "chat", "/docs:ask tone=dry")
-        assert missing == Answer("`/docs:ask` needs topic: write `/docs:ask topic=… tone=…`.")
+        assert missing == CommandAnswer("`/docs:ask` needs topic: write `/docs:ask topic=… tone=…`.")
         failed = await commands.run(table.host, "chat", "/docs:ask nothing")
-        assert isinstance(failed, Answer)
+        assert isinstance(failed, CommandAnswer)
         assert failed.text.startswith("The server 'docs' failed: ")
 
 
 async def test_prompts_of_servers_are_listed_with_their_arguments(tmp_path: Path) -> None:
     async with documented(tmp_path) as table:
-        listed = [one.wire() for one in await commands.offered(table.host) if one.type == "mcpPrompt"]
+        listed = [one.wire() for one in await commands.list_commands(table.host) if one.type == "mcpPrompt"]
         arguments = [{"name": "topic", "required": True}, {"name": "tone", "required": False}]
         assert listed == [
             {"name": "docs:ask", "description": "Ask the docs", "type": "mcpPrompt", "arguments": arguments}

@@ -16,7 +16,7 @@ from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-from jupyter_eca.transport.eca_client import Client
+from jupyter_eca.transport.eca_client import EcaClient
 from jupyter_eca.transport.memory import pair
 from tests.support.host_and_client import Desk, Door, answer, outcomes, said
 from tests.support.priced_host import HELLO, priced
@@ -58,10 +58,10 @@ class Person:
 
 
 @asynccontextmanager
-async def spender(table: Desk, person: Person | None = None) -> AsyncGenerator[Client]:
+async def spender(table: Desk, person: Person | None = None) -> AsyncGenerator[EcaClient]:
     ours, theirs = pair()
     table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
-    client = Client(ours, "test", answer_questions=person)
+    client = EcaClient(ours, "test", answer_questions=person)
     table.tasks.create_task(client.run())
     await client.initialize(unattended=False)
     try:
@@ -70,7 +70,7 @@ async def spender(table: Desk, person: Person | None = None) -> AsyncGenerator[C
         await client.close()
 
 
-async def requests(client: Client) -> int:
+async def requests(client: EcaClient) -> int:
     told = await client.request("chat/costs", ChatCostsParams(chat_id="chat"), ChatCostsResult)
     return told.today.requests
 

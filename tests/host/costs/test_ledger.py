@@ -11,9 +11,9 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.host.chat.live_chat import Prompt
-from jupyter_eca.host.costs.ledger import midnight
+from jupyter_eca.host.costs.ledger import find_midnight
 from jupyter_eca.host.store.schema import MIGRATIONS, connect
-from jupyter_eca.host.store.spending import Extent, total
+from jupyter_eca.host.store.spending import Extent, sum_spending
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.chats import ChatDeleteParams
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.costs import Cost
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 
 TOOL: list[dict[str, Any]] = [
@@ -53,7 +53,7 @@ def usage(received: list[ChatContentReceivedParams]) -> UsageContent:
     return found
 
 
-async def costs(client: Client, chat: str = "chat") -> ChatCostsResult:
+async def costs(client: EcaClient, chat: str = "chat") -> ChatCostsResult:
     return await client.request("chat/costs", ChatCostsParams(chat_id=chat), ChatCostsResult)
 
 
@@ -149,7 +149,7 @@ async def test_what_was_spent_yesterday_is_not_part_of_today(tmp_path: Path) -> 
         await answer(client, "hello")
         with closing(sqlite3.connect(tmp_path / "chats.db")) as db:
             ((at,),) = db.execute("SELECT at FROM spending").fetchall()
-            db.execute("UPDATE spending SET at = ?", (midnight(at) - 1,))
+            db.execute("UPDATE spending SET at = ?", (find_midnight(at) - 1,))
             db.commit()
         told = await costs(client)
         assert (told.chat.requests, told.today.requests) == (1, 0)
@@ -187,9 +187,9 @@ async def test_chats_of_an_older_version_are_in_the_sums_once(tmp_path: Path) ->
         )
         db.commit()
     with closing(connect(path)) as db:
-        found = total(db, Extent())
+        found = sum_spending(db, Extent())
         assert (found.requests, found.cost, found.unpriced) == (2, 0.5, 1)
-        assert total(db, Extent(chat="a", turn="t")) == found
+        assert sum_spending(db, Extent(chat="a", turn="t")) == found
 
 
 def test_a_rate_cannot_be_negative() -> None:

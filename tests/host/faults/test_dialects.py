@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.content import ReasonTextContent, UsageContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.plugins.providers.ask import KEY
 from tests.support.host_and_client import answer, desk, outcomes, said, tool_states
 from tests.support.openai_server import LoopbackOpenAI, Stream, recording, refusal
@@ -51,8 +51,8 @@ CALLS = _thinks_and_calls()
 each = pytest.mark.parametrize("api", HELLO)
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 @each

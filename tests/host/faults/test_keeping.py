@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import Config, read
+from jupyter_eca.config import Config, read_config
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chats import ChatDeleteParams, ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome
 from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.plugins.test_loader import install
 from tests.support.host_and_client import PATIENCE, answer, desk, outcomes, said
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.content import ToolCallRunContent
-    from jupyter_eca.transport.eca_client import Client
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.transport.eca_client import EcaClient
+    from jupyter_eca.workspace.ports import RunObserver
 
 pytestmark = pytest.mark.asyncio
 
@@ -38,11 +38,11 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
-async def listed(client: Client) -> list[str]:
+async def listed(client: EcaClient) -> list[str]:
     return [str(chat.id) for chat in (await client.request("chat/list", ChatListParams(), ChatListResult)).chats]
 
 
@@ -55,7 +55,7 @@ class Stubborn:
     def __init__(self) -> None:
         self.started, self.released, self.ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def execute(self, chat: str, code: str, heard: Heard | None = None) -> KernelExecuteResult:  # noqa: ARG002
+    async def execute(self, chat: str, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:  # noqa: ARG002
         self.started.set()
         try:
             await asyncio.Event().wait()
@@ -104,7 +104,7 @@ async def test_a_chat_that_is_in_use_is_not_too_old_whenever_it_began(tmp_path: 
             over = ProgressContent(state="finished")
             end = Event(chat=chat, turn=chat, role=Role.SYSTEM, content=over, at=2, outcome=Outcome.COMPLETED)
             table.host.store.append([then, end])
-        await table.host.store.settled()
+        await table.host.store.settle()
         client = await table.client()
         assert sorted(await listed(client)) == ["left", "used"]
         await answer(client, "hi", chat="used")
@@ -158,7 +158,7 @@ async def test_no_word_of_a_prompt_breaks_it(tmp_path: Path, message: str) -> No
 async def test_names_in_a_clients_options_keep_their_letters(tmp_path: Path) -> None:
     rules: dict[str, Any] = {"approval": {"deny": {"my-server__deny-tool": {}}}}
     servers = {"my-server": {"command": "run", "env": {"MY_KEY-x": "1"}, "disabled": True}}
-    config = read((tmp_path,), client={"mcpServers": servers, "toolCall": rules}, home=tmp_path)
+    config = read_config((tmp_path,), client={"mcpServers": servers, "toolCall": rules}, home=tmp_path)
     assert list(config.mcp_servers["my-server"].env) == ["MY_KEY-x"]
     assert list(config.tool_call.approval.deny) == ["my-server__deny-tool"]
 
@@ -219,7 +219,7 @@ async def test_a_client_may_add_a_server_with_every_field_there_is(
         "oauthPort": 4567, "authScope": "read", "disabled": True,
     }  # fmt: skip
     async with desk(tmp_path, []) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize()
         added = await at.result("mcp/addServer", {"name": "far-one", **fields})
         assert "hush" not in json.dumps(added)

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.protocol.chat import ChatPromptParams, ChatPromptResult, ChatPromptStopParams
 from jupyter_eca.protocol.content import ProgressContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.faults.vendor import Fault, vendor
 from tests.plugins.providers.ask import script
 from tests.support.host_and_client import PATIENCE, answer, desk, outcomes, said, tool_states
@@ -30,8 +30,8 @@ def busy(times: int, **more: Any) -> dict[str, Any]:
     return {"message": "", "times": times, "reply": [{"error": "Busy.", "status": 529, "retryAfter": 0, **more}]}
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 def waits(received: Iterable[Any]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.host.commands import dispatch
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import TextContent, ToolCalledContent, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.faults.vendor import Fault, shows, vendor
 from tests.plugins.contexts.near import sent
 from tests.plugins.providers.ask import script
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -37,11 +37,11 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
-async def stopped(client: Client, message: str, chat: str = "chat") -> list[Any]:
+async def stopped(client: EcaClient, message: str, chat: str = "chat") -> list[Any]:
     """A turn that is stopped at its first word."""
     received: list[Any] = []
     async with asyncio.timeout(PATIENCE):
@@ -113,7 +113,7 @@ async def test_a_call_that_waits_for_approval_holds_up_nobody(tmp_path: Path) ->
                     assert said(await answer(other, "you", chat="other")) == "Hello, you"
                     listed = await client.request("chat/list", ChatListParams(), ChatListResult)
                     assert {chat.id: chat.status for chat in listed.chats} == {"chat": "running", "other": "idle"}
-                    await client.decide("chat", item.content.id, Decision(approved=True))
+                    await client.decide("chat", item.content.id, CallDecision(approved=True))
 
 
 async def test_a_server_of_tools_that_never_starts_holds_up_neither_a_turn_nor_the_end(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatOpenResult
 from jupyter_eca.protocol.content import ToolCalledContent, UsageContent
 from jupyter_eca.protocol.context import FileContext, ImageContext, TextContext
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.faults.vendor import Fault, events, shows, vendor
 from tests.plugins.providers.ask import script
 from tests.support.host_and_client import answer, outcomes, said, tool_states
@@ -32,8 +32,8 @@ def use(id: str, **input: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": id, "name": "directory_tree", "input": {"path": ".", **input}}
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens", "", "something new"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.plugins.providers.scripted import Script
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 MODEL = "anthropic/claude-sonnet-5-5"
 __all__ = ["MODEL", "Fault", "events", "shows", "vendor"]
@@ -47,7 +47,7 @@ def events(*blocks: dict[str, Any], reason: str | None = "end_turn") -> tuple[di
     return tuple(made)
 
 
-async def shows(client: Client, message: str, *contexts: Any, chat: str = "chat") -> list[Any]:
+async def shows(client: EcaClient, message: str, *contexts: Any, chat: str = "chat") -> list[Any]:
     """A turn with contexts: everything received in it."""
     received: list[Any] = []
     ended = asyncio.Event()

@@ -16,7 +16,7 @@ from tests.support.timeouts import PATIENCE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -28,7 +28,7 @@ ECHO: list[dict[str, Any]] = [
 HANGS = "sleep 60 & echo $! > child; echo > begun; wait"
 
 
-def warned(at: Raw) -> list[str]:
+def warned(at: MemoryClient) -> list[str]:
     return [one["message"] for one in at.params("$/showMessage")]
 
 
@@ -105,7 +105,7 @@ async def test_stop_ends_a_hook_with_all_it_started_and_the_turn_with_it(
         assert "Stopped." in words(at, role="system")
         await asyncio.gather(*tasks, return_exceptions=True)
         assert have_ended(int((tmp_path / "child").read_text()))
-        await table.host.store.settled()
+        await table.host.store.settle()
         events = await table.host.chats.read_events("c")
         ids = [(event.content.type, getattr(event.content, "id", "")) for event in events]
         begun, ended = ({id for kind, id in ids if kind == f"hookAction{what}"} for what in ("Started", "Finished"))
@@ -130,10 +130,10 @@ async def test_a_server_that_was_killed_leaves_no_hook_running_for_ever_on_the_s
         await prompt(at, "Hello")
         events = await table.host.chats.read_events("c")
         last = next(i for i, event in enumerate(events) if event.content.type == "hookActionStarted")
-        await table.host.store.do(lambda tables: tables.cut("c", [event.seq for event in events[last + 1 :]]))
+        await table.host.store.do(lambda tables: tables.delete_events("c", [event.seq for event in events[last + 1 :]]))
         table.host.chats.forget("c")
         await table.host.chats.load("c")
-        await table.host.store.settled()
+        await table.host.store.settle()
         closed = [event.content for event in await table.host.chats.read_events("c")][last + 1]
         assert (closed.type, getattr(closed, "error", "")) == (
             "hookActionFinished",

@@ -15,7 +15,7 @@ from tests.requirements.eca.seat import prompt, seat, words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("beta")
 
 
-def calls(at: Raw) -> list[dict[str, Any]]:
+def calls(at: MemoryClient) -> list[dict[str, Any]]:
     """What was shown of calls, without what only prepares them."""
     contents = [params["content"] for params in at.params("chat/contentReceived")]
     return [one for one in contents if one["type"].startswith("toolCall") and one["type"] != "toolCallPrepare"]
@@ -178,7 +178,9 @@ async def test_a_call_from_outside_has_to_pass_the_same_hooks(tmp_path: Path) ->
         tool = table.host.toolbox.get("read_file")
         assert tool is not None
         for path in ("alpha.txt", "a.txt"):
-            chat = await table.host.direct_calls.call(direct_calls.Request("o", tool, {"path": path}, "A program asks"))
+            chat = await table.host.direct_calls.call(
+                direct_calls.DirectCall("o", tool, {"path": path}, "A program asks")
+            )
             await asyncio.gather(*chat.tasks.values())
         contents = [event.content for event in await table.host.chats.read_events("o")]
         ended = [one for one in contents if isinstance(one, ToolCallRejectedContent | ToolCalledContent)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.approval.policy import Adjusted, Decision, Verdict
-from jupyter_eca.host.hooks import HookType, Reply, chained, effects, lines
+from jupyter_eca.host.hooks import HookReply, HookType, chain, combine, lines
 
 WORDS = st.text(max_size=8)
 FIELDS = st.fixed_dictionaries(
@@ -28,24 +28,25 @@ FIELDS = st.fixed_dictionaries(
 )
 OUTPUTS = FIELDS.map(json.dumps) | WORDS
 REPLIES = st.lists(
-    st.builds(Reply, st.sampled_from(["x", "y"]), st.sampled_from([0, 0, 0, 1, 2, -9, 127]), OUTPUTS, WORDS), max_size=5
+    st.builds(HookReply, st.sampled_from(["x", "y"]), st.sampled_from([0, 0, 0, 1, 2, -9, 127]), OUTPUTS, WORDS),
+    max_size=5,
 )
 ORDER = list(Decision)
 
 
-def says(hook: str = "h", **fields: Any) -> Reply:
-    return Reply(hook, 0, json.dumps(fields))
+def says(hook: str = "h", **fields: Any) -> HookReply:
+    return HookReply(hook, 0, json.dumps(fields))
 
 
 @given(st.sampled_from(HookType), REPLIES)
 def test_whatever_hooks_say_the_strictest_decision_holds_and_the_first_stop_ends_the_chain(
-    type: HookType, replies: list[Reply]
+    type: HookType, replies: list[HookReply]
 ) -> None:
-    made = effects(type, replies)
+    made = combine(type, replies)
     stops = [at for at, reply in enumerate(replies) if reply.stops]
     heard = replies[: stops[0] + 1] if stops else replies
     assert (made.stopped is not None) == bool(stops)
-    assert made == effects(type, heard)
+    assert made == combine(type, heard)
     denied = any(reply.blocks or reply.decision is Decision.DENY for reply in heard)
     assert (made.decision is Decision.DENY) == denied
     assert bool(made.words) == denied
@@ -55,55 +56,55 @@ def test_whatever_hooks_say_the_strictest_decision_holds_and_the_first_stop_ends
 
 
 @given(st.sampled_from(HookType), REPLIES)
-def test_a_hook_that_failed_has_no_say(type: HookType, replies: list[Reply]) -> None:
-    assert effects(type, replies) == effects(type, [reply for reply in replies if not reply.failed])
+def test_a_hook_that_failed_has_no_say(type: HookType, replies: list[HookReply]) -> None:
+    assert combine(type, replies) == combine(type, [reply for reply in replies if not reply.is_failure])
 
 
 @given(st.sampled_from(Decision), REPLIES)
-def test_hooks_never_make_a_decision_of_the_rules_milder(ruled: Decision, replies: list[Reply]) -> None:
-    made = effects(HookType.PRE_TOOL_CALL, replies)
-    decided = Adjusted(decision=made.decision, words=made.words).over(Verdict(ruled)).decision
+def test_hooks_never_make_a_decision_of_the_rules_milder(ruled: Decision, replies: list[HookReply]) -> None:
+    made = combine(HookType.PRE_TOOL_CALL, replies)
+    decided = Adjusted(decision=made.decision, words=made.words).apply_to(Verdict(ruled)).decision
     assert ORDER.index(decided) == max(ORDER.index(one) for one in (ruled, made.decision or ruled))
 
 
 @given(REPLIES)
-def test_the_next_hook_is_given_what_the_ones_before_it_made_of_the_prompt(replies: list[Reply]) -> None:
+def test_the_next_hook_is_given_what_the_ones_before_it_made_of_the_prompt(replies: list[HookReply]) -> None:
     data: dict[str, Any] = {"prompt": "first"}
     for reply in replies:
-        data = chained(data, reply)
-    reworded = effects(HookType.PRE_REQUEST, [reply for reply in replies if not reply.stops]).prompt
+        data = chain(data, reply)
+    reworded = combine(HookType.PRE_REQUEST, [reply for reply in replies if not reply.stops]).prompt
     if not any(reply.stops for reply in replies):
         assert data["prompt"] == ("first" if reworded is None else reworded)
 
 
 def test_arguments_are_merged_and_the_later_hook_wins() -> None:
     replies = [says(updatedInput={"a": 1, "b": 1}), says(updatedInput={"b": 2})]
-    assert effects(HookType.PRE_TOOL_CALL, replies).arguments == {"a": 1, "b": 2}
-    assert chained({"tool_input": {"c": 3}}, replies[0])["tool_input"] == {"a": 1, "b": 1, "c": 3}
+    assert combine(HookType.PRE_TOOL_CALL, replies).arguments == {"a": 1, "b": 2}
+    assert chain({"tool_input": {"c": 3}}, replies[0])["tool_input"] == {"a": 1, "b": 1, "c": 3}
 
 
 def test_follow_ups_are_joined_and_exit_2_is_one() -> None:
-    replies = [says(followUp="Run the tests."), Reply("x", 2, "", "Then commit.\n")]
-    assert effects(HookType.POST_REQUEST, replies).follow_up == "Run the tests.\n\nThen commit."
-    assert effects(HookType.PRE_REQUEST, replies).follow_up == ""
+    replies = [says(followUp="Run the tests."), HookReply("x", 2, "", "Then commit.\n")]
+    assert combine(HookType.POST_REQUEST, replies).follow_up == "Run the tests.\n\nThen commit."
+    assert combine(HookType.PRE_REQUEST, replies).follow_up == ""
 
 
 @pytest.mark.parametrize(("error", "shown"), [("no\n", "no"), ("", "[Tool output hidden by hook]")])
 def test_exit_2_stands_in_for_a_result(error: str, shown: str) -> None:
-    assert effects(HookType.POST_TOOL_CALL, [Reply("x", 2, "", error)]).output == shown
+    assert combine(HookType.POST_TOOL_CALL, [HookReply("x", 2, "", error)]).output == shown
 
 
 def test_an_empty_output_is_an_output() -> None:
-    assert effects(HookType.POST_TOOL_CALL, [says(replacedOutput="")]).output == ""
+    assert combine(HookType.POST_TOOL_CALL, [says(replacedOutput="")]).output == ""
 
 
 @pytest.mark.parametrize("output", ["plain words", "[1, 2]", '{"continue": false', "", '{"a": 1e999}'])
 def test_what_is_no_json_object_is_for_the_reader_alone(output: str) -> None:
-    assert effects(HookType.PRE_REQUEST, [Reply("x", 0, output)]) == effects(HookType.PRE_REQUEST, [])
+    assert combine(HookType.PRE_REQUEST, [HookReply("x", 0, output)]) == combine(HookType.PRE_REQUEST, [])
 
 
 def test_json_counts_only_when_the_program_ended_well() -> None:
-    assert effects(HookType.PRE_REQUEST, [Reply("x", 1, '{"continue": false}')]).stopped is None
+    assert combine(HookType.PRE_REQUEST, [HookReply("x", 1, '{"continue": false}')]).stopped is None
 
 
 def test_the_reader_sees_what_a_hook_wants_unless_it_hides_that() -> None:
@@ -112,4 +113,4 @@ def test_the_reader_sees_what_a_hook_wants_unless_it_hides_that() -> None:
         None,
     )
     assert lines(says(additionalContext="Be brief.", suppressOutput=True)) == (None, None)
-    assert lines(Reply("x", 0, "hello\n", "careful\n")) == ("hello", "careful")
+    assert lines(HookReply("x", 0, "hello\n", "careful\n")) == ("hello", "careful")

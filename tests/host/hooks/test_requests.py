@@ -40,7 +40,7 @@ async def test_a_prompt_that_is_reworded_is_what_the_model_remembers(tmp_path: P
         assert await prompt(at, "Stand") == "[Sit, please]"
         assert words(at, role="user") == "Stand"
         assert (await table.host.turns.draft("c")).messages[0].text == "Sit, please"
-        await table.host.store.settled()
+        await table.host.store.settle()
         table.host.chats.forget("c")
         assert (await table.host.turns.draft("c")).messages[0].text == "Sit, please"
 
@@ -83,7 +83,7 @@ async def test_a_prompt_that_is_blocked_is_never_heard_by_the_model(
         for _ in ("live", "stored"):
             asked = (await table.host.turns.draft("c", "next")).messages
             assert [message.text for message in asked] == ["Hello", "[Hello]", "next"]
-            await table.host.store.settled()
+            await table.host.store.settle()
             table.host.chats.forget("c")
         assert await prompt(at, "again") == "[again]"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from jupyter_eca.host.hooks import Hook, Ran, read, run
+from jupyter_eca.host.hooks import Hook, HookRun, parse_hooks, run
 from tests.support.processes import have_ended, is_alive
 from tests.support.timeouts import PATIENCE
 
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.asyncio
 
 def hook(action: dict[str, Any], folder: Path | None = None) -> Hook:
     settings = {"type": "preRequest", "actions": [{"type": "shell", **action}], "folder": str(folder or "")}
-    return read({"one": settings})[0][0]
+    return parse_hooks({"one": settings})[0][0]
 
 
-async def ran(folder: Path, action: dict[str, Any], given: bytes = b"{}", own: Path | None = None) -> Ran:
+async def ran(folder: Path, action: dict[str, Any], given: bytes = b"{}", own: Path | None = None) -> HookRun:
     one = hook(action, own)
     async with asyncio.timeout(PATIENCE):
         return await run(one, one.actions[0], given, folder)
@@ -33,11 +33,11 @@ async def ran(folder: Path, action: dict[str, Any], given: bytes = b"{}", own: P
 
 async def test_it_reads_json_and_its_streams_are_kept_apart(tmp_path: Path) -> None:
     done = await ran(tmp_path, {"shell": "cat; pwd >&2; exit 2"}, b'{"a": 1}')
-    assert done == Ran(2, '{"a": 1}', f"{tmp_path}\n")
+    assert done == HookRun(2, '{"a": 1}', f"{tmp_path}\n")
 
 
 async def test_one_that_does_not_read_what_it_is_given_breaks_nothing(tmp_path: Path) -> None:
-    assert await ran(tmp_path, {"shell": "echo done"}, b"x" * 500_000) == Ran(0, "done\n", "")
+    assert await ran(tmp_path, {"shell": "echo done"}, b"x" * 500_000) == HookRun(0, "done\n", "")
 
 
 async def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
@@ -80,14 +80,14 @@ async def test_a_file_runs_whether_it_is_executable_or_not(tmp_path: Path, mode:
         script = folder / "it's a hook.sh"
         script.write_text('#!/usr/bin/env bash\n[[ -n $BASH ]] && read -r line && echo "$line"\nexit 3\n')
         script.chmod(mode)
-        assert await ran(tmp_path, {"file": script.name}, b"hello\n", own=folder) == Ran(3, "hello\n", "")
-    assert await ran(tmp_path, {"file": script.name}, b"hello\n", own=tmp_path / "nowhere") == Ran(3, "hello\n", "")
+        assert await ran(tmp_path, {"file": script.name}, b"hello\n", own=folder) == HookRun(3, "hello\n", "")
+    assert await ran(tmp_path, {"file": script.name}, b"hello\n", own=tmp_path / "nowhere") == HookRun(3, "hello\n", "")
 
 
 async def test_a_file_that_is_missing_or_no_program_is_a_failure_with_words(tmp_path: Path) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
     missing, binary = await ran(tmp_path, {"file": "gone.sh"}), await ran(tmp_path, {"file": "picture.png"})
-    assert missing == Ran(1, "", "There is no file 'gone.sh'.")
+    assert missing == HookRun(1, "", "There is no file 'gone.sh'.")
     assert binary.status not in {0, 2}
     assert binary.error
 
@@ -100,7 +100,7 @@ async def test_no_token_of_the_server_is_in_its_environment(tmp_path: Path, monk
 
 async def test_what_it_leaves_running_holds_nobody_up(tmp_path: Path) -> None:
     done = await ran(tmp_path, {"shell": "sleep 60 & echo $! > child; echo $! > apart; echo done"})
-    assert done == Ran(0, "done\n", "")
+    assert done == HookRun(0, "done\n", "")
     for pid in filter(is_alive, _children(tmp_path)):
         psutil.Process(pid).kill()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 
 def hook(type: str, line: str, **more: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def given(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def blocks(at: Raw) -> list[dict[str, Any]]:
+def blocks(at: MemoryClient) -> list[dict[str, Any]]:
     """What was shown of hooks that have ended, without what is the same of all."""
     contents = [params["content"] for params in at.params("chat/contentReceived")]
     ended = [one for one in contents if one["type"] == "hookActionFinished"]

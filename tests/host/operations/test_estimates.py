@@ -20,7 +20,7 @@ from tests.support.priced_host import RATES, priced
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -31,7 +31,7 @@ def sdk() -> None:
     importlib.import_module("anthropic")
 
 
-async def estimate(client: Client, message: str = "Why?", **more: Any) -> ChatEstimateResult:
+async def estimate(client: EcaClient, message: str = "Why?", **more: Any) -> ChatEstimateResult:
     params = ChatEstimateParams(chat_id="chat", message=message, **more)
     return await client.request("chat/estimate", params, ChatEstimateResult)
 

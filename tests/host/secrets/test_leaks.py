@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.protocol.jsonrpc import Failure, Notification, Request
+from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification, Request
 from tests.host.secrets.house import ENVIRONMENT, HELD, MARK, PLUG, PLUGS, secret, servers, traces, written
 from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor
@@ -100,5 +100,5 @@ async def _signs_in(at: Editor) -> None:
     for number, data in enumerate(({"key": [secret("odd")]}, {"key": secret("wrong")}, {"key": f"{secret('x')} y"})):
         await at.send(Request(f"wrong {number}", "providers/loginInput", {"provider": "login", "data": data}))
         answer = await at.until(lambda message, id=f"wrong {number}": getattr(message, "id", "") == id)
-        assert isinstance(answer, Failure)
+        assert isinstance(answer, ErrorResponse)
     await at.request(900, "providers/loginInput", {"provider": "login", "data": {"key": secret("login")}})

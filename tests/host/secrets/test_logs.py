@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from jupyter_eca import redaction
-from jupyter_eca.config import make_known, read
+from jupyter_eca.config import read_config, register_secrets
 from jupyter_eca.mcp_client.server_log import ServerLog
-from jupyter_eca.plugins.providers.failures import Asked, refused
+from jupyter_eca.plugins.providers.failures import RequestTarget, explain_refusal
 from tests.host.secrets.house import MARK, PLUG, secret, servers
 from tests.plugins.test_loader import install
 from tests.support.host_and_client import answer, desk, said
@@ -63,15 +63,17 @@ def test_what_was_filled_into_a_configuration_is_known_and_what_is_no_secret_is_
         "env": {"NODE_ENV": "production", "A_KEY": "two-zq7k-1"},
     }
     (tmp_path / "eca" / "config.json").write_text(json.dumps({"mcpServers": {"one": server}}))
-    make_known(read([], home=tmp_path, environment={"ONE_TOKEN": "three-zq7k-1", "MODEL": "a-model-20251111"}))
-    assert set(redaction.hide("one-zq7k-secret-1 two-zq7k-1 three-zq7k-1").split()) == {redaction.HIDDEN}
+    register_secrets(
+        read_config([], home=tmp_path, environment={"ONE_TOKEN": "three-zq7k-1", "MODEL": "a-model-20251111"})
+    )
+    assert set(redaction.redact("one-zq7k-secret-1 two-zq7k-1 three-zq7k-1").split()) == {redaction.HIDDEN}
     harmless = "a sentence of a prompt 12345678, a-model-20251111, /somewhere/else/1, production"
-    assert redaction.hide(harmless) == harmless
+    assert redaction.redact(harmless) == harmless
 
 
 def test_what_is_longer_is_hidden_before_what_is_a_part_of_it() -> None:
-    redaction.know("zq7k-part-1", "zq7k-part-1-and-more")
-    assert redaction.hide("<zq7k-part-1-and-more> <zq7k-part-1>") == f"<{redaction.HIDDEN}> <{redaction.HIDDEN}>"
+    redaction.register_secret("zq7k-part-1", "zq7k-part-1-and-more")
+    assert redaction.redact("<zq7k-part-1-and-more> <zq7k-part-1>") == f"<{redaction.HIDDEN}> <{redaction.HIDDEN}>"
 
 
 def test_nothing_that_is_kept_in_the_repository_looks_like_a_key() -> None:
@@ -79,7 +81,7 @@ def test_nothing_that_is_kept_in_the_repository_looks_like_a_key() -> None:
     kept = [
         ROOT / name
         for name in tracked.split("\0")
-        if name and not name.endswith((".png", ".webp", ".lock", "lock.json"))
+        if name and not name.endswith((".png", ".webp", ".gz", ".lock", "lock.json"))
     ]
     found = {
         f"{path.relative_to(ROOT)}: {match[:12]}…"
@@ -91,14 +93,16 @@ def test_nothing_that_is_kept_in_the_repository_looks_like_a_key() -> None:
 
 
 def test_a_secret_at_the_place_where_the_words_of_a_server_are_cut_is_not_told_by_half() -> None:
-    redaction.know(secret("cut"))
-    failed = refused(Asked("house", "m", "https://house.example"), 400, "", f"{'x' * 490}{secret('cut')}")
+    redaction.register_secret(secret("cut"))
+    failed = explain_refusal(
+        RequestTarget("house", "m", "https://house.example"), 400, "", f"{'x' * 490}{secret('cut')}"
+    )
     assert "xxx" in str(failed)
     assert MARK not in str(failed)
 
 
 def test_a_secret_at_the_place_where_a_line_of_a_tool_server_is_cut_is_not_kept_by_half() -> None:
-    redaction.know(secret("line"))
-    log = ServerLog(redaction.hide)
+    redaction.register_secret(secret("line"))
+    log = ServerLog(redaction.redact)
     log.write("info", "x" * 1990 + secret("line"))
     assert MARK not in log.lines[0].text

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_eca.apps.process import ask, running
+from jupyter_eca.apps.process import ask, run_host
 from jupyter_eca.errors import ConfigError, RemoteError
-from jupyter_eca.host.store import Selection, Store, alive
+from jupyter_eca.host.store import Store, StoredSelection, is_alive
 from jupyter_eca.host.store.schema import MIGRATIONS
 from jupyter_eca.protocol.content import (
     Content,
@@ -174,14 +174,14 @@ async def test_what_waits_for_one_commit_is_merged(path: Path) -> None:
     async with opened(path) as book:
         for piece in ("Hel", "lo ", "you"):
             book.store.append([event(piece)])
-        await book.store.settled()
+        await book.store.settle()
         assert book.texts() == texts(await book.store.events("c")) == ["Hello you"]
 
 
 async def test_a_replay_gives_what_came_after(path: Path) -> None:
     async with opened(path) as book:
         book.store.append([asked("one"), asked("two", chat="d"), asked("three")])
-        await book.store.settled()
+        await book.store.settle()
         assert texts(await book.store.events("c", after=1)) == ["three"]
         assert await book.store.events("nobody's") == []
 
@@ -190,7 +190,7 @@ async def test_many_chats_do_not_mix(path: Path) -> None:
     async with opened(path) as book:
         for number in range(20):
             book.store.append([asked(f"{number}", chat=f"c{number % 4}")])
-        await book.store.settled()
+        await book.store.settle()
         assert texts(await book.store.events("c1")) == ["1", "5", "9", "13", "17"]
 
 
@@ -201,9 +201,9 @@ async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> 
     async with opened(path) as book:
         title = event(MetadataContent(title="Greeting"), role=Role.SYSTEM)
         book.store.append([asked(at=5), title, event("Hello"), ended(at=9)])
-        book.store.select("c", Selection("a/b"))
+        book.store.select("c", StoredSelection("a/b"))
         book.store.append([asked(at=12)])
-        await book.store.settled()
+        await book.store.settle()
         (row,) = await book.store.chats()
         assert (row.id, row.title, row.model, row.prompts, row.last) == ("c", "Greeting", "a/b", 2, 5)
         assert (row.created, row.updated) == (5, 12)
@@ -215,8 +215,8 @@ async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Pat
     async with opened(path) as here, opened(path, "/elsewhere") as there:
         here.store.append([asked(chat="a", at=1), asked(chat="b", at=2), asked(chat="a", at=3)])
         there.store.append([asked(chat="x", at=4)])
-        await here.store.settled()
-        await there.store.settled()
+        await here.store.settle()
+        await there.store.settle()
         assert [row.id for row in await here.store.chats()] == ["a", "b"]
         assert [row.id for row in await there.store.chats()] == ["x"]
 
@@ -224,16 +224,16 @@ async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Pat
 async def test_a_chat_is_owned_by_who_answers_in_it(path: Path) -> None:
     async with opened(path) as book:
         book.store.append([asked()])
-        await book.store.settled()
+        await book.store.settle()
         during = await book.store.chat("c")
         book.store.append([ended()])
-        await book.store.settled()
+        await book.store.settle()
         after = await book.store.chat("c")
     assert during is not None
     assert after is not None
     assert (during.owner, after.owner) == (book.store.owner, None)
-    assert alive(during.owner)
-    assert not alive(None)
+    assert is_alive(during.owner)
+    assert not is_alive(None)
 
 
 # Several processes --------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ async def test_two_stores_of_one_file_see_each_others_events_in_one_order(path: 
         for turn in range(10):
             for book in (one, two):
                 book.store.append([asked(f"{turn}")])
-            await asyncio.gather(one.store.settled(), two.store.settled())
+            await asyncio.gather(one.store.settle(), two.store.settle())
         found = await one.store.events("c")
         assert found == await two.store.events("c")
     assert sorted([*one.shown, *two.shown], key=lambda shown: shown.seq) == found
@@ -268,7 +268,7 @@ async def test_a_failing_disk_takes_no_answer_away(path: Path, caplog: pytest.Lo
         with closing(sqlite3.connect(path)) as db:
             db.execute("DROP TABLE events")
         book.store.append([asked(), event("Hel"), event("lo"), ended()])
-        await book.store.settled()
+        await book.store.settle()
         assert book.texts() == ["Hi", "Hello"]
         assert [shown.seq for shown in book.shown] == [0, 0, 0]
         assert str(path) in caplog.text
@@ -281,11 +281,11 @@ async def test_a_failed_commit_leaves_nothing_half_written(path: Path) -> None:
                 "CREATE TRIGGER full BEFORE INSERT ON events WHEN NEW.turn = 'u' BEGIN SELECT RAISE(FAIL, 'full'); END"
             )
         book.store.append([asked(), event("kept?", turn="u")])
-        await book.store.settled()
+        await book.store.settle()
         assert await book.store.events("c") == []
         assert await book.store.chats() == []
         book.store.append([asked("after")])
-        await book.store.settled()
+        await book.store.settle()
         assert texts(await book.store.events("c")) == ["after"]
 
 
@@ -296,9 +296,9 @@ async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(pat
             book.store.append([asked()])
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0):
-                    await book.store.settled()
+                    await book.store.settle()
             other.execute("COMMIT")
-        await book.store.settled()
+        await book.store.settle()
         assert book.texts() == texts(await book.store.events("c")) == ["Hi"]
 
 
@@ -315,7 +315,7 @@ async def test_what_was_appended_last_is_stored_when_the_store_closes(path: Path
 async def test_nobody_else_may_read_the_chats(path: Path) -> None:
     async with opened(path) as book:
         book.store.append([asked()])
-        await book.store.settled()
+        await book.store.settle()
         assert modes(path.parent) == {"data": 0o700, "chats.db": 0o600, "chats.db-wal": 0o600, "chats.db-shm": 0o600}
 
 
@@ -361,7 +361,7 @@ def unusable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def test_a_process_that_cannot_use_the_file_says_so_and_not_that_a_group_failed(unusable: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be used"):
-        async with running((unusable,), None):
+        async with run_host((unusable,), None):
             raise AssertionError("it must not come so far")
 
 

@@ -14,11 +14,11 @@ import pytest
 
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.engine.chat.recovery import restore
-from jupyter_eca.engine.draft import drafted
+from jupyter_eca.engine.draft import draft_request
 from jupyter_eca.engine.inputs import Setup
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
-from jupyter_eca.host.turn.path_rules import fetched
+from jupyter_eca.host.turn.path_rules import list_fetched
 from jupyter_eca.plugins.providers.completions.request import body as completions_body
 from jupyter_eca.plugins.providers.messages.request import body as messages_body
 from tests.support.locked_cells import SILENT, cells, replayed
@@ -81,17 +81,17 @@ def messages(request: ModelRequest) -> list[Any]:
 
 
 def test_every_chat_of_the_database_is_there(tables: Tables) -> None:
-    assert set(tables.known()) == set(EXPECTED)
+    assert set(tables.list_chat_ids()) == set(EXPECTED)
 
 
 @pytest.mark.parametrize("chat", EXPECTED)
 def test_the_next_request_of_a_stored_chat_is_what_0_1_0_would_have_sent(chat: str, tables: Tables) -> None:
     expected = EXPECTED[chat]
     state = restore(chat, tables.events(chat, 0), 0).state
-    request = drafted(state, SETUP, "And now?")
+    request = draft_request(state, SETUP, "And now?")
     assert shorten(messages_body("claude-x", request, {})) == expected["anthropic"]
     assert shorten(completions_body("gpt-x", request, {}, ModelConfig())) == expected["openai"]
-    assert shorten(messages(drafted(state, SETUP))[-1:]) == expected["anthropic at rest"]
+    assert shorten(messages(draft_request(state, SETUP))[-1:]) == expected["anthropic at rest"]
 
 
 @pytest.mark.parametrize("chat", EXPECTED)
@@ -101,7 +101,7 @@ def test_a_stored_chat_is_restored_to_what_0_1_0_knew_of_it(chat: str, tables: T
     assert list(state.notes) == expected["notes"]
     assert asdict(state.window) == expected["window"]
     assert len(state.tasks) == expected["tasks"]
-    assert sorted(fetched(state.history)) == expected["fetched rules"]
+    assert sorted(list_fetched(state.history)) == expected["fetched rules"]
     assert tables.last_summary(chat) == expected["last summary"]
     closed = [[event.role, event.content.wire(), getattr(event.aside, "text", "")] for event in missing]
     assert closed == expected["closed"]
@@ -116,4 +116,4 @@ async def test_a_lock_file_of_0_1_0_replays_without_a_model(tmp_path: Path) -> N
             assert replayed(await at.ask(message)), message
         request = await at.host.turns.draft("chat")
     assert without_ids(messages(request)) == expected["anthropic"]
-    assert sorted(fetched(request.messages)) == expected["fetched rules"]
+    assert sorted(list_fetched(request.messages)) == expected["fetched rules"]

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_eca.config.schema import OutputConfig
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.host.tools.outputs import Outputs, id_of
+from jupyter_eca.host.tools.outputs import ToolOutputs, make_output_id
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolOutputParams, ChatToolOutputResult
@@ -20,13 +20,13 @@ from jupyter_eca.protocol.chats import ChatDeleteParams, ChatForkParams, ChatLis
 from jupyter_eca.protocol.content import Role, TextContent, ToolCalledContent
 from jupyter_eca.workspace.tool_result import ToolResult
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, said
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -54,7 +54,7 @@ def called(received: list[ChatContentReceivedParams]) -> ToolCalledContent:
     return next(one.content for one in received if isinstance(one.content, ToolCalledContent))
 
 
-async def whole(client: Client, call: str, chat: str = "chat") -> str:
+async def whole(client: EcaClient, call: str, chat: str = "chat") -> str:
     """All of it, a part after the other."""
     text, offset = "", 0
     while True:
@@ -145,16 +145,16 @@ async def test_a_fork_reads_what_its_chat_could_read(tmp_path: Path) -> None:
 
 
 async def test_what_is_left_of_chats_that_are_no_more_is_swept_away_after_a_day(tmp_path: Path) -> None:
-    outputs = Outputs(tmp_path)
+    outputs = ToolOutputs(tmp_path)
     for chat in ("there", "gone"):
-        await outputs.taken(chat, "call", ToolResult(LONG), OutputConfig())
+        await outputs.cut_and_keep(chat, "call", ToolResult(LONG), OutputConfig())
     await outputs.sweep(["there"])
-    assert (await outputs.read("gone", id_of("call"), 0, 4)).text == "head"
+    assert (await outputs.read("gone", make_output_id("call"), 0, 4)).text == "head"
     age(tmp_path)
     await outputs.sweep(["there"])
     with pytest.raises(ToolError, match="no output"):
-        await outputs.read("gone", id_of("call"), 0, 4)
-    assert (await outputs.read("there", id_of("call"), 0, 4)).text == "head"
+        await outputs.read("gone", make_output_id("call"), 0, 4)
+    assert (await outputs.read("there", make_output_id("call"), 0, 4)).text == "head"
 
 
 def age(folder: Path) -> None:
@@ -175,7 +175,7 @@ async def test_no_id_leads_out_of_the_folder(tmp_path: Path, id: str) -> None:
 
 
 async def test_only_a_client_with_the_envelope_is_told_that_there_is_more(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES, **ALLOW) as table, line(table, chat=True) as strict:
+    async with desk(tmp_path, RULES, **ALLOW) as table, connect_and_initialize(table, chat=True) as strict:
         lend(table, LONG)
         assert called(await answer(await table.client(), "go")).whole
         await strict.ask("chat/list", {})
@@ -185,7 +185,7 @@ async def test_only_a_client_with_the_envelope_is_told_that_there_is_more(tmp_pa
 
 async def test_a_hundred_megabytes_are_kept_without_being_in_memory_twice_and_hold_nobody_up(tmp_path: Path) -> None:
     text = "x" * 100_000_000
-    outputs, late = Outputs(tmp_path), 0.0
+    outputs, late = ToolOutputs(tmp_path), 0.0
 
     async def beat() -> None:
         nonlocal late
@@ -198,7 +198,7 @@ async def test_a_hundred_megabytes_are_kept_without_being_in_memory_twice_and_ho
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     beating = asyncio.create_task(beat())
     async with asyncio.timeout(PATIENCE):
-        result = await outputs.taken("chat", "call", ToolResult(text), OutputConfig())
+        result = await outputs.cut_and_keep("chat", "call", ToolResult(text), OutputConfig())
     beating.cancel()
     assert result.whole == len(text)
     assert late < 0.5

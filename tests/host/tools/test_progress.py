@@ -16,7 +16,7 @@ from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.jsonrpc import Notification
 from jupyter_eca.workspace.tool_result import Report
 from tests.support.host_and_client import PATIENCE, Desk, desk
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ async def heard(table: Desk, during: Callable[[Work], None]) -> tuple[list[Progr
         order.append("progress")
 
     async def turn() -> None:
-        async for received in client.ask("chat", "go", progressed=progressed):
+        async for received in client.ask("chat", "go", on_progress=progressed):
             order.extend(["called"] if isinstance(received.content, ToolCalledContent) else [])
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
@@ -99,7 +99,7 @@ async def test_a_report_of_what_json_cannot_say_is_told_as_far_as_it_can(tmp_pat
 
 
 async def test_a_call_that_goes_on_is_reported_while_it_does(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES, **ALLOW) as table, line(table, **OWN) as at:
+    async with desk(tmp_path, RULES, **ALLOW) as table, connect_and_initialize(table, **OWN) as at:
         work = Work(table)
         await at.send("chat/prompt", {"chatId": "chat", "message": "go"})
         async with asyncio.timeout(PATIENCE):
@@ -113,7 +113,11 @@ async def test_a_call_that_goes_on_is_reported_while_it_does(tmp_path: Path) -> 
 
 
 async def test_a_client_of_ecas_own_protocol_is_told_nothing_of_it(tmp_path: Path) -> None:
-    async with desk(tmp_path, RULES, **ALLOW) as table, line(table, **CURRENT) as editor, line(table, **OWN) as ours:
+    async with (
+        desk(tmp_path, RULES, **ALLOW) as table,
+        connect_and_initialize(table, **CURRENT) as editor,
+        connect_and_initialize(table, **OWN) as ours,
+    ):
         await heard(table, lambda work: work.report(Report("one")))
         for at in (editor, ours):
             await at.until(lambda m: isinstance(m, Notification) and m.params.get("status") == "idle")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
-from jupyter_eca.fronts.eca.projection import content_of
+from jupyter_eca.fronts.eca.projection import make_content
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import UsageContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import outcomes, said, tool_states
 from tests.support.locked_cells import ALLOWED, RULES, SILENT, cells, replayed, shown
 
@@ -40,7 +40,7 @@ async def test_only_a_client_with_the_envelope_is_told_that_an_answer_is_replaye
         await at.ask("count", cell="a")
         usages = [event for event in await at.host.chats.read_events("chat") if isinstance(event.content, UsageContent)]
     for envelope, told in ((True, [None, True]), (False, [None, None])):
-        contents = [content_of(event, "chat", envelope=envelope).content for event in usages]
+        contents = [make_content(event, "chat", envelope=envelope).content for event in usages]
         assert [content.replayed for content in contents if isinstance(content, UsageContent)] == told
 
 
@@ -226,7 +226,7 @@ async def test_an_answer_that_failed_or_was_stopped_is_not_recorded(tmp_path: Pa
 async def test_a_rejected_call_is_rejected_again_with_the_words_of_then(tmp_path: Path) -> None:
     ask_first: dict[str, Any] = {"toolCall": {"approval": {"allow": {"write_file": {}}}}}
     async with cells(tmp_path, unattended=False, **ask_first) as at:
-        first = await at.ask("make", lambda _: Decision(approved=False, reason="Not on a Sunday."))
+        first = await at.ask("make", lambda _: CallDecision(approved=False, reason="Not on a Sunday."))
         told = (await at.host.turns.draft("chat")).messages
     async with cells(tmp_path, SILENT) as at:
         again = await at.ask("make", chat="another")

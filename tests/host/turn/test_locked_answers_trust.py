@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.notebook import KernelExecuteResult, RunStatus
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import Notebook, outcomes, said
 from tests.support.locked_cells import DENIED, SILENT, cells, replayed, shown
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.asyncio
 # -- whose code runs
 
 
-def approve(_: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def approve(_: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 async def test_where_somebody_could_be_asked_the_code_of_anothers_lock_file_is_asked_about(tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ async def test_where_somebody_could_be_asked_the_code_of_anothers_lock_file_is_a
     ask_first: dict[str, Any] = {"toolCall": {"approval": {}}}
     asked: list[str] = []
 
-    def note(call: ToolCallRunContent) -> Decision:
+    def note(call: ToolCallRunContent) -> CallDecision:
         asked.append(call.name)
-        return Decision(approved=True)
+        return CallDecision(approved=True)
 
     async with cells(here, SILENT, unattended=False, **ask_first) as at:
         assert replayed(await at.ask("make", note, cell="a"))
@@ -56,7 +56,7 @@ async def test_code_of_a_lock_file_that_is_not_approved_fails_the_cell(tmp_path:
     for mark in (tmp_path / "locks").iterdir():
         mark.unlink()
     async with cells(tmp_path, SILENT, unattended=False, toolCall={"approval": {}}) as at:
-        received = await at.ask("make", lambda _: Decision(approved=False))
+        received = await at.ask("make", lambda _: CallDecision(approved=False))
         assert (outcomes(received), at.notebook.ran) == (["failed"], [])
         assert "was not run, and what follows may need it" in said(received, "system")
 

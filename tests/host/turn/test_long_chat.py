@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.chat.export import document
+from jupyter_eca.engine.chat.export import format_chat
 from jupyter_eca.engine.model.texts import SUMMARY
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, words
 
@@ -48,7 +48,7 @@ async def test_a_chat_goes_on_with_a_summary_and_all_of_it_stays_to_be_read(tmp_
         since = await at.result("chat/history", {"chatId": "c", "after": "lastCompaction"})
         assert whole["meta"]["compactionCursor"] == since["meta"]["compactionCursor"]
         assert [one["content"]["text"] for one in since["contents"] if one["content"]["type"] == "text"] == ["Read."]
-        assert document("Chat", await table.host.chats.read_events("c")).count("All work and no play.") >= 540
+        assert format_chat("Chat", await table.host.chats.read_events("c")).count("All work and no play.") >= 540
 
 
 async def test_going_back_to_before_a_summary_brings_the_conversation_back(tmp_path: Path) -> None:

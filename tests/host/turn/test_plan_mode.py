@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.task_plan import CARRY_OUT
-from jupyter_eca.fronts.eca.projection import content_of
+from jupyter_eca.fronts.eca.projection import make_content
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     ProgressContent,
@@ -17,10 +17,10 @@ from jupyter_eca.protocol.content import (
     TaskDetails,
     ToolCallRunContent,
 )
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import answer, desk, outcomes, said
 from tests.support.notebook_page import Room, called, code, room
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,8 +66,8 @@ def write(there: Room, *rules: list[Rule]) -> None:
     (there.table.folder / "script.json").write_text(json.dumps({"rules": every}))
 
 
-def yes(_: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 def ticks(received: list[ChatContentReceivedParams]) -> list[str]:
@@ -113,7 +113,7 @@ async def test_whoever_shows_the_chat_is_told_that_its_agent_is_another(tmp_path
     async with room(tmp_path, code("a", "x = 1")) as there:
         write(there, PLANNED, DOING)
         await planned(there)
-        async with line(there.table) as other:
+        async with connect_and_initialize(there.table) as other:
             await other.ask("chat/open", {"chatId": "chat"})
             await answer(there.client, "go", yes)
             await other.ask("chat/list", {})
@@ -186,7 +186,7 @@ async def test_only_a_client_with_the_envelope_is_told_that_an_answer_is_a_plan(
         await planned(there)
         end = (await there.table.host.chats.read_events("chat"))[-1]
     for envelope in (True, False):
-        content = content_of(end, "chat", envelope=envelope).content
+        content = make_content(end, "chat", envelope=envelope).content
         assert isinstance(content, ProgressContent)
         assert content.plan is (True if envelope else None)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.host import commands
-from jupyter_eca.host.commands import Answer, Replacement
+from jupyter_eca.host.commands import CommandAnswer, CommandReplacement
 from tests.instructions.skills.write import skill
 from tests.support.host_and_client import answer, desk, said
 
@@ -27,14 +27,14 @@ ECHO: list[dict[str, Any]] = [
 
 async def meant(host: Host, message: str) -> str:
     made = await commands.run(host, "chat", message)
-    assert isinstance(made, Replacement)
+    assert isinstance(made, CommandReplacement)
     return made.message
 
 
 async def test_a_skill_is_a_command_whose_text_the_model_is_given(project: Path) -> None:
     path = skill(project / ".eca" / "skills", "check", "Check things", "Check it twice.")
     async with desk(project, ECHO) as table:
-        listed = {one.name: one for one in await commands.offered(table.host)}
+        listed = {one.name: one for one in await commands.list_commands(table.host)}
         assert (listed["check"].type, listed["check"].description) == ("skill", "Check things")
         text = f"Skill: check\nIts folder: {path.parent}\n\nCheck it twice."
         assert await meant(table.host, "/check") == text
@@ -50,7 +50,7 @@ async def test_a_skill_takes_arguments_as_a_command_does(project: Path) -> None:
         assert (await meant(table.host, "/review a b")).endswith("\n\nReview a as a b.")
         assert (await meant(table.host, "/greet Ada")).endswith("\n\nGreet Ada.")
         assert (await meant(table.host, "/both y")).endswith("\n\n`awk '{print $1}'` {{ x }}\n\ny")
-        arguments = {one.name: [a.name for a in one.arguments] for one in await commands.offered(table.host)}
+        arguments = {one.name: [a.name for a in one.arguments] for one in await commands.list_commands(table.host)}
     assert (arguments["review"], arguments["greet"], arguments["both"]) == (["1", "args"], ["who"], [])
 
 
@@ -71,15 +71,15 @@ async def test_a_command_wins_over_a_skill_of_its_name(project: Path) -> None:
     (project / ".eca" / "commands").mkdir()
     (project / ".eca" / "commands" / "check.md").write_text("The command")
     async with desk(project, ECHO) as table:
-        assert await commands.run(table.host, "chat", "/check") == Replacement("The command")
-        assert [one.type for one in await commands.offered(table.host) if one.name == "check"] == ["customPrompt"]
+        assert await commands.run(table.host, "chat", "/check") == CommandReplacement("The command")
+        assert [one.type for one in await commands.list_commands(table.host) if one.name == "check"] == ["customPrompt"]
 
 
 async def test_skills_are_listed_with_where_they_are_from(project: Path) -> None:
     path = skill(project / ".agents" / "skills", "check", "Check things")
     async with desk(project, ECHO) as table:
         made = await commands.run(table.host, "chat", "/skills")
-    assert isinstance(made, Answer)
+    assert isinstance(made, CommandAnswer)
     assert f"- `/check` (project): Check things\n  `{path}`" in made.text
     assert "- `/clean-data` (shipped): Clean a data set" in made.text
 
@@ -98,4 +98,4 @@ async def test_a_skill_that_cannot_be_made_is_refused_without_a_model(project: P
     skill(project / ".eca" / "skills", "there")
     async with desk(project, ECHO) as table:
         made = await commands.run(table.host, "chat", f"/skill-create {text}")
-        assert isinstance(made, Answer)
+        assert isinstance(made, CommandAnswer)

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.instructions import skills
-from jupyter_eca.instructions.skills.model import MAX_BYTES, Origin
+from jupyter_eca.instructions.skills.model import MAX_BYTES, SkillOrigin
 from jupyter_eca.workspace.ports import Files
 from tests.instructions.skills.write import skill
 
@@ -27,7 +27,7 @@ async def found(project: Path, *paths: str) -> tuple[list[Skill], list[str]]:
     said: list[str] = []
     config = Config.model_validate({"skills": [{"path": path} for path in paths]})
     every = await skills.find(Files((project,)), config, said.append)
-    return [one for one in every if one.origin is not Origin.SHIPPED], said
+    return [one for one in every if one.origin is not SkillOrigin.SHIPPED], said
 
 
 async def test_skills_are_found_in_all_the_folders_that_eca_and_the_standard_name(project: Path, home: Path) -> None:
@@ -130,7 +130,7 @@ async def test_a_link_out_of_the_project_is_followed_to_the_users_skills_only(pr
     (folder / "mine").symlink_to(home / ".agents" / "skills" / "mine", target_is_directory=True)
     (folder / "theirs").symlink_to(other.parent, target_is_directory=True)
     every, said = await found(project)
-    assert [(one.name, one.origin) for one in every] == [("mine", Origin.PROJECT)]
+    assert [(one.name, one.origin) for one in every] == [("mine", SkillOrigin.PROJECT)]
     assert said == [f"{folder / 'theirs' / 'SKILL.md'} leads out of the workspace and was left out."]
 
 

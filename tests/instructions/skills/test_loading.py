@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import Config, read
+from jupyter_eca.config import Config, read_config
 from jupyter_eca.engine.approval.policy import key
 from jupyter_eca.instructions import skills
 from jupyter_eca.instructions.skills.section import SKILL_TOOL
@@ -15,7 +15,7 @@ from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
 from jupyter_eca.workspace.ports import Files
 from tests.instructions.skills.write import skill
 from tests.support.host_and_client import answer, desk, said, tool_states
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ async def test_the_catalogue_has_the_same_bytes_in_every_turn(project: Path, hom
 
 
 async def test_loading_a_skill_is_allowed_unless_somebody_says_otherwise(project: Path) -> None:
-    assert "skill" in read((project,), client={}).tool_call.approval.allow
+    assert "skill" in read_config((project,), client={}).tool_call.approval.allow
 
 
 async def test_a_model_loads_a_skill_and_is_told_where_its_files_are(project: Path) -> None:
@@ -119,7 +119,10 @@ async def test_a_skill_that_loads_itself_is_loaded_once(project: Path) -> None:
 async def test_what_is_wrong_with_a_skill_is_told_once(project: Path) -> None:
     (project / ".eca" / "skills" / "bad").mkdir(parents=True)
     (project / ".eca" / "skills" / "bad" / "SKILL.md").write_text("no head")
-    async with desk(project, loads(name="clean-data"), toolCall=ALLOWED) as table, line(table) as client:
+    async with (
+        desk(project, loads(name="clean-data"), toolCall=ALLOWED) as table,
+        connect_and_initialize(table) as client,
+    ):
         other = await table.client()
         for message in ("hello", "go", "hello"):
             await answer(other, message)
@@ -163,9 +166,9 @@ async def test_a_projects_skill_has_no_secrets_filled_in_and_the_users_own_has(
         path = skill(folder, name, body=body)
         (path.parent / "near.md").write_text("near")
     warned: list[str] = []
-    shelf = skills.Shelf(Files((project,)), Config(), warned.append)
+    shelf = skills.SkillRegistry(Files((project,)), Config(), warned.append)
     texts = {
-        one.name: skills.text(one, skills.filled(shelf, one))
+        one.name: skills.text(one, skills.render(shelf, one))
         for one in await shelf.all()
         if one.name in {"theirs", "own"}
     }

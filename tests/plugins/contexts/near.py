@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.plugins.contexts.base import Material, Surroundings
 from jupyter_eca.plugins.contexts.resolve import materials
 from jupyter_eca.protocol.context import ChatQueryContextParams
-from jupyter_eca.workspace.files.index import Index
+from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.ports import Files
 from tests.support.timeouts import PATIENCE
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def near(folder: Path, mcp: McpServers | None = None) -> AsyncGenerator[Surroundings]:
     files = Files((folder,))
-    index = Index(files)
+    index = FileIndex(files)
     looking = asyncio.create_task(index.run())
     try:
         async with asyncio.timeout(PATIENCE):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession
-from jupyter_eca.plugins.contexts.resolve import materials, mentioned
+from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, materials
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
 from jupyter_eca.protocol.methods import METHODS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.plugins.contexts.base import Material
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 PATH = "work/orbits.ipynb"
 
@@ -113,18 +113,18 @@ class Room:
     table: Desk
     shelf: Shelf
     page: Peer
-    strict: Client
-    cell: Client
+    strict: EcaClient
+    cell: EcaClient
 
-    async def told(self, message: str, who: Client | None = None) -> str:
+    async def told(self, message: str, who: EcaClient | None = None) -> str:
         """What the model is given of a message."""
         return said(await answer(who or self.strict, message))
 
     async def material(self, message: str) -> list[Material]:
         there = self.table.host.tool_contexts.build_surroundings("chat", None)
-        return await materials(there, await mentioned(there, message))
+        return await materials(there, await find_mentioned_contexts(there, message))
 
-    async def offered(self, query: str, who: Client | Peer | None = None) -> list[ChatContext]:
+    async def offered(self, query: str, who: EcaClient | Peer | None = None) -> list[ChatContext]:
         params = ChatQueryContextParams(query=query, chat_id="chat").wire()
         if isinstance(who, Peer) or who is None:
             result = ChatQueryContextResult.model_validate(await self.page.request("chat/queryContext", params))

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.contexts.resolve import mentioned, offered
+from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, list_offers
 from jupyter_eca.protocol.mcp import ServerResource, ToolServerUpdatedParams
 from tests.plugins.contexts.near import given, near, sent
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from jupyter_eca.workspace.uri_templates import Template, Typed
+    from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 
 pytestmark = pytest.mark.asyncio
 
@@ -24,19 +24,19 @@ pytestmark = pytest.mark.asyncio
 class Shelf:
     """A server with one resource."""
 
-    def servers(self) -> tuple[ToolServerUpdatedParams, ...]:
+    def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         return ()
 
-    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+    def list_resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
         return {"shelf": (ServerResource(uri="shelf://book", name="book"),)}
 
-    def templates(self) -> tuple[Template, ...]:
+    def list_templates(self) -> tuple[ResourceTemplate, ...]:
         return ()
 
-    async def complete(self, template: Template, typed: Typed) -> tuple[str, ...]:
+    async def complete(self, template: ResourceTemplate, typed: PartialUri) -> tuple[str, ...]:
         raise AssertionError(f"nothing to complete of {template} with {typed}")
 
-    async def changed(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:  # noqa: ARG002
+    async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:  # noqa: ARG002
         return []
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:  # noqa: ARG002
@@ -86,7 +86,7 @@ async def test_what_fits_best_is_offered_first_whatever_it_is(tmp_path: Path) ->
     (tmp_path / "book/bookshelf.py").touch()
     (tmp_path / "notebook.py").touch()
     async with near(tmp_path, Shelf()) as around:
-        found = [context.wire() for context in await offered(around, "book")]
+        found = [context.wire() for context in await list_offers(around, "book")]
     assert [one.get("path") or one.get("uri") for one in found] == [
         str(tmp_path / "book"),
         "shelf://book",
@@ -98,14 +98,14 @@ async def test_what_fits_best_is_offered_first_whatever_it_is(tmp_path: Path) ->
 async def test_what_was_added_is_not_offered_again(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
     async with near(tmp_path) as around:
-        assert [context.type for context in await offered(around, "")] == ["file", "repoMap"]
+        assert [context.type for context in await list_offers(around, "")] == ["file", "repoMap"]
         added = sent({"type": "file", "path": str(tmp_path / "a.py")}, {"type": "repoMap"})
-        assert await offered(around, "", added) == []
+        assert await list_offers(around, "", added) == []
 
 
 async def test_an_address_is_offered_as_a_page(tmp_path: Path) -> None:
     async with near(tmp_path) as around:
-        assert [one.wire() for one in await offered(around, "https://example.com")] == [
+        assert [one.wire() for one in await list_offers(around, "https://example.com")] == [
             {"type": "web", "url": "https://example.com"}
         ]
 
@@ -116,7 +116,7 @@ async def test_a_message_names_files_folders_and_pages(tmp_path: Path) -> None:
     (tmp_path / "src/main.py").touch()
     async with near(tmp_path) as around:
         message = 'Compare @src/main.py:L2-3, #src and @"only one.py" with @https://example.com.'
-        assert [one.wire() for one in await mentioned(around, message)] == [
+        assert [one.wire() for one in await find_mentioned_contexts(around, message)] == [
             {"type": "file", "path": "src/main.py", "linesRange": {"start": 2, "end": 3}},
             {"type": "directory", "path": "src"},
             {"type": "file", "path": str(tmp_path / "src/only one.py")},
@@ -129,4 +129,4 @@ async def test_what_names_nothing_stays_text(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").touch()
     message = "@property #1 @../secret.txt @/etc/passwd @~/.ssh @gone.py me@example.com #Heading @a\0b @" + "x" * 9999
     async with near(tmp_path / "work") as around:
-        assert await mentioned(around, message) == []
+        assert await find_mentioned_contexts(around, message) == []

@@ -14,8 +14,8 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.web import WebPlug
 from jupyter_eca.protocol.context import WebContext
 from jupyter_eca.workspace.reading import web_fetch as fetching
-from jupyter_eca.workspace.reading.html_text import readable
-from jupyter_eca.workspace.reading.web_fetch import Address, Reach, fetch, is_public
+from jupyter_eca.workspace.reading.html_text import convert_html
+from jupyter_eca.workspace.reading.web_fetch import Address, NetworkAccess, fetch, is_public
 from tests.plugins.contexts.near import given, near
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ def only_here(address: Address) -> bool:
     return str(address) == "127.0.0.1"
 
 
-HERE = Reach(allows=only_here)
+HERE = NetworkAccess(allows=only_here)
 
 
-async def page(folder: Path, url: str, reach: Reach = HERE) -> str:
+async def page(folder: Path, url: str, reach: NetworkAccess = HERE) -> str:
     async with near(folder) as around:
         return (await WebPlug(reach).resolve(around, WebContext(url=url))).text
 
@@ -128,7 +128,7 @@ async def test_a_name_is_looked_up_once_and_asked_at_the_address_that_was_checke
 
     with site() as (host, asked):
         port = host.partition(":")[2]
-        await page(tmp_path, f"http://rebinding.example:{port}/page", Reach(lookup, only_here))
+        await page(tmp_path, f"http://rebinding.example:{port}/page", NetworkAccess(lookup, only_here))
         assert asked == [f"rebinding.example:{port}/page"]
 
 
@@ -138,7 +138,7 @@ async def test_a_name_with_one_address_of_ours_is_not_asked_at_all(tmp_path: Pat
         return ["127.0.0.1", "127.0.0.2"]
 
     with pytest.raises(ToolError, match="not on the public internet"):
-        await page(tmp_path, "http://two.example/page", Reach(lookup, only_here))
+        await page(tmp_path, "http://two.example/page", NetworkAccess(lookup, only_here))
 
 
 @pytest.mark.asyncio
@@ -213,9 +213,9 @@ async def test_a_server_that_says_nothing_is_left_in_time(tmp_path: Path, monkey
 
 def test_without_the_extra_a_page_is_given_as_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "markdownify", None)
-    assert readable(HTML) == "T\n\nTitle\n\nSome words."
+    assert convert_html(HTML) == "T\n\nTitle\n\nSome words."
 
 
 @pytest.mark.parametrize("html", ["<div>" * 20_000 + "deep", "<main><p>deep", "&amp;deep<", "<!-- <p>deep", "<script>"])
 def test_no_page_breaks_it(html: str) -> None:
-    assert readable(html) is not None
+    assert convert_html(html) is not None

@@ -141,12 +141,12 @@ async def test_a_key_with_a_line_break_in_it_is_refused_before_it_is_sent() -> N
 
 def test_the_key_is_in_no_repr() -> None:
     settings = ProviderConfig.model_validate({"key": KEY})
-    asked = failures.Asked("anthropic", "m", "https://x", KEY)
+    asked = failures.RequestTarget("anthropic", "m", "https://x", KEY)
     assert KEY not in f"{settings!r} {settings.model_dump()} {asked!r}"
 
 
 def test_a_password_in_an_address_is_not_shown() -> None:
-    error = failures.broke_off(failures.Asked("p", "m", "https://me:secret@host:8080/base/?token=secret"))
+    error = failures.broke_off(failures.RequestTarget("p", "m", "https://me:secret@host:8080/base/?token=secret"))
     assert "https://host:8080/base closed" in str(error)
 
 
@@ -182,7 +182,7 @@ async def test_a_server_without_tls_is_named() -> None:
 def test_a_certificate_that_is_not_trusted_is_not_tried_again() -> None:
     untrusted = ssl.SSLCertVerificationError(1, "self-signed")
     untrusted.verify_message = "self-signed certificate"
-    error = failures.unreachable(failures.Asked("p", "m", "https://host"), untrusted)
+    error = failures.unreachable(failures.RequestTarget("p", "m", "https://host"), untrusted)
     assert "self-signed certificate" in str(error)
     assert not error.retryable
 

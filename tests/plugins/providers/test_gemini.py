@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
 from jupyter_eca.plugins.providers.completions.request import UNSIGNED
 from jupyter_eca.plugins.providers.openai_chat import PROVIDER
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.plugins.providers.ask import KEY, asking, assistant, at, user
 from tests.plugins.providers.ask import answer as ask
 from tests.support.host_and_client import answer, desk, outcomes
@@ -33,8 +33,8 @@ CALLS = Stream(CHUNKS, "[DONE]")
 HELLO = recording("chat", "text_comes_in_pieces_and_usage_after_it")[0]
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 def signatures(body: dict[str, Any]) -> list[Any]:

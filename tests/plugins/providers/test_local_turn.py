@@ -14,7 +14,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.plugins import tools as native
 from jupyter_eca.plugins.providers.local import BUNDLED
 from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import desk
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.weights, pytest.mark.nightly]
@@ -38,7 +38,7 @@ async def test_a_tool_that_the_model_called_runs_and_the_model_goes_on(tmp_path:
             async for item in client.ask("chat", "What is the weather in Paris?", f"local/{BUNDLED}"):
                 received.append(item.content)
                 if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
-                    await client.decide("chat", item.content.id, Decision(approved=True))
+                    await client.decide("chat", item.content.id, CallDecision(approved=True))
     (called,) = [one for one in received if isinstance(one, ToolCalledContent)]
     assert (called.name, called.arguments, called.error) == ("directory_tree", {"path": "Paris"}, False)
     assert "sunny.txt" in repr(called.outputs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.config import Config
-from jupyter_eca.config.credentials import Credentials
+from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.errors import LocalError
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
 from jupyter_eca.plugins.providers.catalog import Catalog
@@ -38,7 +38,7 @@ class Told:
 
 
 def logins(folder: Path, url: str | None, told: Told, *names: str, ring: Ring | NoRing | None = None) -> Logins:
-    credentials = Credentials(folder / "auth.json", ring or Ring())
+    credentials = KeyStore(folder / "auth.json", ring or Ring())
     one = {"api": "anthropic", "models": {"claude-haiku-5-5": None}} | ({"url": url} if url else {})
     providers = dict.fromkeys(names or ("house",), one)
     catalog = Catalog({"a": AnthropicProvider()}, Config.model_validate({"providers": providers}), credentials)
@@ -73,7 +73,7 @@ async def test_a_key_for_an_address_that_is_none_is_not_sent_anywhere(tmp_path: 
 
 async def test_a_key_in_the_configuration_comes_first_and_that_is_said(tmp_path: Path) -> None:
     with LoopbackAnthropic(says("Hi"), key=KEY) as server:
-        credentials = Credentials(tmp_path / "auth.json", Ring())
+        credentials = KeyStore(tmp_path / "auth.json", Ring())
         config = Config.model_validate({"providers": {"anthropic": {"key": "configured", "url": server.url}}})
         mine = Logins(Catalog({"a": AnthropicProvider()}, config, credentials), credentials, Told().changed)
         step = await mine.enter("anthropic", {"key": KEY})
@@ -89,7 +89,7 @@ async def test_a_settings_page_is_told_which_models_in_this_process_can_call_too
     able = {"path": "m.gguf", "chatTemplate": "t.jinja", "tools": True}
     local = {"folder": str(tmp_path), "models": {"able": able, "plain": {"path": "m.gguf"}}}
     config = Config.model_validate({"providers": {"local": local}})
-    credentials = Credentials(tmp_path / "auth.json", Ring())
+    credentials = KeyStore(tmp_path / "auth.json", Ring())
     mine = Logins(Catalog({"l": LocalProvider()}, config, credentials), credentials, Told().changed)
     told = {model.id: model.capabilities.tools for model in (await mine.status("local")).models}
     assert (told["able"], told["plain"]) == (True, False)

@@ -67,7 +67,7 @@ async def test_a_run_tells_which_cell_and_what_it_puts_out_as_a_terminal_shows_i
                 page.hold.set()
 
         async with asyncio.timeout(PATIENCE):
-            async for _ in there.client.ask("chat", "go", progressed=progressed):
+            async for _ in there.client.ask("chat", "go", on_progress=progressed):
                 pass
         assert any(one.text == "cell 3 (1 of 2), 0s\nbegun\n 20%" for one in heard)
         assert (heard[-1].progress, heard[-1].total, heard[-1].background) == (0, 2, True)
@@ -122,7 +122,7 @@ async def test_a_running_call_is_sent_to_the_background(tmp_path: Path) -> None:
                 sent.append(asyncio.ensure_future(there.client.request("chat/toolCallBackground", params, Done)))
 
         async with asyncio.timeout(PATIENCE):
-            received = [one async for one in there.client.ask("chat", "go", progressed=progressed)]
+            received = [one async for one in there.client.ask("chat", "go", on_progress=progressed)]
         await sent[0]
         assert result(called(received)[0]).startswith(f"Cell 1 of {PATH}: Started as job-")
         assert not page.interrupted.is_set()

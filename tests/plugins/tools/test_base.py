@@ -10,7 +10,7 @@ from pydantic import Field
 from jupyter_eca.errors import LocalError, ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.ports import Files
-from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult, capped
+from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult, truncate_result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,11 +75,11 @@ def test_a_summary_that_could_fail_on_what_a_model_writes_is_refused_at_once(sum
 @pytest.mark.parametrize("length", [0, 1, MAX_RESULT_CHARS])
 def test_a_result_that_fits_is_left_alone(length: int) -> None:
     result = ToolResult("x" * length, error=True)
-    assert capped(result) is result
+    assert truncate_result(result) is result
 
 
 def test_a_result_that_is_too_long_keeps_its_head_and_its_tail() -> None:
-    result = capped(ToolResult("head" + "x" * MAX_RESULT_CHARS + "tail", error=True))
+    result = truncate_result(ToolResult("head" + "x" * MAX_RESULT_CHARS + "tail", error=True))
     assert result.text.startswith("head")
     assert result.text.endswith("tail")
     assert "[... 8 characters left out ...]" in result.text

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import Config, read
+from jupyter_eca.config import Config, read_config
 from jupyter_eca.protocol.content import ShellCommandDetails, ToolCalledContent, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, outcomes, tool_states
 from tests.support.processes import have_ended
-from tests.support.raw_client import line
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,9 +62,9 @@ async def test_a_custom_tool_is_told_to_the_model_with_its_schema(tmp_path: Path
 async def test_a_custom_tool_asks_first_and_shows_the_line_that_it_would_run(tmp_path: Path) -> None:
     asked: list[ToolCallRunContent] = []
 
-    def reject(call: ToolCallRunContent) -> Decision:
+    def reject(call: ToolCallRunContent) -> CallDecision:
         asked.append(call)
-        return Decision(approved=False)
+        return CallDecision(approved=False)
 
     async with desk(tmp_path, calls(text="a b; touch pwned"), **tool("echo {{text}}")) as table:
         received = await answer(await table.client(), "go", reject)
@@ -155,7 +155,10 @@ async def test_a_flood_is_cut(tmp_path: Path) -> None:
 
 async def test_a_custom_tool_does_not_take_the_place_of_a_native_one(tmp_path: Path) -> None:
     own: dict[str, Any] = {"customTools": {"read_file": {"description": "x", "command": "echo no"}}}
-    async with desk(tmp_path, [{"message": "", "reply": [{"text": "hi"}]}], **own) as table, line(table) as client:
+    async with (
+        desk(tmp_path, [{"message": "", "reply": [{"text": "hi"}]}], **own) as table,
+        connect_and_initialize(table) as client,
+    ):
         for _ in range(2):
             await answer(await table.client(), "hello")
         await client.ask("chat/list", {})
@@ -189,7 +192,7 @@ async def test_a_bad_tool_is_told_by_file_and_name_and_costs_itself_alone(tmp_pa
     file = tmp_path / ".eca" / "config.json"
     file.parent.mkdir()
     file.write_text(json.dumps({"customTools": {name: one, "good": good}}))
-    config: Config = read((tmp_path,), home=tmp_path / "home")
+    config: Config = read_config((tmp_path,), home=tmp_path / "home")
     assert list(config.custom_tools) == ["good"]
     assert len(config.warnings) == 1
     assert config.warnings[0].startswith(f"{file}: the custom tool {name!r} was left out: ")

@@ -60,10 +60,10 @@ class Each:
 
     kernels: dict[str, Busy]
 
-    async def of(self, path: str | None) -> Any:
+    async def find(self, path: str | None) -> Any:
         return self.kernels[path or ""]
 
-    async def runner(self, chat: str, path: str) -> Any:
+    async def find_idle(self, chat: str, path: str) -> Any:
         raise NotImplementedError
 
 

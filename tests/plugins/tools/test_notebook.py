@@ -171,10 +171,10 @@ async def test_a_cell_that_waits_for_the_answer_is_not_made_to_wait_for_ever(tmp
 
 
 async def test_reading_needs_no_approval_by_default_and_running_and_editing_do(tmp_path: Path) -> None:
-    from jupyter_eca.config import read
+    from jupyter_eca.config import read_config
     from jupyter_eca.engine.approval.policy import decide
 
-    policy = read((tmp_path,), home=tmp_path).tool_call.approval
+    policy = read_config((tmp_path,), home=tmp_path).tool_call.approval
     async with room(tmp_path) as there:
         specs = [tool.spec for name, tool in there.table.host.toolbox.all().items() if name.startswith("notebook_")]
         verdicts = {spec.name: decide(policy, spec, {}, frozenset()).decision for spec in specs}

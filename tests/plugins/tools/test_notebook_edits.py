@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import tool_states
 from tests.support.notebook_page import PATH, Page, called, code, printed, result, room, text, yes
 
@@ -119,7 +119,7 @@ DIFF = """\
 async def test_whoever_approves_sees_the_change_first_and_every_client_can_draw_it(tmp_path: Path) -> None:
     seen: list[ToolCallRunContent] = []
 
-    def look(call: ToolCallRunContent) -> Decision:
+    def look(call: ToolCallRunContent) -> CallDecision:
         seen.append(call)
         assert there.page.books[PATH] == list(CELLS)
         return yes(call)
@@ -136,7 +136,7 @@ async def test_whoever_approves_sees_the_change_first_and_every_client_can_draw_
 async def test_a_rejected_change_is_not_made(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS) as there:
         calls = [{"tool": "notebook_delete_cell", "arguments": {"cell": "a"}}]
-        received = await there.ask(calls, lambda _: Decision(approved=False))
+        received = await there.ask(calls, lambda _: CallDecision(approved=False))
         assert tool_states(received)[-1] == "toolCallRejected"
         assert there.page.books[PATH] == list(CELLS)
 
@@ -152,7 +152,7 @@ async def test_a_rejected_change_is_not_made(tmp_path: Path) -> None:
 async def test_a_cell_that_somebody_changed_while_approval_was_awaited_is_left_to_them(
     tmp_path: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
-    def meanwhile(call: ToolCallRunContent) -> Decision:
+    def meanwhile(call: ToolCallRunContent) -> CallDecision:
         there.page.type("a", "mine, x = 1")
         return yes(call)
 
@@ -177,7 +177,7 @@ async def test_two_changes_of_one_cell_in_one_reply_are_both_made(tmp_path: Path
 
 
 async def test_a_number_means_the_cell_that_was_shown_also_when_others_came_before_it_since(tmp_path: Path) -> None:
-    def meanwhile(call: ToolCallRunContent) -> Decision:
+    def meanwhile(call: ToolCallRunContent) -> CallDecision:
         there.page.books[PATH].insert(0, code("new", "0"))
         return yes(call)
 
@@ -188,7 +188,7 @@ async def test_a_number_means_the_cell_that_was_shown_also_when_others_came_befo
 
 
 async def test_no_path_means_the_notebook_that_was_shown_also_when_another_is_active_since(tmp_path: Path) -> None:
-    def meanwhile(call: ToolCallRunContent) -> Decision:
+    def meanwhile(call: ToolCallRunContent) -> CallDecision:
         there.page.books = dict(reversed(there.page.books.items()))
         return yes(call)
 

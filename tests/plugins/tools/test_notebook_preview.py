@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import read
+from jupyter_eca.config import read_config
 from jupyter_eca.plugins.tools.cell_names import id_of
 from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
@@ -97,7 +97,7 @@ async def test_a_change_that_could_not_be_made_is_named_to_the_model(
 
 
 async def test_it_is_for_plan_mode_alone_and_runs_unasked(tmp_path: Path) -> None:
-    allowed = read((tmp_path,), home=tmp_path, environment={}).tool_call.approval.allow
+    allowed = read_config((tmp_path,), home=tmp_path, environment={}).tool_call.approval.allow
     assert allowed["preview_notebook_change"].always
     assert (preview_notebook_change.reads, preview_notebook_change.agents) == (True, frozenset({"plan"}))
     async with room(tmp_path, *CELLS) as there:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
-from jupyter_eca.transport.eca_client import Decision
-from jupyter_eca.workspace.reading.notebook_text import readable
+from jupyter_eca.transport.eca_client import CallDecision
+from jupyter_eca.workspace.reading.notebook_text import render_notebook
 from tests.support.notebook_page import PATH, Page, code, result, room
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ async def test_a_file_that_nobody_has_open_is_known_by_its_kernel(tmp_path: Path
         "nbformat_minor": 5,
     }
     (tmp_path / "p.ipynb").write_text(json.dumps(book))
-    assert readable((tmp_path / "p.ipynb").read_text(), "p.ipynb") == "--- cell 1: prompt, not run ---\nHow many?"
+    assert (
+        render_notebook((tmp_path / "p.ipynb").read_text(), "p.ipynb") == "--- cell 1: prompt, not run ---\nHow many?"
+    )
     async with room(tmp_path, page=Page({})) as there:
         made = await there.call("notebook_create", path="new.ipynb", cells=["z = 3", "%%eca\nWhy?"])
         assert isinstance(made.details, FileChangeDetails)
@@ -102,9 +104,9 @@ async def test_a_file_that_nobody_has_open_is_known_by_its_kernel(tmp_path: Path
 async def test_what_is_approved_is_shown_with_the_line_that_makes_it_code(tmp_path: Path) -> None:
     shown: list[ToolCallRunContent] = []
 
-    def seen(call: ToolCallRunContent) -> Decision:
+    def seen(call: ToolCallRunContent) -> CallDecision:
         shown.append(call)
-        return Decision(approved=True)
+        return CallDecision(approved=True)
 
     async with room(tmp_path, page=page()) as there:
         await there.ask([{"tool": "notebook_insert_cell", "arguments": {"source": "z = 3"}}], seen)

@@ -250,7 +250,7 @@ async def test_a_program_that_is_cancelled_while_it_starts_is_ended_with_its_chi
     tmp_path: Path, fifo: Path
 ) -> None:
     async def use() -> None:
-        async with process.running([str(tmp_path / "bin" / "rg")], tmp_path, asyncio.subprocess.DEVNULL):
+        async with process.run_program([str(tmp_path / "bin" / "rg")], tmp_path, asyncio.subprocess.DEVNULL):
             pytest.fail("it was cancelled before")
 
     using = asyncio.create_task(use())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.model.task_plan import Plan, restored
+from jupyter_eca.engine.model.task_plan import Plan, restore_plan
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.task import task
@@ -78,5 +78,5 @@ async def test_the_plan_comes_back_from_what_was_shown(context: ToolContext) -> 
         ToolCalledContent(id="1", name="task", server="eca", arguments={}, error=False, outputs=(), details=r.details)
         for r in results
     ]
-    assert restored([TextContent(text="Hi"), *contents]) == context.plan
-    assert restored([]) == Plan()
+    assert restore_plan([TextContent(text="Hi"), *contents]) == context.plan
+    assert restore_plan([]) == Plan()

@@ -11,7 +11,7 @@ from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -27,7 +27,7 @@ STORY: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-async def asked(at: Raw, message: str) -> dict[str, Any]:
+async def asked(at: MemoryClient, message: str) -> dict[str, Any]:
     """The call that the model makes, once it is to run."""
     await at.result("chat/prompt", {"chatId": "c", "message": message})
     return await at.content("toolCallRun")

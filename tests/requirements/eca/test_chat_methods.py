@@ -11,7 +11,7 @@ from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told, words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -22,7 +22,7 @@ STORY: list[dict[str, Any]] = [
 ]
 
 
-async def mine(at: Raw, chat: str = "c") -> list[tuple[str, str]]:
+async def mine(at: MemoryClient, chat: str = "c") -> list[tuple[str, str]]:
     """The user's messages of a chat as they are stored: id and text."""
     contents = (await at.result("chat/history", {"chatId": chat}))["contents"]
     return [(one["content"]["contentId"], one["content"]["text"]) for one in contents if one["role"] == "user"]

@@ -11,14 +11,14 @@ from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
 from tests.requirements.eca.seat import asked, prompt, told
 from tests.requirements.test_eca import TABLE, faults, shapes_in
 from tests.support.host_and_client import PATIENCE, desk
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 from tests.workspace.mcp.house import raw as mcp
 from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -42,7 +42,7 @@ def of_seed(seed: str) -> dict[str, Any]:
     return TABLE["seeds"][seed]
 
 
-def said(at: Raw, asked_for: dict[Any, str]) -> list[dict[str, Any]]:
+def said(at: MemoryClient, asked_for: dict[Any, str]) -> list[dict[str, Any]]:
     """What the server said, as the fixtures of the dialects have it."""
     messages: list[dict[str, Any]] = []
     for one in at.heard:
@@ -64,7 +64,7 @@ def bare(data: Any) -> Any:
     return {name: None if name in own else bare(value) for name, value in members.items()}
 
 
-async def through_all(at: Raw, seed: str, folder: Path) -> dict[Any, str]:
+async def through_all(at: MemoryClient, seed: str, folder: Path) -> dict[Any, str]:
     """Everything that a client of a seed can do; gives its requests by their ids."""
     asked_for: dict[Any, str] = {}
 
@@ -116,7 +116,7 @@ async def test_all_that_a_client_of_a_seed_is_sent_has_the_shape_of_its_document
     servers = {"one": sdk(), "two": mcp("points somewhere"), "off": sdk(disabled=True)}
     more: dict[str, Any] = {"mcpServers": servers, "toolCall": DENIED, "warnings": ["This is not right."]}
     async with desk(tmp_path, STORY, **more) as table:
-        at = raw(table)
+        at = connect(table)
         sent = said(at, await through_all(at, seed, tmp_path))
         await at.close()
     shapes = {**of_seed(seed), "config/updated params": of_seed("000")["config/updated params"]}
@@ -138,7 +138,7 @@ CLIENTS = {
 @pytest.mark.parametrize("rule", ["ask", "allow"])
 async def test_a_call_that_will_have_to_be_approved_says_so_from_its_first_words_on(tmp_path: Path, rule: str) -> None:
     async with desk(tmp_path, STORY, toolCall={"approval": {"byDefault": rule}}) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize(CAN["001"])
         await at.result("chat/prompt", {"chatId": "c", "message": "write", "requestId": "r"})
         run = await at.content("toolCallRun")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -29,7 +29,7 @@ STORY: list[dict[str, Any]] = [
 
 
 @asynccontextmanager
-async def tour(folder: Path) -> AsyncGenerator[Raw]:
+async def tour(folder: Path) -> AsyncGenerator[MemoryClient]:
     """A client at a host whose one server runs and has told all that it offers."""
     async with seat(folder, STORY, mcpServers={"tour": sdk()}, toolCall=ALLOW_ALL) as (_, at):
         await at.tell("initialized", {})

@@ -10,7 +10,7 @@ import pytest
 from tests.plugins.test_loader import install
 from tests.requirements.eca.seat import TODAY
 from tests.support.host_and_client import desk
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ async def test_initialize_waits_for_no_models(
     monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # untyped in pytest
     install(tmp_path, "providers", lost="somebodys_lost_provider:PROVIDER")
     async with desk(tmp_path, [{"message": "", "reply": [{"text": "Hello"}]}]) as table:
-        at = raw(table)
+        at = connect(table)
         async with asyncio.timeout(2):
             assert (await at.initialize(can))["chatDefaultModel"] == "scripted/test"
         await at.tell("initialized", {})

@@ -9,12 +9,12 @@ import pytest
 from jupyter_eca.protocol.jsonrpc import Notification
 from tests.host.faults.vendor import vendor
 from tests.requirements.eca.seat import ALLOW_ALL, TODAY, prompt, seat, words
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -28,7 +28,7 @@ STORY: list[dict[str, Any]] = [
 ]
 
 
-def order(at: Raw, since: int = 0) -> list[str]:
+def order(at: MemoryClient, since: int = 0) -> list[str]:
     """What was told of a chat, without repetition: contents by their type, with role or state where it matters."""
     steps = [step for message in at.heard[since:] if isinstance(message, Notification) for step in _step(message)]
     return [step for i, step in enumerate(steps) if i == 0 or steps[i - 1] != step]
@@ -145,7 +145,7 @@ async def test_usage_tells_tokens_costs_and_limits_in_words_that_add_up(tmp_path
 
 async def test_usage_tells_the_price_and_the_window_of_a_model_that_is_known(tmp_path: Path) -> None:
     async with vendor(tmp_path, defaultModel="anthropic/claude-sonnet-4-5") as (table, _):
-        at = raw(table)
+        at = connect(table)
         await at.initialize(TODAY)
         await at.result("chat/prompt", {"chatId": "c", "message": "hi"})
         usage = await at.content("usage")

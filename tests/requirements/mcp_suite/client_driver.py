@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import EcaError, SamplingRefusal
-from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.mcp_client.sign_in import Landing
 from jupyter_eca.protocol.mcp import ServerStatus
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SAMPLE: dict[str, Any] = {"string": "x", "integer": 2, "number": 2, "boolean": True, "array": [], "object": {}}
 # How often its user signs in again before they have had enough.
 PATIENT = 3
-PACE = Pace(timeout=20, keep_alive=30, backoff=(0.1, 0.5), login=20)
+PACE = ConnectionTiming(timeout=20, keep_alive=30, backoff=(0.1, 0.5), login=20)
 CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookCell, NotebookDocument
 from jupyter_eca.workspace.diagnostics import notebook_state, tracebacks
-from jupyter_eca.workspace.diagnostics.location import cell_of
+from jupyter_eca.workspace.diagnostics.location import parse_cell_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,13 +29,13 @@ def failed(*traceback: str) -> dict[str, Any]:
 
 
 def short(found: Iterable[EditorDiagnostic]) -> list[str]:
-    return [f"{cell_of(one.uri)}: {one.code}" for one in found]
+    return [f"{parse_cell_id(one.uri)}: {one.code}" for one in found]
 
 
 def find(*cells: NotebookCell, kernel: Iterable[str] | None = None, language: str = "python") -> list[EditorDiagnostic]:
     document = NotebookDocument(path="nb.ipynb", cells=cells, language=language)
     names = None if kernel is None else frozenset(kernel)
-    return notebook_state.found(document, notebook_state.sheets(document), names)
+    return notebook_state.find_problems(document, notebook_state.analyze_cells(document), names)
 
 
 @pytest.mark.parametrize(
@@ -147,15 +147,17 @@ def test_an_error_is_reported_at_every_place_of_its_traceback(traceback: str, pl
         cell("b", "import helper\nhelper.call(g)", 2, failed("-" * 75, *traceback.splitlines())),
     )
     document = NotebookDocument(path="nb.ipynb", cells=cells)
-    found = tracebacks.found(document, lambda file: "file:///helper#helper" if file == "/files/helper.py" else None)
-    assert [f"{cell_of(one.uri)}:{one.range.start.line}" for one in found] == places
+    found = tracebacks.find_errors(
+        document, lambda file: "file:///helper#helper" if file == "/files/helper.py" else None
+    )
+    assert [f"{parse_cell_id(one.uri)}:{one.range.start.line}" for one in found] == places
     assert found[0].message == "E: no"
 
 
 def test_an_endless_recursion_is_reported_at_a_few_places_and_says_that_the_cell_was_edited() -> None:
     frames = [f"Cell In[1], line {line}, in f()" for line in range(1, 3000)]
     cells = (cell("a", "\n" * 3000, 1, failed(*frames), edited=True),)
-    found = tracebacks.found(NotebookDocument(path="nb.ipynb", cells=cells), lambda _file: None)
+    found = tracebacks.find_errors(NotebookDocument(path="nb.ipynb", cells=cells), lambda _file: None)
     assert len(found) == tracebacks.MAX_PLACES
     assert (found[0].range.start.line, found[-1].range.start.line) == (0, 2998)
     assert found[0].message == "E: no (the cell was edited since)"

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import Config
-from jupyter_eca.config.credentials import Credentials as Store
+from jupyter_eca.config.credentials import KeyStore as Store
 from jupyter_eca.errors import SamplingRefusal
-from jupyter_eca.mcp_client import Manager
+from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
-from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerUpdatedParams
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.tool_result import ToolResult
 
 HERE = Path(__file__).parent
-QUICK = Pace(timeout=PATIENCE, keep_alive=30.0, backoff=(0.05, 0.1, 0.2))
+QUICK = ConnectionTiming(timeout=PATIENCE, keep_alive=30.0, backoff=(0.05, 0.1, 0.2))
 
 
 def raw(behaviour: str, log: Path | None = None, **more: Any) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class House:
     told: list[ToolServerUpdatedParams] = field(default_factory=list[ToolServerUpdatedParams])
     gone: list[str] = field(default_factory=list[str])
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    manager: Manager = field(init=False)
+    manager: McpManager = field(init=False)
 
     def changed(self, shown: ToolServerUpdatedParams) -> None:
         self.told.append(shown)
@@ -100,7 +100,7 @@ class House:
         self.news.set()
 
     def shown(self, name: str) -> ToolServerUpdatedParams:
-        return next(one for one in self.manager.servers() if one.name == name)
+        return next(one for one in self.manager.list_servers() if one.name == name)
 
     def statuses(self, name: str) -> list[str]:
         """Without repetition."""
@@ -114,11 +114,11 @@ class House:
                     self.news.clear()
                     await self.news.wait()
         except TimeoutError:
-            last = [(one.name, one.status.value, one.error) for one in self.manager.servers()]
+            last = [(one.name, one.status.value, one.error) for one in self.manager.list_servers()]
             raise AssertionError(f"it does not come: {last}") from None
 
     async def come(self, name: str, status: ServerStatus) -> ToolServerUpdatedParams:
-        await self.until(lambda: any(one.name == name and one.status is status for one in self.manager.servers()))
+        await self.until(lambda: any(one.name == name and one.status is status for one in self.manager.list_servers()))
         return self.shown(name)
 
     async def running(self, name: str) -> ToolServerUpdatedParams:
@@ -136,7 +136,7 @@ class House:
 async def house(
     folder: Path,
     servers: dict[str, dict[str, Any]],
-    pace: Pace = QUICK,
+    pace: ConnectionTiming = QUICK,
     read: tuple[Path, ...] = (),
     user: User | None = None,
     ring: Ring | NoRing | None = None,
@@ -144,7 +144,7 @@ async def house(
     """`ring` is this machine's keyring."""
     built = House(folder, user or User())
     config = Config.model_validate({"mcpServers": servers, "sources": [str(file) for file in read]})
-    built.manager = Manager(
+    built.manager = McpManager(
         config,
         (folder,),
         built.changed,
@@ -156,7 +156,7 @@ async def house(
     )
     running = asyncio.create_task(built.manager.run())
     try:
-        await built.until(lambda: running.done() or len(built.manager.servers()) >= len(servers))
+        await built.until(lambda: running.done() or len(built.manager.list_servers()) >= len(servers))
         yield built
     finally:
         running.cancel()

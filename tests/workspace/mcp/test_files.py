@@ -64,7 +64,9 @@ async def test_disabling_is_written_with_the_users_comments_kept(tmp_path: Path)
 async def test_an_added_server_runs_at_once_and_is_there_the_next_time(tmp_path: Path) -> None:
     async with house(tmp_path, {}) as at:
         await added(at, env={"KEY_NAME": "sk-my-key"})
-        assert config.read((tmp_path,), home=tmp_path / "home").mcp_servers["new"].command == raw("good")["command"]
+        assert (
+            config.read_config((tmp_path,), home=tmp_path / "home").mcp_servers["new"].command == raw("good")["command"]
+        )
         assert stat.S_IMODE(home(tmp_path).stat().st_mode) == 0o600
         entry = parse(home(tmp_path).read_text())["mcpServers"]["new"]
         assert entry == {**raw("good"), "env": {"KEY_NAME": "sk-my-key"}}
@@ -75,7 +77,7 @@ async def test_a_server_of_the_workspace_is_written_there(tmp_path: Path) -> Non
     async with house(tmp_path, {}) as at:
         await added(at, scope="workspace", workspaceUri=tmp_path.as_uri())
         assert "new" in parse((tmp_path / ".eca" / "config.json").read_text())["mcpServers"]
-        with pytest.raises(McpRefusal, match="no folder of this workspace"):
+        with pytest.raises(McpRefusal, match="not a folder of this workspace"):
             await at.manager.add(params("other", scope="workspace", workspaceUri="file:///etc"))
 
 
@@ -126,7 +128,7 @@ async def test_a_file_that_is_broken_is_not_written_to(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="not JSON"):
             await at.manager.add(params("new"))
         assert file.read_text() == '{"mcpServers": {'
-        assert at.manager.servers() == ()
+        assert at.manager.list_servers() == ()
 
 
 async def test_a_program_of_a_projects_shared_file_does_not_run_because_the_folder_was_opened(
@@ -137,7 +139,7 @@ async def test_a_program_of_a_projects_shared_file_does_not_run_because_the_fold
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"shared": server, "odd": 5}}))
     async with house(tmp_path, {"own": raw("good")}) as at:
         await at.running("own")
-        assert {one.name for one in at.manager.servers()} == {"own", "shared"}
+        assert {one.name for one in at.manager.list_servers()} == {"own", "shared"}
         assert at.statuses("shared") == [ServerStatus.DISABLED]
         at.manager.start("shared")
         await at.running("shared")
@@ -162,7 +164,7 @@ async def test_a_server_that_is_added_before_the_configured_ones_are_known_stays
     slow.write_text(json.dumps({"mcpServers": {}, "filler": ["x"] * 3000}))
     async with house(tmp_path, {}) as at:
         await added(at)
-        assert [one.name for one in at.manager.servers()] == ["new"]
+        assert [one.name for one in at.manager.list_servers()] == ["new"]
 
 
 async def test_a_changed_configuration_starts_and_ends_only_what_it_changes(tmp_path: Path) -> None:
@@ -184,7 +186,7 @@ async def test_a_secret_among_the_arguments_is_not_shown_and_an_update_leaves_it
     written = {**server, "args": [*server["args"], "--token", "${env:HOUSE_TOKEN}"]}
     file = mine(tmp_path, json.dumps({"mcpServers": {"one": written}}))
     environment = {"HOUSE_TOKEN": hidden}
-    read = config.read([], home=tmp_path / "home", environment=environment).mcp_servers["one"]
+    read = config.read_config([], home=tmp_path / "home", environment=environment).mcp_servers["one"]
     async with house(tmp_path, {"one": read.model_dump(exclude_none=True)}, read=(file,)) as at:
         shown = await at.running("one")
         assert shown.args is not None

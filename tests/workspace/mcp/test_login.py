@@ -14,7 +14,7 @@ import pytest
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import McpRefusal, ToolError
-from jupyter_eca.mcp_client.connection_settings import Pace
+from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -101,7 +101,7 @@ async def test_no_token_of_a_sign_in_is_logged_and_errors_that_quote_one_are_cle
     tokens = (f"{SECRET}token-0", f"{SECRET}refresh-0")
     assert "mcp.client" in told
     assert [token for token in tokens if token in told] == []
-    assert redaction.hide(" ".join(tokens)) == f"{redaction.HIDDEN} {redaction.HIDDEN}"
+    assert redaction.redact(" ".join(tokens)) == f"{redaction.HIDDEN} {redaction.HIDDEN}"
 
 
 async def test_a_program_has_nothing_to_sign_in_to(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ async def test_a_state_counts_once_and_a_wrong_one_not_at_all(tmp_path: Path) ->
 
 
 async def test_a_sign_in_that_nobody_completes_ends_and_holds_up_nothing(tmp_path: Path) -> None:
-    pace = Pace(timeout=PATIENCE, login=1.0, backoff=(0.05,))
+    pace = ConnectionTiming(timeout=PATIENCE, login=1.0, backoff=(0.05,))
     async with web(gated=True) as site:
         servers = {"far": {"url": site.url}, "near": raw("good")}
         async with house(tmp_path, servers, pace) as at:

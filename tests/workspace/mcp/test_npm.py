@@ -54,8 +54,8 @@ async def test_everything_is_spoken_to_in_all_that_it_offers(tmp_path: Path) -> 
         assert user.asked[0].question.startswith("The MCP server 'everything' asks: ")
         assert "Paris" in (await at.call("everything__trigger-sampling-request", prompt="The capital?")).text
         assert user.wanted[0].messages[0].text.endswith("The capital?")
-        await at.until(lambda: bool(at.shown("everything").prompts) and bool(at.manager.templates()))
-        assert "demo://resource/dynamic/text/{resourceId}" in [one.uri for one in at.manager.templates()]
+        await at.until(lambda: bool(at.shown("everything").prompts) and bool(at.manager.list_templates()))
+        assert "demo://resource/dynamic/text/{resourceId}" in [one.uri for one in at.manager.list_templates()]
         text, _ = await at.manager.read_resource("everything", "demo://resource/dynamic/text/7", "chat")
         assert "7" in text
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.workspace.uri_templates import Template, Typed
+from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
 from tests.workspace.mcp.house import house, puppet, sdk
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.host_and_client import Desk
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 BOTH = pytest.mark.parametrize("era", ["legacy", "modern"])
 NOTE = {"type": "mcpResource", "uri": "note://one", "server": "puppet"}
@@ -30,7 +30,7 @@ RULES: list[dict[str, Any]] = [
 
 
 @asynccontextmanager
-async def chat(folder: Path, era: str, log: Path | None = None) -> AsyncGenerator[tuple[Desk, Raw]]:
+async def chat(folder: Path, era: str, log: Path | None = None) -> AsyncGenerator[tuple[Desk, MemoryClient]]:
     servers = {"puppet": puppet(era, log)}
     async with seat(folder, RULES, mcpServers=servers, toolCall=ALLOW_ALL) as (table, at):
         await at.tell("initialized", {})
@@ -39,7 +39,7 @@ async def chat(folder: Path, era: str, log: Path | None = None) -> AsyncGenerato
         yield table, at
 
 
-async def offered(at: Raw, query: str) -> list[str]:
+async def offered(at: MemoryClient, query: str) -> list[str]:
     found = (await at.result("chat/queryContext", {"query": query, "contexts": []}))["contexts"]
     return [one["uri"] for one in found if one["type"] == "mcpResource"]
 
@@ -66,13 +66,13 @@ async def test_an_address_that_is_not_filled_in_is_not_read(tmp_path: Path) -> N
 async def test_a_server_that_completes_nothing_still_has_its_templates(tmp_path: Path) -> None:
     async with house(tmp_path, {"tour": sdk()}) as at:
         await at.running("tour")
-        await at.until(lambda: bool(at.manager.templates()))
-        (template,) = at.manager.templates()
-        typed = template.typed("memo://2026/05")
+        await at.until(lambda: bool(at.manager.list_templates()))
+        (template,) = at.manager.list_templates()
+        typed = template.match_prefix("memo://2026/05")
         assert typed is not None
-        assert typed.whole
+        assert typed.is_complete
         assert await at.manager.complete(template, typed) == ()
-        assert await at.manager.read_resource("tour", typed.filled(typed.value)) == ("the memo of 2026-05", ())
+        assert await at.manager.read_resource("tour", typed.fill(typed.value)) == ("the memo of 2026-05", ())
 
 
 @BOTH
@@ -119,17 +119,17 @@ async def test_another_chat_is_told_nothing_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "typed"),
     [
-        ("no", Typed({})),
+        ("no", PartialUri({})),
         ("x", None),
-        ("note://", Typed({}, "name", "", "note://", "/{part}")),
-        ("note://a%20b", Typed({}, "name", "a b", "note://", "/{part}")),
-        ("note://a/", Typed({"name": "a"}, "part", "", "note://a/", "")),
-        ("note://a/b", Typed({"name": "a"}, "part", "b", "note://a/", "", whole=True)),
+        ("note://", PartialUri({}, "name", "", "note://", "/{part}")),
+        ("note://a%20b", PartialUri({}, "name", "a b", "note://", "/{part}")),
+        ("note://a/", PartialUri({"name": "a"}, "part", "", "note://a/", "")),
+        ("note://a/b", PartialUri({"name": "a"}, "part", "b", "note://a/", "", is_complete=True)),
     ],
 )
-def test_what_is_being_typed_of_an_address_is_known(text: str, typed: Typed | None) -> None:
-    assert Template("s", "note://{name}/{part}", "notes").typed(text) == typed
+def test_what_is_being_typed_of_an_address_is_known(text: str, typed: PartialUri | None) -> None:
+    assert ResourceTemplate("s", "note://{name}/{part}", "notes").match_prefix(text) == typed
 
 
 def test_what_has_other_than_plain_places_is_not_completed() -> None:
-    assert Template("s", "note://{?a,b}", "notes").typed("note://") is None
+    assert ResourceTemplate("s", "note://{?a,b}", "notes").match_prefix("note://") is None

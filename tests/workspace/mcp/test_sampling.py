@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from tests.support.raw_client import Raw
+    from tests.support.raw_client import MemoryClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -39,7 +39,7 @@ def rules(ask: dict[str, Any]) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def chat(
     folder: Path, era: str = "legacy", ask: dict[str, Any] | None = None, can: Any = TODAY, **more: Any
-) -> AsyncGenerator[Raw]:
+) -> AsyncGenerator[MemoryClient]:
     script = rules(ask or wants("The capital?"))
     async with seat(folder, script, can, mcpServers={"puppet": puppet(era)}, toolCall=ALLOW_ALL, **more) as (_, at):
         await at.tell("initialized", {})
@@ -47,7 +47,7 @@ async def chat(
         yield at
 
 
-async def go(at: Raw, answer: str | None = None) -> dict[str, Any]:
+async def go(at: MemoryClient, answer: str | None = None) -> dict[str, Any]:
     """A turn in which the server wants a model asked once; what it was answered."""
     before = len(at.heard)
     await at.result("chat/prompt", {"chatId": "c", "message": "go"})

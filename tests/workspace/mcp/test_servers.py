@@ -30,7 +30,7 @@ async def test_what_a_server_offers_is_shown_and_can_be_used(tmp_path: Path) -> 
         assert {tool.name for tool in shown.tools or ()} >= {"add", "draw"}
         await at.until(lambda: bool(at.shown("tour").resources) and bool(at.shown("tour").prompts))
         assert [one.name for one in at.manager.prompts()["tour"]] == ["greet"]
-        assert [one.uri for one in at.manager.resources()["tour"]] == ["memo://today"]
+        assert [one.uri for one in at.manager.list_resources()["tour"]] == ["memo://today"]
         assert await at.manager.prompt("tour", "greet", {"name": "Ada"}) == "Say hello to Ada."
         assert await at.manager.read_resource("tour", "memo://today") == ("buy milk", ())
 

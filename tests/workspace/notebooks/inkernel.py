@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
-    from jupyter_eca.workspace.ports import Heard
+    from jupyter_eca.workspace.ports import RunObserver
 
 _CHANGES: TypeAdapter[tuple[CellChange, ...]] = TypeAdapter(tuple[CellChange, ...])
 
@@ -62,7 +62,7 @@ class KernelNotebooks:
         chat: str,
         path: str,
         cells: Sequence[str],
-        heard: Heard | None = None,  # noqa: ARG002
+        observer: RunObserver | None = None,  # noqa: ARG002
     ) -> NotebookRunResult:
         return NotebookRunResult.model_validate(await self._call(f"run({chat!r}, {path!r}, {tuple(cells)!r})"))
 

@@ -23,7 +23,7 @@ async def at(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     with pytest.MonkeyPatch.context() as patch:
         for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
-        patch.setattr(client, "LAST_WORDS", contract.PATIENCE)
+        patch.setattr(client, "INTERRUPT_GRACE", contract.PATIENCE)
         patch.setattr(client, "FIRST_WORD", contract.PATIENCE)
         async with answer(request.param, tmp_path_factory.mktemp("work")) as made:
             yield made

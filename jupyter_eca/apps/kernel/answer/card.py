@@ -18,7 +18,7 @@ import traitlets
 from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chats import ChatListResult
-from jupyter_eca.protocol.jsonrpc import Code, to_json
+from jupyter_eca.protocol.jsonrpc import ErrorCode, to_json
 from jupyter_eca.protocol.lifecycle import InitializeResult
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 from jupyter_eca.transport.comm import CommLink
@@ -169,7 +169,7 @@ class _Page:
                 return ChatListResult(chats=()).wire()
             case _:
                 # Rules, too: a kernel's link is not to write any, for what runs in the kernel could.
-                raise RemoteError(f"there is no {method!r} here", Code.METHOD_NOT_FOUND)
+                raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
     def _heed(self, method: str, params: Any) -> None:
         if method != "initialized":

@@ -25,19 +25,19 @@ from jupyter_eca.protocol.content import (
     ToolCallPrepareContent,
     ToolCallRejectedContent,
 )
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.methods import METHODS
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from jupyter_eca.apps.kernel.answer.card import Card
     from jupyter_eca.apps.kernel.answer.screen import Publisher
-    from jupyter_eca.apps.kernel.answer.transcript import Transcript, TranscriptCall
+    from jupyter_eca.apps.kernel.answer.transcript import CellTranscript, TranscriptCall
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 # Seconds a page has to draw the first card of a kernel, on a busy machine: it loads half a megabyte for it. Front ends
 # that cannot (no widgets, no anywidget among them, nothing that hears while a cell runs) say so by silence.
@@ -51,7 +51,7 @@ class CellQuestions:
         self,
         surroundings: FrontEndKind,
         publisher: Publisher,
-        client: Client,
+        client: EcaClient,
         chat: str,
         draw: Callable[[], None],
         stop: Callable[[], None],
@@ -76,10 +76,10 @@ class CellQuestions:
 
     # -- tool calls
 
-    def receive(self, received: ChatContentReceivedParams, transcript: Transcript) -> None:
+    def receive(self, received: ChatContentReceivedParams, transcript: CellTranscript) -> None:
         """Take note of `received`, the last content that the transcript holds."""
         self.take_back({call.id for call in transcript.calls if call.is_over})
-        waiting = {call.key: call for call in transcript.waiting}
+        waiting = {call.key: call for call in transcript.undecided_calls}
         new = {key: call for key, call in waiting.items() if key not in self._calls}
         self._calls = {key: self._calls.get(key, call) for key, call in waiting.items()}
         self._tell(received, asks=bool(new))
@@ -110,7 +110,7 @@ class CellQuestions:
                 self._type(call)
             case FrontEndKind.UNATTENDED:
                 # Asked all the same: a program in this kernel connected as one that approves.
-                self._decide(call, Decision(approved=False, reason="Nobody is there to approve this call."))
+                self._decide(call, CallDecision(approved=False, reason="Nobody is there to approve this call."))
 
     async def _on_card(self, call: TranscriptCall) -> None:
         if await self._show_card() is None:
@@ -120,11 +120,11 @@ class CellQuestions:
         if self._ended or self._calls.get(call.key) is None:
             return
         try:
-            self._decide(call, terminal_approval.typed(call))
+            self._decide(call, terminal_approval.ask_decision(call))
         except KeyboardInterrupt:
             self._interrupt()
 
-    def _decide(self, call: TranscriptCall, decision: Decision) -> None:
+    def _decide(self, call: TranscriptCall, decision: CallDecision) -> None:
         self._calls[call.key] = None
         self._start(self._client.decide(call.chat or self._chat, call.id, decision))
 
@@ -157,7 +157,7 @@ class CellQuestions:
             return await card.ask(asked)
         try:
             if not self._ended:
-                return terminal_question.typed(asked)
+                return terminal_question.ask_answer(asked)
         except KeyboardInterrupt:
             self._interrupt()
         # An answer of any kind would let the model go on; the stop takes the question back.
@@ -220,7 +220,7 @@ class CellQuestions:
             case ChatPromptStopParams():
                 self._stop()
             case _:
-                raise RemoteError(f"there is no {method!r} here", Code.METHOD_NOT_FOUND)
+                raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
     def _take_decision(self, method: str, decision: ChatToolCallApproveParams | ChatToolCallRejectParams) -> None:
         for key, call in self._calls.items():

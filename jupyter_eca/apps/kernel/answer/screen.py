@@ -14,7 +14,7 @@ from jupyter_eca.apps.kernel.answer.tool_details import plain_checklist
 from jupyter_eca.apps.kernel.answer.transcript import SpokenText, TranscriptCall, plain
 
 if TYPE_CHECKING:
-    from jupyter_eca.apps.kernel.answer.transcript import Transcript
+    from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 
 # Seconds. JupyterLab needs milliseconds to render a long text; 2,000 single updates took it 5-9 s, and some were lost.
 REDRAW = 0.1
@@ -34,11 +34,11 @@ class Publisher(Protocol):
 
 
 class Screen(Protocol):
-    def draw(self, transcript: Transcript, *, now: bool = False) -> None:
+    def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
         """Draw when it is time to, or `now`. It may be called often."""
         ...
 
-    def finish(self, transcript: Transcript) -> None:
+    def finish(self, transcript: CellTranscript) -> None:
         """Draw the complete answer for the last time."""
         ...
 
@@ -53,16 +53,16 @@ class NotebookScreen:
         self._drawn = ""
         self._next = 0.0
 
-    def draw(self, transcript: Transcript, *, now: bool = False) -> None:
+    def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
         if now or time.monotonic() >= self._next:
             self._show(transcript)
             self._next = time.monotonic() + REDRAW
 
-    def finish(self, transcript: Transcript) -> None:
+    def finish(self, transcript: CellTranscript) -> None:
         self._show(transcript, final=True)
         _show_pictures(self._publisher, transcript)
 
-    def _show(self, transcript: Transcript, *, final: bool = False) -> None:
+    def _show(self, transcript: CellTranscript, *, final: bool = False) -> None:
         text = transcript.as_markdown(final=final)
         kept = transcript.kept if final else {}
         if text != self._drawn or kept:
@@ -77,10 +77,10 @@ class FinalScreen:
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
 
-    def draw(self, transcript: Transcript, *, now: bool = False) -> None:
+    def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
         pass
 
-    def finish(self, transcript: Transcript) -> None:
+    def finish(self, transcript: CellTranscript) -> None:
         data = {"text/markdown": transcript.as_markdown(final=True), "text/plain": transcript.plain()}
         self._publisher.publish(data, transcript.kept)
         _show_pictures(self._publisher, transcript)
@@ -92,7 +92,7 @@ class TerminalScreen:
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}
 
-    def draw(self, transcript: Transcript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
+    def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
         for number, part in enumerate(transcript.visible_parts):
             text, before = plain(part), self._printed.get(number, "")
             if text == before or (isinstance(part, TranscriptCall) and part.state.startswith("…")):
@@ -102,14 +102,14 @@ class TerminalScreen:
             self._printed[number] = text
         sys.stdout.flush()
 
-    def finish(self, transcript: Transcript) -> None:
+    def finish(self, transcript: CellTranscript) -> None:
         self.draw(transcript)
         plan = transcript.plan
         sys.stdout.write(f"\n\n{plain_checklist(plan)}\n" if plan else "\n")
         sys.stdout.flush()
 
 
-def _show_pictures(publisher: Publisher, transcript: Transcript) -> None:
+def _show_pictures(publisher: Publisher, transcript: CellTranscript) -> None:
     """Show each picture in an output of its own: of one output a page shows either the text or the picture."""
     for bundle in as_bundles(transcript.pictures):
         publisher.publish(bundle)

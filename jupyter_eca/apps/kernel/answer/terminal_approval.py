@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.apps.kernel.answer.tool_details import plain_about
 from jupyter_eca.apps.kernel.engine.interrupt import in_input
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.transcript import TranscriptCall
 
 
-def typed(call: TranscriptCall) -> Decision:
+def ask_decision(call: TranscriptCall) -> CallDecision:
     """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be.
 
     Raises: KeyboardInterrupt.
@@ -26,13 +26,13 @@ def typed(call: TranscriptCall) -> Decision:
                 f"\n{call.name} wants to run:\n{shown}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
             )
     except EOFError:
-        return Decision(approved=False)
+        return CallDecision(approved=False)
     match answer.strip().lower():
         case "y" | "yes":
-            return Decision(approved=True)
+            return CallDecision(approved=True)
         case "s" | "session":
-            return Decision(approved=True, session=True)
+            return CallDecision(approved=True, session=True)
         case "" | "n" | "no":
-            return Decision(approved=False)
+            return CallDecision(approved=False)
         case _:
-            return Decision(approved=False, reason=answer.strip())
+            return CallDecision(approved=False, reason=answer.strip())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NOBODY = ChatAskQuestionResult(cancelled=True)
 
 
-def typed(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+def ask_answer(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
     """The loop stands still meanwhile, as it does for an approval. Only return means: no answer.
 
     Raises: KeyboardInterrupt.

@@ -70,7 +70,7 @@ class TranscriptCall:
     progress: ChatToolCallProgressParams | None = None
     why: str = ""
     chat: str = ""
-    inside: Transcript | None = None
+    inside: CellTranscript | None = None
 
     @property
     def key(self) -> str:
@@ -154,7 +154,7 @@ _WHY_NOT = {
 }
 
 
-class Transcript:
+class CellTranscript:
     """One answer. Feed it with what is received, and ask it how the answer looks now."""
 
     def __init__(self, command: str = "", chat: str = "") -> None:
@@ -209,7 +209,7 @@ class Transcript:
         chat = str(received.chat_id)
         for call in self.calls:
             if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
-                call.inside = call.inside or Transcript(chat=chat)
+                call.inside = call.inside or CellTranscript(chat=chat)
                 call.inside.add(received)
 
     def progress(self, told: ChatToolCallProgressParams) -> None:
@@ -243,9 +243,9 @@ class Transcript:
         return [part for part in self.parts if isinstance(part, TranscriptCall)]
 
     @property
-    def waiting(self) -> list[TranscriptCall]:
+    def undecided_calls(self) -> list[TranscriptCall]:
         """The calls that wait for a decision, those of subagents included."""
-        found = [[call] if call.waits else call.inside.waiting if call.inside else [] for call in self.calls]
+        found = [[call] if call.waits else call.inside.undecided_calls if call.inside else [] for call in self.calls]
         return [call for calls in found for call in calls]
 
     @property
@@ -281,7 +281,7 @@ class Transcript:
             if self.note:
                 parts.insert(0, f"> {prose(self.note)}")
             # A question and running text speak for themselves.
-            quiet = self.waiting or (self.parts and isinstance(self.parts[-1], SpokenText))
+            quiet = self.undecided_calls or (self.parts and isinstance(self.parts[-1], SpokenText))
             parts.append("" if quiet else "…")
         if self.goes:
             parts.append(f"> {_GO}")
@@ -340,11 +340,11 @@ def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
         body = _steps(call.inside) + body
     shown = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
     # What is to be decided about is not hidden in what led to it. It is folded as well: whoever decides is shown it.
-    asking = call.inside.waiting if call.inside else []
+    asking = call.inside.undecided_calls if call.inside else []
     return "\n\n".join([shown, *(_call_markdown(one, one.progress_line, one.why) for one in asking)])
 
 
-def _steps(inside: Transcript) -> str:
+def _steps(inside: CellTranscript) -> str:
     """Return the last calls of a subagent. What it said at the end is the result of its call."""
     calls = inside.calls
     lines = [f"- {code(one.name)} {html.escape(one.state)}" for one in calls[-_STEPS:]]
@@ -355,9 +355,9 @@ def _steps(inside: Transcript) -> str:
 def _why(content: ToolCallContent) -> str:
     match content:
         case ToolCallRunContent(cause=cause, manual_approval=asks):
-            return why.told(Decision.ASK if asks else Decision.ALLOW, cause)
+            return why.describe_cause(Decision.ASK if asks else Decision.ALLOW, cause)
         case ToolCallRejectedContent(cause=cause):
-            return why.told(Decision.DENY, cause)
+            return why.describe_cause(Decision.DENY, cause)
         case _:
             return ""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import inert
 from jupyter_eca.apps.kernel.answer.questions import CellQuestions
-from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.apps.kernel.engine.interrupt import in_turn
 from jupyter_eca.apps.kernel.surroundings import FrontEndKind, kernel_of, screen_for
 from jupyter_eca.errors import CellError, RemoteError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.content import UsageContent
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Answer:
         return inert(self.text)
 
 
-def answer_of(transcript: Transcript, chat: str) -> Answer:
+def answer_of(transcript: CellTranscript, chat: str) -> Answer:
     calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
     return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), chat)
 
@@ -89,7 +89,7 @@ class CellTurn:
         self,
         shell: Any,
         surroundings: FrontEndKind,
-        client: Client,
+        client: EcaClient,
         kernel: ShellKernel,
         chat: str,
         command: str = "",
@@ -102,7 +102,7 @@ class CellTurn:
         self._command = command
         self.chat = chat
         self._screen = screen_for(surroundings, shell)
-        self._transcript = Transcript(command)
+        self._transcript = CellTranscript(command)
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
         self._asking = CellQuestions(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)

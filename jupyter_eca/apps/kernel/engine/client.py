@@ -22,7 +22,7 @@ from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
-    from jupyter_eca.transport.eca_client import Answers, Client, Setup
+    from jupyter_eca.transport.eca_client import EcaClient, QuestionHandler, ServerSetup
     from jupyter_eca.transport.link import Link
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ ANSWER_PATIENCE = 30.0
 class Engine:
     """The connection of one shell. It is made for the first question, and made again after the server has gone."""
 
-    def __init__(self, shell: Any, answer_questions: Answers) -> None:
+    def __init__(self, shell: Any, answer_questions: QuestionHandler) -> None:
         self._shell = shell
         self._answer_questions = answer_questions
         self._connecting = asyncio.Lock()
@@ -45,7 +45,7 @@ class Engine:
         self._name = uuid.uuid4().hex
         self._server: CommLink | None = None
         self._opened: asyncio.Event | None = None
-        self._client: Client | None = None
+        self._client: EcaClient | None = None
         self._roots: list[asyncio.Task[Any]] = []
         self._door: EmbeddedDoor | None = None
         # The comms that were asked for beside the cells' own, by the names they were asked for under.
@@ -72,7 +72,7 @@ class Engine:
 
         # ipykernel hands the answers to what was sent on behalf of a subshell to that subshell's thread.
         def receive(message: Any) -> None:
-            loop.call_soon_threadsafe(link.received, message["content"]["data"])
+            loop.call_soon_threadsafe(link.receive, message["content"]["data"])
 
         def end(_message: Any) -> None:
             loop.call_soon_threadsafe(link.end)
@@ -97,23 +97,23 @@ class Engine:
 
     # -- the client
 
-    async def client(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+    async def client(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
         """Return the client, and connect first if needed. Raises: ConfigError, RemoteError."""
         async with self._connecting:
-            if self._client is None or self._client.left.is_set():
+            if self._client is None or self._client.server_left.is_set():
                 self._client = await self._connect(kernel, unattended=unattended)
                 self.new_chat()
             return self._client
 
-    async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> Client:
+    async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
         from jupyter_eca.apps.python_tools import LENT
-        from jupyter_eca.transport.eca_client import Client
+        from jupyter_eca.transport.eca_client import EcaClient
 
         link: Link | None = await self._find_server()
         self.embedded = link is None
         if link is None:
             link = await self._embed()
-        client = Client(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT)
+        client = EcaClient(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT)
         self._root(client.run())
         try:
             await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
@@ -177,7 +177,7 @@ class Engine:
         self.chat = uuid.uuid4().hex
 
     @property
-    def setup(self) -> Setup | None:
+    def setup(self) -> ServerSetup | None:
         """What the engine told about itself; None before the first question."""
         return self._client.setup if self._client else None
 

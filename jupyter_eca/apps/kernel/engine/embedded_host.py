@@ -12,7 +12,7 @@ from jupyter_eca.apps.kernel.engine.executed_notebook import ExecutedNotebooks
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
-from jupyter_eca.workspace.paths import database
+from jupyter_eca.workspace.paths import find_database
 from jupyter_eca.workspace.ports import Files, Workspace
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class EmbeddedDoor:
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
         self.own: dict[str, ChatId] = {}
         """The chats that the cells and the panels of this kernel asked in."""
-        self._host = Host(config.read((folder,)), workspace, database())
+        self._host = Host(config.read_config((folder,)), workspace, find_database())
         self._host.logins.until = "this kernel ends"
 
     def beside(self) -> EmbeddedDoor:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
-from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT
+from jupyter_eca.workspace.notebooks.prompt_cells import PROMPT_MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
-    from jupyter_eca.workspace.notebooks.cells import Held
+    from jupyter_eca.workspace.notebooks.cells import NbformatCell
     from jupyter_eca.workspace.ports import Files
 
 
@@ -29,7 +29,7 @@ class ExecutedNotebooks(NotebookFiles):
         self._shell = shell
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
-        if self._is_executed(await self.held(path)):
+        if self._is_executed(await self.read_cells(path)):
             raise ToolError(
                 f"{path} is run from its first cell to its last by a program, which has it in memory and writes it at "
                 "the end: a change of its file would be lost.",
@@ -49,10 +49,10 @@ class ExecutedNotebooks(NotebookFiles):
         sources: list[str] = self._shell.history_manager.input_hist_raw
         return sources[count].strip() if 0 < count < len(sources) else ""
 
-    def _is_executed(self, cells: Sequence[Held]) -> bool:
+    def _is_executed(self, cells: Sequence[NbformatCell]) -> bool:
         """Whether this file is the notebook that runs. No kernel is told its name: it is the one that has the running
         cell."""
         if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
             return False
-        asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT).strip()
-        return any(cell.source.removeprefix(PROMPT).strip() == asking for cell in cells)
+        asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT_MAGIC).strip()
+        return any(cell.source.removeprefix(PROMPT_MAGIC).strip() == asking for cell in cells)

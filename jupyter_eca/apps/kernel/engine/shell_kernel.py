@@ -16,7 +16,7 @@ from jupyter_eca.apps.kernel.engine import saved_code as kept
 from jupyter_eca.apps.kernel.engine.interrupt import in_code
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus
 from jupyter_eca.workspace.kernels import introspect
-from jupyter_eca.workspace.kernels.output_text import Outputs
+from jupyter_eca.workspace.kernels.output_text import OutputText
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -105,7 +105,7 @@ class ShellKernel:
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
             return _INTERRUPTED  # between two statements, where the shell does not expect it
-        outputs = Outputs()
+        outputs = OutputText()
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for number, output in enumerate(cast("list[Any]", captured.outputs)):
             outputs.add("display_data", {"data": output.data})

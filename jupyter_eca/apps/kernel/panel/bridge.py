@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import ValidationError
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.protocol.jsonrpc import CANCEL, Code, Failure, Message, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import CANCEL, ErrorCode, ErrorResponse, Message, Notification, Request, Result
 from jupyter_eca.protocol.notebook import KernelExecuteParams, KernelVariablesParams
 from jupyter_eca.protocol.tool import ToolCallParams, ToolLendParams
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from jupyter_eca.protocol.jsonrpc import Id
-    from jupyter_eca.transport.eca_client import Lending, LiveKernel
+    from jupyter_eca.transport.eca_client import LiveKernel, ToolLender
     from jupyter_eca.transport.link import Link
 
 # Begins the ids of what the kernel asks on the page's link; those of a page are numbers.
@@ -34,7 +34,9 @@ class PassingMessages(Protocol):
 
 
 class PanelBridge:
-    def __init__(self, page: Link, engine: Link, kernel: LiveKernel, lending: Lending, ears: PassingMessages) -> None:
+    def __init__(
+        self, page: Link, engine: Link, kernel: LiveKernel, lending: ToolLender, ears: PassingMessages
+    ) -> None:
         self._page = page
         self._engine = engine
         self._kernel = kernel
@@ -59,7 +61,7 @@ class PanelBridge:
         async for message in self._page:
             match message:
                 case FrameError():
-                    await self._page.send(Failure(None, message.code, str(message)))
+                    await self._page.send(ErrorResponse(None, message.code, str(message)))
                 case Request(id, "initialize", {**params}):
                     await self._engine.send(Request(id, "initialize", _as_kernel(params)))
                 case Request(_, method, params) | Notification(method, params):
@@ -84,7 +86,7 @@ class PanelBridge:
                     self._serving[id] = self._tasks.create_task(self._serve(id, _SERVED[method](self, params)))
                 case Notification(method, {"id": str() | int() as id}) if method == CANCEL and id in self._serving:
                     self._serving[id].cancel()
-                case Result(str() as id) | Failure(str() as id) if id.startswith(_OURS):
+                case Result(str() as id) | ErrorResponse(str() as id) if id.startswith(_OURS):
                     pass
                 case FrameError():
                     pass
@@ -98,11 +100,11 @@ class PanelBridge:
         try:
             answer = Result(id, await work)
         except asyncio.CancelledError:
-            answer = Failure(id, Code.CANCELLED, "it was taken back")
+            answer = ErrorResponse(id, ErrorCode.CANCELLED, "it was taken back")
             await self._engine.send(answer)
             raise
         except ValidationError as error:
-            answer = Failure(id, Code.INVALID_PARAMS, str(error))
+            answer = ErrorResponse(id, ErrorCode.INVALID_PARAMS, str(error))
         finally:
             self._serving.pop(id, None)
         await self._engine.send(answer)

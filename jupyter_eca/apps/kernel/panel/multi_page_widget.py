@@ -54,7 +54,7 @@ class Paged(AnyWidget):
                 self._end(channel)
             case {"channel": str(channel)}:
                 if link := self._links.get(channel):
-                    link.received(content)
+                    link.receive(content)
             case _:
                 self._hear_state(content)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import inert
-from jupyter_eca.apps.kernel.answer.transcript import Transcript
+from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from jupyter_eca.protocol.content import Role, TextContent
 
@@ -26,7 +26,7 @@ _LOAD = "%load_ext jupyter_eca"
 @dataclass
 class _Turn:
     asked: str
-    answer: Transcript = field(default_factory=Transcript)
+    answer: CellTranscript = field(default_factory=CellTranscript)
 
 
 @dataclass

@@ -22,7 +22,7 @@ from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode, ResourceContent, ResourceListing
 from jupyter_eca.protocol.ahp.content import ResourceAttachment
 from jupyter_eca.protocol.context import ImageContext, TextContext
-from jupyter_eca.workspace.paths import path_of
+from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -85,7 +85,7 @@ async def contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, 
 
 
 def _is_elsewhere(uri: str) -> bool:
-    path = path_of(uri)
+    path = parse_file_uri(uri)
     return urlsplit(uri).scheme not in {"http", "https"} if path is None else not path.exists()
 
 

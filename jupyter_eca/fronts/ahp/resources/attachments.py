@@ -22,7 +22,7 @@ from jupyter_eca.protocol.context import (
     TextContext,
     WebContext,
 )
-from jupyter_eca.workspace.paths import path_of
+from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,12 +52,12 @@ def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:
             if text:
                 yield TextContext(label=attachment.label, content=text)
         case EmbeddedAttachment():
-            yield _embedded(attachment)
+            yield _make_embedded(attachment)
         case ResourceAttachment(uri=uri):
             yield _resource(uri, lines(attachment.selection))
 
 
-def _embedded(attachment: EmbeddedAttachment) -> ChatContext:
+def _make_embedded(attachment: EmbeddedAttachment) -> ChatContext:
     if attachment.content_type.startswith("image/"):
         return ImageContext(media_type=attachment.content_type, base64=attachment.data)
     try:
@@ -77,7 +77,7 @@ def lines(selected: Selected | None) -> LinesRange | None:
 
 
 def _resource(uri: str, within: LinesRange | None) -> ChatContext:
-    path = path_of(uri)
+    path = parse_file_uri(uri)
     if path is None:
         return WebContext(url=uri) if uri.startswith(("http://", "https://")) else TextContext(label=uri, content=uri)
     if within is None and path.is_dir():

@@ -20,7 +20,7 @@ from jupyter_eca.fronts.ahp.resources import contents
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 from jupyter_eca.workspace.files import atomic_write
-from jupyter_eca.workspace.paths import path_of
+from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ class Resources:
         path = self._path(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
-        self._host.index.changed()
+        self._host.index.mark_stale()
         return {}
 
     async def list(self, params: commands.ResourceList, client: str) -> Json:
@@ -80,12 +80,12 @@ class Resources:
         source = self._entry_path(params.source, client, write=move)
         destination = self._entry_path(params.destination, client, write=True)
         await asyncio.to_thread(_transfer_entry, source, destination, params, move=move)
-        self._host.index.changed()
+        self._host.index.mark_stale()
         return {}
 
     async def delete(self, params: commands.ResourceDelete, client: str) -> Json:
         await asyncio.to_thread(_delete, self._entry_path(params.uri, client, write=True), params)
-        self._host.index.changed()
+        self._host.index.mark_stale()
         return {}
 
     async def request(self, params: commands.ResourceRequest, client: str, chats: list[str]) -> Json:
@@ -121,7 +121,7 @@ class Resources:
         written.
         """
         real = self._path(uri, client, write=write)
-        path = path_of(uri)
+        path = parse_file_uri(uri)
         entry = real if path is None else path.parent.resolve() / path.name
         if write and any(
             root.resolve().is_relative_to(one) for root in self._host.workspace.files.roots for one in (entry, real)
@@ -130,7 +130,7 @@ class Resources:
         return entry
 
     def _real_path(self, uri: str) -> Path:
-        path = path_of(uri)
+        path = parse_file_uri(uri)
         try:
             if path is None:
                 raise RemoteError(f"{uri} is not a file.", AhpErrorCode.NOT_FOUND)
@@ -193,7 +193,7 @@ def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
         elif path.is_dir() or not path.parent.is_dir():
             raise _not_found(uri)
         else:
-            atomic_write.put(path, data)
+            atomic_write.write(path, data)
     except FileExistsError as error:
         raise RemoteError(f"{uri} exists.", AhpErrorCode.ALREADY_EXISTS) from error
     except OSError as error:

@@ -57,11 +57,11 @@ class ClientTools:
         self.gone = True
         for future in self.waiting.values():
             if not future.done():
-                future.set_exception(_left_error())
+                future.set_exception(_make_left_error())
 
     async def run(self, call: str) -> ToolResult:
         if self.gone:
-            raise _left_error()
+            raise _make_left_error()
         future = self.waiting[call] = asyncio.get_running_loop().create_future()
         try:
             return await future
@@ -69,7 +69,7 @@ class ClientTools:
             del self.waiting[call]
 
 
-def _left_error() -> ToolError:
+def _make_left_error() -> ToolError:
     return ToolError("The client that has this tool has left.", "Go on without it.")
 
 
@@ -96,7 +96,7 @@ def spec(definition: content.ToolDefinition) -> ToolSpec:
     )
 
 
-def declined(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
+def make_declined_result(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
     """Make the result of a call whose client does not know the tool.
 
     Such a client denies the call although it runs already. The denial is refused as an action, but nobody else will

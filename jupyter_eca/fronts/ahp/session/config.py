@@ -28,7 +28,7 @@ CLIENT: Final = LENT.removesuffix("__")
 
 async def list_agents(host: Host) -> list[Json]:
     """Return the one agent in the protocol's sense: the assistant. Looking for models may take half a second."""
-    models, default = await host.catalog.listed()
+    models, default = await host.catalog.list_models()
     ordered = sorted(models, key=lambda name: name != default)
     return [
         {
@@ -82,7 +82,7 @@ def schema(host: Host, model: str) -> Json:
     return {"type": "object", "properties": {name: {**one, "sessionMutable": True} for name, one in properties.items()}}
 
 
-def completed(described: Json, values: Mapping[str, object]) -> Json:
+def complete_values(described: Json, values: Mapping[str, object]) -> Json:
     """Return a value for each property: the one given if it is valid, else the default."""
     return {
         name: values[name] if values.get(name) in one["enum"] else one["default"]
@@ -109,7 +109,7 @@ def bounds(host: Host, state: Json) -> Bounds:
     say otherwise: the client does the work, and can ask its user itself.
     """
     off = list_disabled(state)
-    servers = {"eca", CLIENT, *(one.name for one in host.mcp.servers() if server_uri(one.name) not in off)}
+    servers = {"eca", CLIENT, *(one.name for one in host.mcp.list_servers() if server_uri(one.name) not in off)}
     policy = host.current.resolved.agent(choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
     return Bounds(frozenset(servers) if off else None, allowed)

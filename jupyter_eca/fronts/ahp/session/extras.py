@@ -13,7 +13,7 @@ from jupyter_eca.fronts.ahp.customizations import customizations, list_client_cu
 from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
-from jupyter_eca.host.subscribers import Asking
+from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.changes import ChangedCell, ChangeExtent
 
@@ -61,7 +61,7 @@ def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
     # The users who watch a session can be asked.
-    has = replace(host.tool_contexts.build_expected(chat), questions=Asking(host.audiences, chat))
+    has = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
     found = host.setups.list_tools(config.choice(state).agent, has, config.bounds(host, state))
     return [_tool(one) for one in found if one.spec.server != config.CLIENT]
 

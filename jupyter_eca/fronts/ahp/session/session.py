@@ -22,7 +22,7 @@ from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
-from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, declined
+from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_declined_result
 from jupyter_eca.fronts.ahp.session.extras import SessionExtras
 from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
 from jupyter_eca.fronts.ahp.session.notes import NOTED
@@ -33,7 +33,7 @@ from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import ErrorInfo, ModelSelection, UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
 from jupyter_eca.protocol.content import Role, TextContent
-from jupyter_eca.protocol.event import Outcome, merged
+from jupyter_eca.protocol.event import Outcome, merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -125,7 +125,7 @@ class AhpSession:
         with suppress(EcaError):
             await self._host.chats.load(self.chat, must_exist=True)
         events = await self._host.chats.read_events(self.chat)
-        for event in merged(events):
+        for event in merge_pieces(events):
             for action in self._projection.actions(event):
                 self._draft = reduce_session(self._draft, action.wire(), event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
@@ -183,7 +183,7 @@ class AhpSession:
             self._projection.forget()
         shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
         new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
-        for event in merged(new):
+        for event in merge_pieces(new):
             self._project(event)
 
     def _find_kept_turns(self, stored: list[str]) -> list[str] | None:
@@ -229,7 +229,9 @@ class AhpSession:
         """Apply an action of a client, or refuse it."""
         if reason := session_refusal(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
-            if isinstance(action, actions.ToolCallDenied) and (failed := declined(self.state, action, origin.client)):
+            if isinstance(action, actions.ToolCallDenied) and (
+                failed := make_declined_result(self.state, action, origin.client)
+            ):
                 call = action.tool_call_id
                 self.dispatch(
                     actions.ToolCallComplete(session=self.uri, turn_id=action.turn_id, tool_call_id=call, result=failed)

@@ -151,7 +151,7 @@ class ToolCallProjection:
             success=not content.error,
             pastTenseMessage=f"{shown}: failed" if content.error else shown,
             content=[*texts, {"type": "fileEdit", **edit}] if edit and not content.error else texts,
-            structuredContent=_structured_content(content),
+            structuredContent=_find_structured_content(content),
             error={"message": text or "It failed."} if content.error else None,
         )
 
@@ -189,7 +189,7 @@ class ToolCallProjection:
 _Ended = ToolCalledContent | ToolCallRejectedContent
 
 
-def _structured_content(content: ToolCalledContent) -> Json | None:
+def _find_structured_content(content: ToolCalledContent) -> Json | None:
     """Return the first object of the structured results: the protocol has room for one."""
     if isinstance(content.details, JsonOutputsDetails):
         for text in content.details.jsons:

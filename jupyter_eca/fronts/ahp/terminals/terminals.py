@@ -25,7 +25,7 @@ from jupyter_eca.fronts.ahp.terminals.shell_integration import (
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.protocol.ahp import ROOT, actions
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
-from jupyter_eca.workspace.paths import path_of
+from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.hub import ActionOrigin
@@ -79,7 +79,7 @@ class Terminals:
         files = self._front.host.workspace.files
         if uri is None:
             return files.roots[0]
-        path = path_of(uri)
+        path = parse_file_uri(uri)
         if path is None or not path.is_dir():
             raise RemoteError(f"{uri} is not a folder.", AhpErrorCode.NOT_FOUND)
         return path

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import approval_rules, resolve
 from jupyter_eca.engine.approval.policy import Decision, decide
-from jupyter_eca.engine.approval.proposed_rule import both, proposed
+from jupyter_eca.engine.approval.proposed_rule import merge_rules, propose_rule
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import LocalError, RemoteError
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
 from jupyter_eca.protocol import approval as wire
 from jupyter_eca.protocol.base import Done
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Config
@@ -33,7 +33,7 @@ _CHAT: Final = "It would ask all the same: this chat has rules of its own."
 
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
     config = session.host.config
-    rules = await asyncio.to_thread(approval_rules.held, config, find_sources(session.host))
+    rules = await asyncio.to_thread(approval_rules.list_rules, config, find_sources(session.host))
     return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
 
 
@@ -42,21 +42,21 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     call = next((one for one in live.state.calls if one.id == params.tool_call_id), None) if live else None
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
-        raise RemoteError(_OVER, Code.REFUSED)
+        raise RemoteError(_OVER, ErrorCode.REFUSED)
     if live.bounds.policy is not None:
         return wire.ApprovalsProposeResult(why=_CHAT)
     config = session.host.config
     allowed = config.tool_call.approval.allow
-    if (found := proposed(allowed, tool, call.arguments)) is None:
+    if (found := propose_rule(allowed, tool, call.arguments)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
     selector, rule = found
-    policy = _policy_with(config, live.state.setup.agent, selector, both(allowed.get(selector), rule) or rule)
-    verdict = call.adjusted.over(decide(policy, tool, call.arguments, frozenset()))
+    policy = _policy_with(config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule)
+    verdict = call.adjusted.apply_to(decide(policy, tool, call.arguments, frozenset()))
     if verdict.decision is not Decision.ALLOW:
         cause = verdict.cause.rule if verdict.cause else None
         return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)
     text = wire.RuleText(decision="allow", rule=selector, args_matchers=rule.args_matchers)
-    places = await asyncio.to_thread(approval_rules.places, find_sources(session.host), selector)
+    places = await asyncio.to_thread(approval_rules.list_files_for_rule, find_sources(session.host), selector)
     return wire.ApprovalsProposeResult(rule=text, places=places)
 
 
@@ -71,7 +71,7 @@ def _policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
     check_may_change_config(session)
     try:
-        file = await asyncio.to_thread(approval_rules.add, find_sources(session.host), params)
+        file = await asyncio.to_thread(approval_rules.add_rule, find_sources(session.host), params)
     except ValueError as error:
         raise LocalError(_NO_PATTERN) from error
     await session.host.reload()
@@ -80,7 +80,7 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
 
 async def remove(session: EcaSession, params: wire.RuleText) -> Done:
     check_may_change_config(session)
-    await asyncio.to_thread(approval_rules.remove, find_sources(session.host), params)
+    await asyncio.to_thread(approval_rules.remove_rule, find_sources(session.host), params)
     await session.host.reload()
     return Done()
 

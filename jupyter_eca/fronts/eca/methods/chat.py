@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.host.tools.outputs import id_of
+from jupyter_eca.host.tools.outputs import make_output_id
 from jupyter_eca.protocol import chat, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.dialect import Dialect
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
@@ -25,7 +25,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if isinstance(wire_id, int) and id not in session.own:
         id = uuid.uuid4().hex
     if not session.door.sees_all and id not in session.own and await session.host.chats.read_row(id):
-        raise RemoteError("this client did not ask in that chat", Code.REFUSED)
+        raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
@@ -73,16 +73,16 @@ async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundPara
     live = session.host.chats.live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
-        raise RemoteError("this call has ended, or cannot go on in the background", Code.REFUSED)
+        raise RemoteError("this call has ended, or cannot go on in the background", ErrorCode.REFUSED)
     return Done()
 
 
 async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
-    kept, id = session.host.outputs, id_of(params.id)
+    kept, id = session.host.outputs, make_output_id(params.id)
     try:
         part = await kept.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
     except ToolError as error:
-        raise RemoteError("this output is not kept, or not any more", Code.REFUSED) from error
+        raise RemoteError("this output is not kept, or not any more", ErrorCode.REFUSED) from error
     return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)
 
 

@@ -6,14 +6,14 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import UnknownChat
-from jupyter_eca.fronts.eca.projection import content_of, merge_subagents, place_flags
+from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
 from jupyter_eca.host.chat.live_chat import Choice
-from jupyter_eca.host.chat.live_chat import chosen as stored_choice
+from jupyter_eca.host.chat.live_chat import choice_of as stored_choice
 from jupyter_eca.host.operations.chats import CursorExpired
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, Role
-from jupyter_eca.protocol.event import Event, merged
+from jupyter_eca.protocol.event import Event, merge_pieces
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.chat.pagination import Page
@@ -73,7 +73,7 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
     """Notify the selection, in the order of the reference server: title, model and variants, trust."""
     if title is not None and not session.can.envelope:
         said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
-        await session.notify("chat/contentReceived", content_of(said, session.wire_id(id), envelope=False))
+        await session.notify("chat/contentReceived", make_content(said, session.wire_id(id), envelope=False))
     for config in (
         lifecycle.ChatConfig(
             select_model=selection.model,
@@ -99,18 +99,18 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         code = chats.PageErrorCode.CURSOR_EXPIRED
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     if session.can.envelope:
-        of_subagents = merged(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
+        of_subagents = merge_pieces(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
         shown = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
     else:
         events = place_flags(page.events, await session.host.archive.flags(id))
-        shown = [content_of(event, session.wire_id(id), envelope=False) for event in events]
+        shown = [make_content(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
 
 
 def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
     """Write an event of a page. Events of a subagent name its parent."""
     parent = None if event.chat == id else session.wire_id(id)
-    return content_of(event, session.wire_id(event.chat), envelope=True, parent=parent)
+    return make_content(event, session.wire_id(event.chat), envelope=True, parent=parent)
 
 
 # ECA's word for a cursor: the last summary that a conversation made of itself.

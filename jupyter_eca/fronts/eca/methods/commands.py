@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.text.slash_commands import matching
-from jupyter_eca.host.commands import offered
+from jupyter_eca.engine.text.slash_commands import filter_commands
+from jupyter_eca.host.commands import list_commands
 from jupyter_eca.protocol import command
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def query(session: EcaSession, params: command.ChatQueryCommandsParams) -> command.ChatQueryCommandsResult:
-    found = matching(await offered(session.host), params.query)
+    found = filter_commands(await list_commands(session.host), params.query)
     return command.ChatQueryCommandsResult(commands=found, chat_id=params.chat_id)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.plugins.contexts.resolve import MAX_OFFERED, offered
+from jupyter_eca.plugins.contexts.resolve import MAX_OFFERED, list_offers
 from jupyter_eca.protocol import context
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 async def query_contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
     _begin_query(session, params.chat_id)
     live = session.can.notebook or session.can.kernel
-    found = await offered(_make_context(session, params.chat_id), params.query, params.contexts, live=live)
+    found = await list_offers(_make_context(session, params.chat_id), params.query, params.contexts, live=live)
     return context.ChatQueryContextResult(contexts=tuple(found), chat_id=params.chat_id)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ProviderError, RemoteError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt, now
-from jupyter_eca.host.operations.estimates import words
+from jupyter_eca.host.operations.estimates import describe_request
 from jupyter_eca.protocol import costs
-from jupyter_eca.protocol.jsonrpc import Code
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
@@ -47,10 +47,10 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     session.start(host.warming.warm(id, prompt.choice.model))
     try:
         await host.catalog.refresh()
-        estimate = await (host.estimates.exact(prompt) if params.request else host.estimates.about(prompt))
-        request = words(host.catalog, estimate.request) if params.request else None
+        estimate = await (host.estimates.compute(prompt) if params.request else host.estimates.estimate(prompt))
+        request = describe_request(host.catalog, estimate.request) if params.request else None
     except ProviderError as error:
-        raise RemoteError(str(error), Code.REFUSED) from error
+        raise RemoteError(str(error), ErrorCode.REFUSED) from error
     finally:
         if params.chat_id is None:
             host.chats.forget(id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.protocol import lifecycle
 from jupyter_eca.protocol.dialect import Dialect
-from jupyter_eca.workspace.paths import path_of
+from jupyter_eca.workspace.paths import parse_file_uri
 from jupyter_eca.workspace.ports import Files
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
         return (), configured
     try:
         async with asyncio.timeout(MODELS_SECONDS):
-            return await host.catalog.listed()
+            return await host.catalog.list_models()
     except TimeoutError:
         return (configured,) if configured else (), configured
 
 
 def announce_setup(session: EcaSession, _params: Model) -> None:
-    session.host.index.look()
+    session.host.index.refresh_soon()
     session.start(_announce(session))
 
 
@@ -105,7 +105,7 @@ def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFold
 
 
 def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
-    return [path for folder in named if (path := path_of(folder.uri)) is not None]
+    return [path for folder in named if (path := parse_file_uri(folder.uri)) is not None]
 
 
 async def shutdown(session: EcaSession, _params: Model) -> None:

@@ -73,7 +73,7 @@ async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
-    await asyncio.to_thread(disabled_tools.switch, host.config, find_sources(host), names, name, on=params.on)
+    await asyncio.to_thread(disabled_tools.switch_tool, host.config, find_sources(host), names, name, on=params.on)
     await host.reload()
     return Done()
 

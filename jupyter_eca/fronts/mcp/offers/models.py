@@ -23,7 +23,7 @@ Options = Annotated[
 @offer("eca_model_list", Hints.READS)
 async def models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
     """The models that the assistant can answer with, as PROVIDER/MODEL, and the default one."""
-    names, default = await call.backend.host.catalog.listed()
+    names, default = await call.backend.host.catalog.list_models()
     shown = [name for name in names if not provider or name.startswith(f"{provider}/")]
     return {"default": default or None, "models": shown}
 

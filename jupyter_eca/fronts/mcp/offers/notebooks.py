@@ -19,7 +19,7 @@ from jupyter_eca.protocol.content import (
     ToolCalledContent,
     ToolCallRejectedContent,
 )
-from jupyter_eca.protocol.event import merged
+from jupyter_eca.protocol.event import merge_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Library:
             if info.kernel_id
         ]
         host = backend.host
-        await host.store.settled()
+        await host.store.settle()
         return found + [
             types.Resource(
                 uri=CHAT.format(id=quote(row.id, safe="")),
@@ -140,7 +140,7 @@ def _describe_cells(document: NotebookDocument, cell: NotebookCell) -> dict[str,
 
 async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
     kernels = find_kernels(backend.host.services, None)
-    kernel = await kernels.of(path) if kernels is not None else backend.host.workspace.kernel
+    kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
         raise RefusedCall("There is no kernel here.")
     state = await kernel.state()
@@ -153,11 +153,11 @@ async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
 
 async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
     host = backend.host
-    await host.store.settled()
+    await host.store.settle()
     row = await host.chats.read_row(id)
     if row is None or row.workspace != host.store.workspace:
         raise RefusedCall(f"There is no chat {id!r}.")
-    said = [line for event in merged(await host.chats.read_events(id)) if (line := _line(event))]
+    said = [line for event in merge_pieces(await host.chats.read_events(id)) if (line := _line(event))]
     return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": said}
 
 

@@ -25,7 +25,7 @@ async def servers(call: Assisted) -> dict[str, Any]:
                 "error": server.error,
                 "tools": [tool.name for tool in server.tools or ()],
             }
-            for server in call.backend.host.mcp.servers()
+            for server in call.backend.host.mcp.list_servers()
         ]
     }
 
@@ -38,8 +38,8 @@ async def enable(
 ) -> dict[str, Any]:
     """Switch one of the assistant's MCP servers on or off, in its configuration."""
     manager = call.backend.host.mcp
-    if name not in {server.name for server in manager.servers()}:
-        known = ", ".join(server.name for server in manager.servers()) or "none"
+    if name not in {server.name for server in manager.list_servers()}:
+        known = ", ".join(server.name for server in manager.list_servers()) or "none"
         raise RefusedCall(f"There is no server {name!r}.", f"There are: {known}.")
     await manager.enable(name, enabled=enabled)
     return {"name": name, "enabled": enabled}

@@ -75,7 +75,7 @@ async def sessions(call: Assisted) -> dict[str, Any]:
     """The chats of this workspace, whoever began them, the newest first. What was said in one is the resource
     eca://chat/{sessionId}."""
     host = call.backend.host
-    await host.store.settled()
+    await host.store.settle()
     rows = [row for row in await host.chats.list_rows() if row.workspace == host.store.workspace]
     drafts = [
         {"sessionId": id, "title": draft.title or None, "status": "idle", "model": draft.choice.model or None}
@@ -138,7 +138,7 @@ def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt
 
 async def _check_session(call: Assisted, session: str) -> ChatRow:
     host = call.backend.host
-    await host.store.settled()
+    await host.store.settle()
     row = await host.chats.read_row(session)
     if row is None or row.workspace != host.store.workspace:
         raise RefusedCall(f"There is no session {session!r}.", "Take a sessionId from eca_session_list.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import mcp_types as types
 from pydantic import Field
 
-from jupyter_eca.engine.text.slash_commands import Called, expand, placeholders
+from jupyter_eca.engine.text.slash_commands import CommandCall, expand, list_arguments
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.commands import markdown_commands
 from jupyter_eca.host.commands import skills as own
@@ -55,7 +55,7 @@ async def create(
     line = " ".join(description.split())
     if not await asyncio.to_thread(_put, path, f"---\ndescription: {line}\n---\n{content}\n"):
         raise RefusedCall(f"There is a skill {name!r} already; nothing was written.", "Choose another name.")
-    return {"name": name, "file": files.shown(path)}
+    return {"name": name, "file": files.shorten(path)}
 
 
 class WrittenPrompts:
@@ -79,12 +79,12 @@ class WrittenPrompts:
     async def get(self, backend: Assistant, params: types.GetPromptRequestParams) -> types.GetPromptResult | None:
         host, given = backend.host, params.arguments or {}
         if found := (await _read_commands(host)).get(params.name):
-            text = expand(found.template, _fill_in(params.name, found.template, found.described.arguments, given))
+            text = expand(found.template, _fill_in(params.name, found.template, found.as_chat_command.arguments, given))
             return _make_prompt(found.description, text)
         for skill in await own.find(host):
             if skill.name == params.name:
-                called = _fill_in(skill.name, skill.body, own.described(skill).arguments, given)
-                made = await own.asked(host, called)
+                called = _fill_in(skill.name, skill.body, own.describe(skill).arguments, given)
+                made = await own.expand_skill(host, called)
                 return None if made is None else _make_prompt(skill.description, made.message)
         return None
 
@@ -98,8 +98,8 @@ async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCom
 
 async def _list_prompts(host: Host) -> list[ChatCommand]:
     """List the prompts, commands first: of two with one name, it is the command that runs."""
-    written = {name: one.described for name, one in (await _read_commands(host)).items()}
-    return [*written.values(), *(one for one in await own.listed(host) if one.name not in written)]
+    written = {name: one.as_chat_command for name, one in (await _read_commands(host)).items()}
+    return [*written.values(), *(one for one in await own.list_commands(host) if one.name not in written)]
 
 
 def _make_prompt(description: str, text: str) -> types.GetPromptResult:
@@ -107,17 +107,17 @@ def _make_prompt(description: str, text: str) -> types.GetPromptResult:
     return types.GetPromptResult(description=description, messages=[message])
 
 
-def _fill_in(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> Called:
+def _fill_in(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> CommandCall:
     """Return the message that runs a prompt.
 
     The arguments `1`, `2` are by position, `args` is everything, and the others are by name.
     """
-    meant = {one.name: plain.name for one, plain in zip(shown, placeholders(template), strict=False)}
+    meant = {one.name: plain.name for one, plain in zip(shown, list_arguments(template), strict=False)}
     given = {meant.get(name, name): value for name, value in said.items()}
     numbers = [int(name) for name in given if name.isdecimal()]
     loose = [given.get(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
     named = [f"{name}={value}" for name, value in given.items() if not name.isdecimal() and name != "args"]
-    return Called(name, given.get("args", ""), (*loose, *named))
+    return CommandCall(name, given.get("args", ""), (*loose, *named))
 
 
 def _put(path: Path, text: str) -> bool:

@@ -70,7 +70,7 @@ class OpenCode:
 
     async def folder(self, argument: str = "") -> Folder:
         """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
-        found = await asyncio.to_thread(_chosen, argument, self._project, self._folder)
+        found = await asyncio.to_thread(_choose_folder, argument, self._project, self._folder)
         if found is None:
             named = argument or self._project
             raise RefusedCall(f"There is no folder {named}.", "Give the absolute path of a project.")
@@ -87,7 +87,7 @@ async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
         await backend.api.close()
 
 
-def _chosen(argument: str, project: str, folder: Path) -> Folder | None:
+def _choose_folder(argument: str, project: str, folder: Path) -> Folder | None:
     """Return the chosen folder; None if it does not exist."""
     for named, source in ((argument, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
         if named:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, pictures, put_out, rendered
-from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, capped
+from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells, render_outputs
+from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,15 +84,15 @@ def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell
 
 def whole(document: NotebookDocument) -> Material:
     """Return all cells. If that is too long, outputs are shortened before any cell is left out."""
-    text = rendered(document)
+    text = render_cells(document)
     if len(text) > MAX_CHARACTERS:
-        lengths = [len(put_out(cell.outputs)) for cell in document.cells]
+        lengths = [len(render_outputs(cell.outputs)) for cell in document.cells]
         each = _share_room(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
-        text = rendered(document, output=each)
+        text = render_cells(document, output=each)
         text += "" if each else "\n\n[outputs are left out: too many]"
     shown, note = _last_pictures(document)
     # by its characters only: a notebook of short lines has many
-    return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else capped(text)}{note}", shown)
+    return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else truncate(text)}{note}", shown)
 
 
 def _share_room(lengths: Sequence[int], room: int) -> int:
@@ -116,7 +116,7 @@ def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], s
         if not any("image/" in str(mime) for output in cell.outputs for mime in output.get("data") or ()):
             continue
         room = MAX_PICTURES - len(found)
-        these = pictures(cell) if room else ()
+        these = load_pictures(cell) if room else ()
         found[:0] = these[-room:] if room else ()
         if len(these) > room or not room:
             left_out.append(number)

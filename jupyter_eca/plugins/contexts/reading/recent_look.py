@@ -13,8 +13,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.files.name_search import Names
-from jupyter_eca.workspace.kernels.nearest import worked_in
+from jupyter_eca.workspace.files.name_search import NameIndex
+from jupyter_eca.workspace.kernels.nearest import find_active_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -104,7 +104,7 @@ class Glances:
             return ()
 
         async def look() -> tuple[Variable, ...]:
-            kernel = await worked_in(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
+            kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
             return (await kernel.variables(surroundings.chat, ())).variables if kernel is not None else ()
 
         return await self._look(("kernel", surroundings.chat, id(surroundings.kernel)), look, ())
@@ -150,7 +150,7 @@ def _line(number: int, cell: NotebookCell) -> CellLine:
 
 def find_best(names: Mapping[str, T], query: str, most: int) -> list[T]:
     """Return the values whose names fit best. All names are searched at once, since there may be a thousand."""
-    return [names[name] for _, name in Names(tuple(names)).best(query, most)]
+    return [names[name] for _, name in NameIndex(tuple(names)).search(query, most)]
 
 
 def first_line(text: str) -> str:

@@ -132,7 +132,7 @@ class CompletionsReader:
             self._thinks_in = ""
 
     def _call(self, piece: Any) -> Iterator[Delta]:
-        id, name, arguments = _said_of(piece)
+        id, name, arguments = _parse_piece(piece)
         index = piece.get("index")
         key: int | str = index if isinstance(index, int) else id
         at = self._places.get(key, len(self._calls) - 1 if key == "" else -1)
@@ -166,7 +166,7 @@ class CompletionsReader:
             yield Remark(describe_refusal(self._refusal))
 
 
-def _said_of(piece: Any) -> tuple[str, str, str]:
+def _parse_piece(piece: Any) -> tuple[str, str, str]:
     """Return id, name and arguments; some servers send the arguments as an object."""
     function: Any = piece.get("function") or {}
     arguments = function.get("arguments") or ""

@@ -161,7 +161,7 @@ def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Bl
                 name = _ILLEGAL.sub("_", part.name)[:128] or "_"
                 blocks.append({"type": "tool_use", "id": _id(part.id), "name": name, "input": part.arguments})
             case ReasoningPart() if signature := unseal(model, part.signature):
-                blocks += _thought(part.text, signature, searches)
+                blocks += _make_thinking(part.text, signature, searches)
             case _:
                 pass
     return blocks
@@ -184,7 +184,7 @@ def _search_of(block: Block) -> str:
     return str(block[names[block["type"]]]) if block["type"] in names else ""
 
 
-def _thought(text: str, signature: str, searches: bool) -> list[Block]:
+def _make_thinking(text: str, signature: str, searches: bool) -> list[Block]:
     if signature.startswith(SEARCHED):
         return json.loads(signature.removeprefix(SEARCHED)) if searches else []
     return [{"type": "thinking", "thinking": text, "signature": signature}]

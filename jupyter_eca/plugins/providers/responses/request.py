@@ -121,7 +121,7 @@ def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iter
                 call = {"call_id": _id(part.id), "name": tool_name(part.name), "arguments": json.dumps(part.arguments)}
                 items.append({"type": "function_call"} | call)
             case ReasoningPart() if opaque := model and unseal(model, part.signature):
-                items += _thought(part.text, opaque, searches=searches)
+                items += _make_reasoning(part.text, opaque, searches=searches)
             case _:
                 pass
     while items and items[-1].get("type") in _LEADS_ON:
@@ -129,7 +129,7 @@ def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iter
     yield from items
 
 
-def _thought(text: str, opaque: str, *, searches: bool) -> Iterator[Block]:
+def _make_reasoning(text: str, opaque: str, *, searches: bool) -> Iterator[Block]:
     match json.loads(opaque) if opaque.startswith("{") else None:
         case {"type": "web_search_call"} as searched:
             yield from [searched] if searches else []

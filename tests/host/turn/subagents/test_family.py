@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.chat.recording import replies
+from jupyter_eca.engine.chat.recording import record_replies
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.protocol.content import ToolCallRejectedContent, ToolCallRunContent, UsageContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.turn.subagents.family import children, house, mine, result, results, spawn
 from tests.support.host_and_client import PATIENCE, Notebook, answer, outcomes, said, tool_states
 
@@ -29,7 +29,7 @@ RULES: list[dict[str, Any]] = [
     {"result": "", "tool": "run_code", "reply": [{"text": "Ran."}]},
     {"result": "", "tool": "spawn_agent", "reply": [{"text": "Back."}]},
 ]
-APPROVED = Decision(approved=True)
+APPROVED = CallDecision(approved=True)
 
 
 async def test_a_call_of_a_subagent_is_approved_by_the_parents_people(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ async def test_a_call_of_a_subagent_is_approved_by_the_parents_people(tmp_path: 
 async def test_a_rejection_in_a_subagent_is_told_to_it_and_it_goes_on(tmp_path: Path) -> None:
     notebook = Notebook()
     async with house(tmp_path, RULES) as table:
-        received = await answer(await table.client(notebook), "share it", lambda _: Decision(approved=False))
+        received = await answer(await table.client(notebook), "share it", lambda _: CallDecision(approved=False))
     rejected = [one for one in received if isinstance(one.content, ToolCallRejectedContent)]
     assert [one.parent_chat_id for one in rejected] == ["chat"]
     assert notebook.ran == []
@@ -90,9 +90,9 @@ async def test_what_is_approved_for_the_session_holds_for_the_whole_family(tmp_p
     ]
     asked: list[str] = []
 
-    def once(call: ToolCallRunContent) -> Decision:
+    def once(call: ToolCallRunContent) -> CallDecision:
         asked.append(call.name)
-        return Decision(approved=True, session=True)
+        return CallDecision(approved=True, session=True)
 
     async with house(tmp_path, rules) as table:
         notebook = Notebook()
@@ -136,7 +136,7 @@ async def test_what_subagents_use_is_no_part_of_a_recorded_reply(tmp_path: Path)
     both = {"message": "share it", "reply": [spawn("general", "the part"), spawn("general", "the part")]}
     async with house(tmp_path, [both, *RULES[1:]], "run_code") as table:
         received = await answer(await table.client(Notebook()), "share it")
-        first, last = replies(await table.host.chats.read_events("chat"))
+        first, last = record_replies(await table.host.chats.read_events("chat"))
     usages = [one.content for one in mine(received) if isinstance(one.content, UsageContent)]
     assert len(usages) == 6
     assert first.usage is not None

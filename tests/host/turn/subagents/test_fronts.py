@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.fronts.ahp.place import calls_of, place, text_of
 from tests.host.turn.subagents.family import house, result, spawn
 from tests.support.host_and_client import answer
-from tests.support.raw_client import raw
+from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ async def test_in_the_agent_host_protocol_it_is_one_call_of_one_session(tmp_path
 
 async def test_a_client_of_an_older_revision_is_told_of_the_call_alone_and_not_waited_for(tmp_path: Path) -> None:
     async with house(tmp_path, RULES) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"chat": True, "doc": True})
         await at.tell("initialized", {})
         await at.ask("chat/prompt", {"chatId": "old", "message": "share it", "requestId": "1"})
@@ -57,9 +57,9 @@ async def test_a_client_of_an_older_revision_is_told_of_the_call_alone_and_not_w
 async def test_another_client_that_shows_subagents_can_still_approve(tmp_path: Path) -> None:
     rules = [RULES[0], RULES[1], {"result": "", "tool": "shell_command", "reply": [{"text": "Ran."}]}, RULES[3]]
     async with house(tmp_path, rules) as table:
-        at = raw(table)
+        at = connect(table)
         await at.initialize({"chat": True, "doc": True})
         await at.tell("initialized", {})
-        received = await answer(await table.client(), "share it", lambda _: Decision(approved=True))
+        received = await answer(await table.client(), "share it", lambda _: CallDecision(approved=True))
         await at.close()
     assert result(received) == "## Agent 'general' Result\n\nRan."

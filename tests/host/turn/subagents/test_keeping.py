@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.engine.chat.subagents import Task
+from jupyter_eca.engine.chat.subagents import SubagentTask
 from tests.fronts.eca.editor_client import Book, book
 from tests.host.turn.subagents.family import house, spawn
 
@@ -55,7 +55,7 @@ def _child(client: Book) -> str:
 
 
 async def _left(table: Desk, child: str) -> list[Any]:
-    await table.host.store.settled()
+    await table.host.store.settle()
     return await table.host.store.events(child)
 
 
@@ -118,7 +118,7 @@ async def test_one_that_the_server_did_not_live_to_see_the_end_of_is_closed(tmp_
         await client.ask("chat/prompt", message="share it")
         await client.until(lambda: any("subagent-" in str(id) and client.waiting(id) for id in client.chats))
         child = _child(client)
-        await table.host.store.settled()
+        await table.host.store.settle()
         # As a server leaves it that dies now, with the number of a process that there is not.
         with closing(connect(tmp_path / "chats.db")) as source, closing(connect(tmp_path / "dead.db")) as copy:
             source.backup(copy)
@@ -135,9 +135,9 @@ async def test_the_same_call_id_in_two_chats_makes_two_subagents(tmp_path: Path)
     async with house(tmp_path, RULES) as table:
         await table.host.chats.load("a")
         await table.host.chats.load("b")
-        first = await table.host.subagents.details("a", "call_1", Task("general", "write it"))
-        second = await table.host.subagents.details("b", "call_1", Task("general", "write it"))
-        again = await table.host.subagents.details("a", "call_1", Task("general", "write it"))
+        first = await table.host.subagents.details("a", "call_1", SubagentTask("general", "write it"))
+        second = await table.host.subagents.details("b", "call_1", SubagentTask("general", "write it"))
+        again = await table.host.subagents.details("a", "call_1", SubagentTask("general", "write it"))
     assert first is not None
     assert second is not None
     assert (first.subagent_chat_id, second.subagent_chat_id) == ("subagent-call_1", "subagent-call_1-2")

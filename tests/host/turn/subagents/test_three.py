@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams as Received
-    from jupyter_eca.transport.eca_client import Client
+    from jupyter_eca.transport.eca_client import EcaClient
 
 pytestmark = pytest.mark.asyncio
 
@@ -57,7 +57,7 @@ async def test_a_stop_of_the_parent_stops_three_and_all_turns_end(tmp_path: Path
     assert outcomes(mine(again)) == ["completed"]
 
 
-async def _stopped(client: Client, calls: int) -> list[Received]:
+async def _stopped(client: EcaClient, calls: int) -> list[Received]:
     """Everything received of a turn that is stopped when so many calls of subagents run."""
     received: list[Received] = []
     running = 0
@@ -104,12 +104,12 @@ async def test_no_more_work_at_once_than_the_configuration_allows(tmp_path: Path
     assert len(children(received)) == 3
 
 
-async def _watched(client: Client, told: asyncio.Event) -> list[Received]:
+async def _watched(client: EcaClient, told: asyncio.Event) -> list[Received]:
     """`told` is set when a call says that it waits for its place."""
     return [
         item
         async for item in client.ask(
-            "chat", "share it", progressed=lambda one: told.set() if one.text.startswith("Waits: 2") else None
+            "chat", "share it", on_progress=lambda one: told.set() if one.text.startswith("Waits: 2") else None
         )
     ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.plugins.providers.scripted import Script
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.plugins.providers.dialects.speaking import DIALECTS, Speaking
 from tests.support.host_and_client import answer, desk, outcomes
 
@@ -32,8 +32,8 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 def sent(body: dict[str, Any]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.content import ToolCallRunContent, UsageContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.plugins.providers.dialects.speaking import DIALECTS, Speaking
 from tests.support.host_and_client import answer, desk
 
@@ -43,8 +43,8 @@ TURNS = tuple(f"{number}: go on" for number in range(1, 13))
 _OWN = {"id", "contentId", "totalTimeMs"}
 
 
-def choose(call: ToolCallRunContent) -> Decision:
-    return Decision(approved=call.name != "write_file")
+def choose(call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=call.name != "write_file")
 
 
 def shown(received: Iterable[Any], mark: str = "") -> list[dict[str, Any]]:

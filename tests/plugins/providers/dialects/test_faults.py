@@ -13,7 +13,7 @@ import pytest
 
 from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.content import ToolCallRunningContent
-from jupyter_eca.transport.eca_client import Decision
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.plugins.providers.dialects.speaking import DIALECTS, Speaking
 from tests.support.anthropic_server import Fault
 from tests.support.host_and_client import answer, desk, outcomes, said
@@ -60,8 +60,8 @@ BREAKS = (
 each = pytest.mark.parametrize("dialect", DIALECTS)
 
 
-def yes(_call: ToolCallRunContent) -> Decision:
-    return Decision(approved=True)
+def yes(_call: ToolCallRunContent) -> CallDecision:
+    return CallDecision(approved=True)
 
 
 def runs(received: list[Any]) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
-from jupyter_eca.fronts.mcp.opencode.offers.run import known_agent, known_model
+from jupyter_eca.fronts.mcp.opencode.offers.run import check_agent, check_model
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
@@ -49,7 +49,7 @@ async def configure(
 ) -> dict[str, Any]:
     """Set options of a model in the project's configuration."""
     folder = await call.backend.folder()
-    await known_model(call, folder, f"{provider}/{model}")
+    await check_model(call, folder, f"{provider}/{model}")
     change = {"provider": {provider: {"models": {model: {"options": options}}}}}
     await call.backend.api.patch("/config", change, directory=folder.path)
     return {"provider": provider, "model": model, "options": options, **folder.fields}
@@ -83,9 +83,9 @@ async def update(
     """Change the default models or the default agent of the project."""
     folder = await call.backend.folder()
     for name in filter(None, (model, smallModel)):
-        await known_model(call, folder, name)
+        await check_model(call, folder, name)
     if defaultAgent:
-        await known_agent(call, folder, defaultAgent)
+        await check_agent(call, folder, defaultAgent)
     given = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
     change = {name: value for name, value in given.items() if value}
     if not change:
@@ -106,12 +106,12 @@ def hide_secrets(value: Any) -> Any:
     """Return the value without keys and other secrets. Pure."""
     match value:
         case dict():
-            return {name: _hidden(name) or hide_secrets(one) for name, one in cast("dict[str, Any]", value).items()}
+            return {name: _mask_value(name) or hide_secrets(one) for name, one in cast("dict[str, Any]", value).items()}
         case list():
             return [hide_secrets(one) for one in cast("list[Any]", value)]
         case _:
             return value
 
 
-def _hidden(name: str) -> str:
+def _mask_value(name: str) -> str:
     return "**********" if name.lower().replace("_", "") in _SECRET else ""

@@ -56,9 +56,9 @@ async def create(
     api = call.backend.api
     chosen: dict[str, Any] = {"title": title} if title else {}
     if agent:
-        chosen["agent"] = await known_agent(call, folder, agent)
+        chosen["agent"] = await check_agent(call, folder, agent)
     if name := model or call.backend.default_model:
-        pair = await known_model(call, folder, name)
+        pair = await check_model(call, folder, name)
         chosen["model"] = {"providerID": pair["providerID"], "id": pair["modelID"]}
     session = await api.post("/session", chosen, directory=folder.path)
     return {"sessionId": session["id"], "title": session.get("title"), **folder.fields}
@@ -115,7 +115,7 @@ async def of(call: Coded, session: str) -> Folder:
     return Folder(str(found["directory"]), "session")
 
 
-async def known_agent(call: Coded, folder: Folder, name: str) -> str:
+async def check_agent(call: Coded, folder: Folder, name: str) -> str:
     """Check an agent's name. OpenCode answers to an unknown one with an error that says nothing."""
     names = [one["name"] for one in await call.backend.api.get("/agent", directory=folder.path)]
     if name not in names:
@@ -123,7 +123,7 @@ async def known_agent(call: Coded, folder: Folder, name: str) -> str:
     return name
 
 
-async def known_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
+async def check_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
     provider, _, model = name.partition("/")
     found = await call.backend.api.get("/config/providers", directory=folder.path)
     models = {one["id"]: one.get("models", {}) for one in found["providers"]}
@@ -144,9 +144,9 @@ async def message(
         parts.append({"type": "file", "mime": "text/plain", "filename": path.name, "url": url})
     body: dict[str, Any] = {"parts": parts}
     if agent:
-        body["agent"] = await known_agent(call, folder, agent)
+        body["agent"] = await check_agent(call, folder, agent)
     if name := model or call.backend.default_model:
-        body["model"] = await known_model(call, folder, name)
+        body["model"] = await check_model(call, folder, name)
     return {**body, "noReply": True} if no_reply else body
 
 
