@@ -58,8 +58,8 @@ def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str
 
 
 def _mark_of_result(content: dict[str, Any]) -> dict[str, str] | None:
-    outputs: list[dict[str, Any]] = content.get("outputs") or [{}]
-    if content["name"] != "fetch_rule" or content.get("error") or not outputs[0].get("text", "").startswith(_RULE):
+    text = "".join(output["text"] for output in content["outputs"])
+    if content["name"] != "fetch_rule" or content.get("error") or not text.startswith(_RULE):
         return None
     return {"kind": "fetchedRule", "id": str(content.get("arguments", {}).get("id"))}
 

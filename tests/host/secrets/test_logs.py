@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import re
@@ -76,6 +77,13 @@ def test_what_is_longer_is_hidden_before_what_is_a_part_of_it() -> None:
     assert redaction.redact("<zq7k-part-1-and-more> <zq7k-part-1>") == f"<{redaction.HIDDEN}> <{redaction.HIDDEN}>"
 
 
+def read_text(path: Path) -> str:
+    """Read a file, and a database for what is text in it."""
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
+    return path.read_text("utf-8")
+
+
 def test_nothing_that_is_kept_in_the_repository_looks_like_a_key() -> None:
     tracked = subprocess.run(("git", "ls-files", "-z"), cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607
     kept = [
@@ -86,7 +94,7 @@ def test_nothing_that_is_kept_in_the_repository_looks_like_a_key() -> None:
     found = {
         f"{path.relative_to(ROOT)}: {match[:12]}…"
         for path in kept
-        for match in re.findall(rf"\b(?:{KEYS})", path.read_text("utf-8"))
+        for match in re.findall(rf"\b(?:{KEYS})", read_text(path))
     }
     assert found == set()
     assert len(kept) > 100
