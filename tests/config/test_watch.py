@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 
-class Seen:
-    """What a watcher told, in order; `looked` counts the readings."""
+class WatchRecord:
+    """Records what a watcher reports, in order. `read_count` counts the readings."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.told: asyncio.Queue[Config | str] = asyncio.Queue()
-        self.looked = 0
+        self.reports: asyncio.Queue[Config | str] = asyncio.Queue()
+        self.read_count = 0
 
     def read(self) -> Config:
-        self.looked += 1
+        self.read_count += 1
         return read_config((), home=self.home, environment={})
 
-    async def changed(self, config: Config) -> None:
-        self.told.put_nowait(config)
+    async def record_change(self, config: Config) -> None:
+        self.reports.put_nowait(config)
 
     async def next(self) -> Any:
         async with asyncio.timeout(PATIENCE):
-            return await self.told.get()
+            return await self.reports.get()
 
     async def until_read(self, times: int) -> None:
         async with asyncio.timeout(PATIENCE):
-            while self.looked < times:  # noqa: ASYNC110  # the watcher has no event for "nothing has changed"
+            while self.read_count < times:  # noqa: ASYNC110  # the watcher has no event for "nothing has changed"
                 await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
-async def watching(home: Path) -> AsyncGenerator[Seen]:
-    seen = Seen(home)
-    task = asyncio.create_task(watch(seen.read(), seen.read, seen.changed, seen.told.put_nowait, every=0.01))
+async def watching(home: Path) -> AsyncGenerator[WatchRecord]:
+    seen = WatchRecord(home)
+    task = asyncio.create_task(watch(seen.read(), seen.read, seen.record_change, seen.reports.put_nowait, every=0.01))
     await asyncio.sleep(0)
     try:
         yield seen
@@ -77,10 +77,10 @@ async def test_a_bad_edit_is_told_once_and_the_next_good_one_is_read(home: Path)
         globally(home, "{")
         assert "is not JSON" in await seen.next()
         with pytest.raises(TimeoutError):  # many looks later nothing more was said
-            await asyncio.wait_for(seen.told.get(), 0.2)
+            await asyncio.wait_for(seen.reports.get(), 0.2)
         globally(home, {"defaultModel": "b/b"})
         assert (await seen.next()).default_model == "b/b"
-        assert seen.told.empty()
+        assert seen.reports.empty()
 
 
 async def test_a_file_that_was_only_touched_changes_nothing(home: Path) -> None:

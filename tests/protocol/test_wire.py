@@ -70,22 +70,22 @@ def test_a_request_has_a_fixture_of_its_result(name: str) -> None:
     assert (None in found) is (METHODS[name].result is Empty)
 
 
-def said_as(field: str) -> set[Any]:
-    """What stands under this name, anywhere in the messages."""
-    return {value for message in MESSAGES.values() for value in _found(message, field)}
+def find_values(field: str) -> set[Any]:
+    """Return the values of all fields of this name in the messages."""
+    return {value for message in MESSAGES.values() for value in _walk_values(message, field)}
 
 
-def _found(data: Any, field: str) -> Iterator[Any]:
+def _walk_values(data: Any, field: str) -> Iterator[Any]:
     match data:
         case dict():
             members = cast("dict[str, Any]", data)
             if isinstance(members.get(field), str):
                 yield members[field]
             for member in members.values():
-                yield from _found(member, field)
+                yield from _walk_values(member, field)
         case list():
             for member in cast("list[Any]", data):
-                yield from _found(member, field)
+                yield from _walk_values(member, field)
         case _:
             pass
 
@@ -101,7 +101,7 @@ def test_each_kind_of_content_has_a_fixture() -> None:
 
 @pytest.mark.parametrize("union", [ToolCallDetails, ChatContext, RewriteContent], ids=["details", "context", "rewrite"])
 def test_each_member_of_a_union_has_a_fixture(union: Any) -> None:
-    assert kinds(union) <= said_as("type")
+    assert kinds(union) <= find_values("type")
 
 
 def test_a_context_of_a_type_of_tomorrow_has_a_fixture() -> None:
@@ -114,4 +114,4 @@ def test_a_context_of_a_type_of_tomorrow_has_a_fixture() -> None:
     ("field", "values"), [("action", LoginAction), ("reason", RejectReason), ("origin", Origin), ("status", AuthStatus)]
 )
 def test_each_value_of_an_enum_that_clients_act_upon_has_a_fixture(field: str, values: type[StrEnum]) -> None:
-    assert {str(value) for value in values} <= said_as(field)
+    assert {str(value) for value in values} <= find_values(field)
