@@ -87,7 +87,7 @@ def test_an_origin_is_named_whole(origin: str) -> None:
 def test_what_is_wrong_is_one_line_and_status_1(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        for arguments, told in ((("--host", "0.0.0.0"), "Give a token"), (("--port", port), "cannot be listened on")):  # noqa: S104
+        for arguments, told in ((("--host", "0.0.0.0"), "Give a token"), (("--port", port), "cannot be used")):  # noqa: S104
             command = [sys.executable, "-m", "jupyter_eca", "rest", *arguments]
             done = subprocess.run(
                 command,
