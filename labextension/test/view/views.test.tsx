@@ -249,7 +249,7 @@ test('the plan is shown as one list with ticks, and can be carried out', () => {
   const html = shown(<Plan details={TASKS} />);
   expect(html).toContain('Plan: 1 of 2');
   expect(html).toContain('aria-label="Set &lt;x&gt; to 2: done"');
-  expect(html).toContain('aria-label="Look at y: under way"');
+  expect(html).toContain('aria-label="Look at y: in progress"');
   expect(shown(<CarryOut onGo={nothing} />)).toContain('Carry out');
 });
 
