@@ -1,4 +1,7 @@
-"""How to add to it: the files that the page shows are installed as a package would be, and used."""
+"""Runs the examples of `extending.md`: its files are installed as a package, and each plug is used.
+
+It must not run the front of the page: `tests/apps/server/test_front_plugs.py` does.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from tests.support.host_and_client import settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A process of its own: plugs are looked for once.
+# This runs in a process of its own, because plugs are looked for only once.
 _USE = """
 import asyncio, json, jupyter_eca
+from jupyter_eca.errors import TurnError
 from jupyter_eca.protocol.context import OtherContext
 
 async def main():
@@ -26,14 +30,17 @@ async def main():
         offered = await eca.client.contexts(eca.id, "bra")
         seen = await eca.chat().ask("where am I?", [OtherContext(type="branch")])
         named = await eca.chat().ask("Is it @branch?")
-        told = [echoed.text, counted.text, [one.type for one in offered], seen.text, named.text]
-        print(json.dumps(told))
+        kinds = [context.type for context in offered]
+        try:
+            await eca.chat().ask("/greet Ada")
+        except TurnError as answer:  # The answer of a command is no model's.
+            print(json.dumps([echoed.text, counted.text, kinds, seen.text, named.text, str(answer)]))
 
 asyncio.run(main())
 """
 
 
-def test_a_provider_a_tool_and_a_context_of_the_page_work_as_soon_as_they_are_installed(tmp_path: Path) -> None:
+def test_the_plugs_of_the_page_work_as_soon_as_they_are_installed(tmp_path: Path) -> None:
     site, work = tmp_path / "site", tmp_path / "work"
     site.mkdir()
     (work / ".git").mkdir(parents=True)
@@ -53,5 +60,5 @@ def test_a_provider_a_tool_and_a_context_of_the_page_work_as_soon_as_they_are_in
         [sys.executable, "-c", _USE], cwd=work, env=around, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    answers = ["Polly wants", "notes.txt has 3 words.", ["branch"], *["On refs/heads/parrots."] * 2]
+    answers = ["Polly wants", "notes.txt has 3 words.", ["branch"], *["On refs/heads/parrots."] * 2, "Hello, Ada!"]
     assert json.loads(done.stdout) == answers
