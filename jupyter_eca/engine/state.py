@@ -97,7 +97,7 @@ class ChatState:
     def begin(self, turn: str, setup: Setup) -> ChatState:
         """Return the chat at the beginning of a turn, without what belonged to the turn before."""
         begun = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
-        return replace(begun, summed=None, pruned=False)
+        return replace(begun, summarised_at_step=None, pruned=False)
 
     @property
     def resumes_reply(self) -> bool:
