@@ -151,11 +151,11 @@ class Magic:
             return
         shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-        def opened(chat: str) -> None:
+        def take_chat(chat: str) -> None:
             if chat != self._session.engine.chat and not shown.done():
                 shown.set_result(chat)
 
-        client.on_chat_opened = opened
+        client.on_chat_opened = take_chat
         try:
             yield
             await asyncio.wait((shown,), timeout=RESUME_PATIENCE)

@@ -111,19 +111,19 @@ class AhpFront:
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         """Run work that ends with the front at the latest. An error in it is logged, and ends nothing else."""
 
-        async def guarded() -> None:
+        async def run_guarded() -> None:
             try:
                 await work
             except Exception:  # noqa: BLE001  # the boundary to clients: a bug costs one piece of work, not all of them
                 _log.exception("work for clients of the Agent Host Protocol failed")
 
-        def ended(done: asyncio.Task[None]) -> None:
+        def forget(done: asyncio.Task[None]) -> None:
             self._running.discard(done)
             work.close()  # it may have been cancelled before it began
 
-        task = self._tasks.create_task(guarded())
+        task = self._tasks.create_task(run_guarded())
         self._running.add(task)
-        task.add_done_callback(ended)
+        task.add_done_callback(forget)
         return task
 
     # -- sessions

@@ -38,12 +38,12 @@ def _add_command(state: Json, action: Json) -> Json:
 
 
 def _finish_command(state: Json, action: Json) -> Json:
-    def done(part: Json) -> Json:
+    def finish(part: Json) -> Json:
         if part.get("type") != "command" or part.get("commandId") != action.get("commandId"):
             return part
         return put(part, isComplete=True, exitCode=action.get("exitCode"), durationMs=action.get("durationMs"))
 
-    return put(state, content=[done(part) for part in items(state, "content")])
+    return put(state, content=[finish(part) for part in items(state, "content")])
 
 
 _CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {

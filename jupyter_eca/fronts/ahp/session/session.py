@@ -280,11 +280,11 @@ class AhpSession:
                 pass
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
-        async def ordered() -> None:
+        async def work_in_order() -> None:
             async with self._order:
                 await work()
 
-        return self._front.start(ordered())
+        return self._front.start(work_in_order())
 
     async def wait_until_done(self) -> None:
         """Wait until all work that was started before is done."""

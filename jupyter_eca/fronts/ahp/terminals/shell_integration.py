@@ -21,7 +21,7 @@ _DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]"
 
 
 @dataclass(frozen=True, slots=True)
-class OutputText:
+class TerminalText:
     text: str
 
 
@@ -45,7 +45,7 @@ class FolderChanged:
     folder: str
 
 
-Said = OutputText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
+Said = TerminalText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
 
 
 class OutputParser:
@@ -72,7 +72,7 @@ class OutputParser:
         if text:
             if self._typed is not None:
                 self._typed += text
-            yield OutputText(text)
+            yield TerminalText(text)
 
     def _read_mark(self, kind: str, words: str) -> Iterator[Said]:
         name, _, rest = words.partition(";")

@@ -19,8 +19,8 @@ from jupyter_eca.fronts.ahp.terminals.shell_integration import (
     CommandStarted,
     FolderChanged,
     OutputParser,
-    OutputText,
     PromptStarted,
+    TerminalText,
 )
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.protocol.ahp import ROOT, actions
@@ -124,7 +124,7 @@ class Terminals:
             if not self._front.hub.has(uri):
                 return
             match one:
-                case OutputText(text):
+                case TerminalText(text):
                     self._append_output(uri, text)
                 case PromptStarted():
                     if not self._front.hub.state(uri).get("supportsCommandDetection"):

@@ -54,13 +54,13 @@ def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
-    async def connected() -> None:
+    async def try_to_connect() -> None:
         try:
             await session.host.mcp.connect(params.name, session.browser, session.say)
         except LocalError as error:
             session.say(MessageType.ERROR, str(error))
 
-    session.start(connected())
+    session.start(try_to_connect())
 
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
