@@ -143,15 +143,15 @@ async def test_no_server_costs_no_import_of_the_sdk(tmp_path: Path) -> None:
 import asyncio, sys
 from pathlib import Path
 from jupyter_eca.config import Config
-from jupyter_eca.config.credentials import Credentials
-from jupyter_eca.mcp_client import Manager
+from jupyter_eca.config.credentials import KeyStore
+from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 async def main():
     folder = Path({str(tmp_path)!r})
-    manager = Manager(Config(), (folder,), print, print, Credentials(folder / "auth.json"), None)
+    manager = McpManager(Config(), (folder,), print, print, KeyStore(folder / "auth.json"), None)
     running = asyncio.ensure_future(manager.run())
     await asyncio.wait_for(manager.known.wait(), {PATIENCE})
-    assert mcp_tools(manager) == [] and manager.servers() == ()
+    assert mcp_tools(manager) == [] and manager.list_servers() == ()
     running.cancel()
 asyncio.run(main())
 assert not {{"mcp", "mcp_types"}} & set(sys.modules)

@@ -24,6 +24,6 @@ async def at(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
         patch.setattr(client, "INTERRUPT_GRACE", contract.PATIENCE)
-        patch.setattr(client, "FIRST_WORD", contract.PATIENCE)
+        patch.setattr(client, "FIRST_MESSAGE_WAIT", contract.PATIENCE)
         async with answer(request.param, tmp_path_factory.mktemp("work")) as made:
             yield made
