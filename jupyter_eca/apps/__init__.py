@@ -1,3 +1,3 @@
-"""Where the assistant runs: in a Jupyter server (`server/`), in a kernel (`kernel/`), or as a process of its own
-(`cli`, `process`, `api`).
+"""Owns the programs that the assistant runs in: a Jupyter server (`server/`), a kernel (`kernel/`), or a process of its
+own (`cli`, `process`, `api`).
 """

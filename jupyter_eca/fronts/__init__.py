@@ -1,1 +1,4 @@
-"""Protocols that other programs speak to the host; each is a projection of the one stream of events."""
+"""Owns the protocols in which clients speak to the host. Each shows the same stream of events in its own messages.
+
+It must not know who serves it: `apps` does.
+"""

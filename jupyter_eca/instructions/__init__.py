@@ -1,4 +1,7 @@
-"""What a model is told before the first word of a chat: the parts of the system prompt, and where each is from."""
+"""Owns the parts of the system prompt, which a model reads first: our texts, `AGENTS.md`, rules and skills.
+
+It must not know chats. `host/turn/system_prompt.py` is its neighbour: it keeps the prompt of a chat.
+"""
 
 from jupyter_eca.instructions.base import InstructionContext
 from jupyter_eca.instructions.installed_packages import Interpreters

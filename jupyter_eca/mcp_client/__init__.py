@@ -1,5 +1,6 @@
-"""Clients of MCP servers (Model Context Protocol): started, signed in to, watched, their tools called. `manager` is
-the door; the SDK is imported when the first server starts.
+"""Owns the clients of MCP servers (Model Context Protocol): it starts servers, signs in, and calls their tools.
+
+It must not know chats. `manager` is its door. The SDK is imported when the first server starts.
 """
 
 from jupyter_eca.mcp_client.manager import McpManager as McpManager

@@ -1,7 +1,7 @@
-"""What authors of plugs import: `from jupyter_eca.plugins import tool, ToolContext`. No later move breaks it.
+"""Owns the providers, tools and contexts, and the names that authors of plugs import: `tool`, `ToolContext` and others.
 
-The names are imported when they are first used: whoever imports `loader` or a single plug does not pay for the rest.
-What each means is written where it is defined. `loader` finds the plugs themselves; it knows no kind of plug.
+These names stay here when the modules behind them move. Each name is imported when it is first used, so that importing
+`loader` or one plug stays fast. It must not know the host. `loader` finds the plugs; it knows no kind of plug.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The README and the pages say what the product does: what they name is compared with it."""
+"""Compares what the pages name (files, commands, options, keys, configuration) with what the product has.
+
+`tests/support/docs_pages.py` lists the pages. The examples of `extending.md` run in `test_extending.py`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 
 
 def spans(text: str) -> list[str]:
-    """What stands between backticks."""
+    """Return the texts between backticks."""
     return re.findall(r"`([^`\n]+)`", prose(text))
 
 
@@ -48,6 +51,14 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert target.exists(), link
         headings = re.findall(r"^#+ (.*)$", target.read_text(), flags=re.MULTILINE) if anchor else []
         assert not anchor or anchor in map(slug, headings), link
+
+
+@every_page
+def test_a_page_names_no_file_of_the_repository_that_there_is_not(path: Path) -> None:
+    first = {path.name for path in (*ROOT.iterdir(), *(ROOT / "jupyter_eca").iterdir(), *(ROOT / "tests").iterdir())}
+    for span in spans(path.read_text()):
+        if (found := re.fullmatch(r"(\w[\w-]*)/[\w./-]*", span)) is not None and found[1] in first:
+            assert any((root / span).exists() for root in (ROOT, ROOT / "jupyter_eca", ROOT / "tests")), span
 
 
 @every_page

@@ -1,4 +1,7 @@
-"""The pages of the handbook, and what is taken out of them."""
+"""Owns the list of the pages that tests read (`PAGES`), and takes code, prose and examples out of a page.
+
+It must not check anything: `tests/docs/test_pages.py` does.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "notebooks" / "docs").glob("*.md")))
+_AT_THE_ROOT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = (*(ROOT / name for name in _AT_THE_ROOT), *sorted((ROOT / "notebooks" / "docs").glob("*.md")))
 
 _FENCE = re.compile(r"^```(\w*)(?: title=\"([^\"]*)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def page(name: str) -> str:
+    """Return the text of a page, by the name of its file."""
     return next(page for page in PAGES if page.name == name).read_text(encoding="utf-8")
 
 
 def blocks(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """The titles and the texts of the fenced blocks of a language."""
+    """Return the title and the text of each fenced block of a language."""
     return ((title, body) for written, title, body in _FENCE.findall(text) if written == language)
 
 
 def prose(text: str) -> str:
+    """Return a page without its fenced blocks."""
     return _FENCE.sub("", text)
 
 
 def install(site: Path, name: str = "extending.md") -> None:
-    """The files that a page shows, in a folder, with the entry points it shows: as pip would leave a package."""
+    """Write the files and entry points that a page shows into a folder, as pip would install a package."""
     for title, body in blocks(page(name), "python"):
         if title:
             (site / title).write_text(body)

@@ -64,10 +64,10 @@ class Adjusted:
 
 
 class Rule(Model):
-    """What calls a selector is about: a server, `server__tool`, or the bare name of a native tool."""
+    """The calls that a rule selects. Its selector is a server, `server__tool`, or the name of one of our own tools."""
 
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """By argument, regular expressions of which one must match the whole value. Empty: every call."""
+    """For each argument, regular expressions. One of them must match the whole value. Empty: every call."""
 
     @field_validator("args_matchers")
     @classmethod
@@ -126,17 +126,17 @@ Rules = Mapping[str, Rule]
 
 
 class Policy(Model):
-    """Rules by selector. The first that selects a call decides, in this order: `deny`, what was approved for the
+    """Rules by selector. The first rule that selects a call decides, in this order: `deny`, what was approved for the
     session, `ask`, `allow`, `byDefault`."""
 
     deny: dict[str, Rule] = Field(default_factory=dict[str, Rule])
-    """What is refused; a tool that is always refused is not offered to the model."""
+    """Calls that are denied. A tool that is always denied is not offered to the model."""
     ask: dict[str, Rule] = Field(default_factory=dict[str, Rule])
-    """What is asked about."""
+    """Calls that need your approval."""
     allow: dict[str, Rule] = Field(default_factory=dict[str, Rule])
-    """What runs unasked."""
+    """Calls that run without your approval."""
     by_default: Decision = Decision.ASK
-    """What becomes of all others."""
+    """The decision about all other calls."""
 
     @property
     def default_of(self) -> str | None:
