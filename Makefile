@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 UV = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install -q
-SOURCES := pyproject.toml $(wildcard jupyter_eca/apps/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/src/*.ts* labextension/src/*/* labextension/style/* labextension/schema/*)
+SOURCES := pyproject.toml $(wildcard jupyter_eca/apps/kernel/spec/* labextension/package*.json labextension/*.mjs labextension/src/*.ts* labextension/src/*/* labextension/src/*/*/* labextension/style/* labextension/schema/*)
 # Jupyter wants to be told that it runs as root, as in most containers.
 ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # Tests and notebooks must not meet the chats, the configuration or the keys of whoever runs them.
