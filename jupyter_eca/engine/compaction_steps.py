@@ -44,7 +44,7 @@ def begin(builder: StepBuilder, focus: str) -> TurnSignal:
     if not compaction.select_covered(builder.state.history):
         builder.emit(TextContent(text=NOTHING_TO_SUMMARISE), Role.SYSTEM)
         return TurnSignal.CARRIED_OUT
-    builder.update(summing=SummaryUnderWay(focus=focus))
+    builder.update(summary_under_way=SummaryUnderWay(focus=focus))
     return TurnSignal.COMPACT
 
 
@@ -59,7 +59,7 @@ def make_room(builder: StepBuilder) -> TurnSignal | None:
         return TurnSignal.PRUNED
     if state.summarised_at_step is None and compaction.select_covered(state.history):
         # It is the same step that is tried once more.
-        builder.update(summing=SummaryUnderWay(forced=True), steps=state.steps - 1)
+        builder.update(summary_under_way=SummaryUnderWay(forced=True), steps=state.steps - 1)
         return TurnSignal.FULL
     return None
 
@@ -68,7 +68,9 @@ def request_summary(builder: StepBuilder) -> None:
     """Call the model for a summary."""
     state = builder.state
     summing = state.summary_under_way or SummaryUnderWay()
-    builder.update(summing=summing, request=state.request + 1, calls=(), indexes=(), summed=state.steps)
+    builder.update(
+        summary_under_way=summing, request=state.request + 1, calls=(), indexes=(), summarised_at_step=state.steps
+    )
     builder.emit(ProgressContent(state="running", text=SUMMARISING), Role.SYSTEM)
     request = replace(builder.model_request, messages=compaction.build_summary_messages(builder.state.history, summing))
     builder.effects.append(CallModel(builder.state.request, request))
@@ -81,13 +83,13 @@ def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
         return None
     match input:
         case Streamed(delta=TextDelta(text=text)):
-            builder.update(summing=replace(summing, text=summing.text + text))
+            builder.update(summary_under_way=replace(summing, text=summing.text + text))
         case Streamed(delta=UsageDelta() as usage):
             reply.count(builder, usage)
         case Streamed():
             pass
         case ModelFinished() if summing.text.strip():
-            builder.update(summing=None, window=WindowUsage())
+            builder.update(summary_under_way=None, window=WindowUsage())
             text = SUMMARY + summing.text.strip() + task_plan.format_for_summary(builder.state.tasks)
             # Also when a command has asked for it: the model is to hear of this.
             builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
@@ -101,7 +103,7 @@ def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
 
 def _fail(builder: StepBuilder, summing: SummaryUnderWay, why: str, *, final: bool = False) -> TurnSignal:
     """Go on without a summary where the next request may still fit. Nothing is lost."""
-    builder.update(summing=None)
+    builder.update(summary_under_way=None)
     builder.emit(TextContent(text=SUMMARY_FAILED.format(why)), Role.SYSTEM)
     ends = summing.forced or builder.state.local or final
     return TurnSignal.REFUSED if ends else TurnSignal.SUMMED

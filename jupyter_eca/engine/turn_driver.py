@@ -312,4 +312,4 @@ class TurnDriver:
         finished = ProgressContent(state="finished", plan=self.state.planned or None)
         self.builder.emit(finished, Role.SYSTEM, outcome=outcome)
         # Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`).
-        self.builder.update(local=False, steers=(), summing=None)
+        self.builder.update(local=False, steers=(), summary_under_way=None)
