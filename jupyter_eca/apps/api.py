@@ -92,7 +92,7 @@ class Reply:
 
     async def _ask(self) -> AsyncGenerator[ContentReceived]:
         client, chat, question = self._chat.client, self._chat.id, self._question
-        asked: set[str] = set()
+        decided: set[str] = set()
         events = client.ask(
             chat, question.message, question.model, question.agent, question.variant, contexts=question.contexts
         )
@@ -102,8 +102,8 @@ class Reply:
                     self._transcript.add(event)
                     yield event
                     for call in self._transcript.undecided_calls:
-                        if call.id not in asked:
-                            asked.add(call.id)
+                        if call.id not in decided:
+                            decided.add(call.id)
                             await client.decide(chat, call.id, await self._chat.decide(call))
             except RemoteError:
                 raise
@@ -151,9 +151,9 @@ class Chat:
     async def decide(self, call: TranscriptCall) -> CallDecision:
         if self._approve is None:
             return CallDecision(False, reason=_UNASKED)
-        said = self._approve(call)
-        said = await said if inspect.isawaitable(said) else said
-        return said if isinstance(said, CallDecision) else CallDecision(said)
+        decision = self._approve(call)
+        decision = await decision if inspect.isawaitable(decision) else decision
+        return decision if isinstance(decision, CallDecision) else CallDecision(decision)
 
 
 class Connection(Chat):

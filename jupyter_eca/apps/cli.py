@@ -24,8 +24,10 @@ _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, or 1 when there was no answer. argparse exits with 2 for arguments that it does not
     understand."""
-    given = parser().parse_args(arguments)
-    logging.basicConfig(level=_LEVELS[given.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    options = parser().parse_args(arguments)
+    logging.basicConfig(
+        level=_LEVELS[options.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
     from jupyter_eca import redaction
     from jupyter_eca.errors import EcaError
 
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         handler.addFilter(redaction.REDACTING_FILTER)
 
     try:
-        return asyncio.run(_run(given))
+        return asyncio.run(_run(options))
     except EcaError as error:
         print(error, file=sys.stderr)  # noqa: T201  # a command line's way of speaking
         return 1
@@ -41,24 +43,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-async def _run(given: argparse.Namespace) -> int:
+async def _run(options: argparse.Namespace) -> int:
     from jupyter_eca.apps import process
 
     folder = Path.cwd()
-    match given.command:
+    match options.command:
         case "to-python":
             from jupyter_eca.apps.kernel.to_python import write
 
-            print(await asyncio.to_thread(write, given.notebook, given.output))  # noqa: T201  # a command line's way of speaking
+            print(await asyncio.to_thread(write, options.notebook, options.output))  # noqa: T201  # a command line's way of speaking
             return 0
         case "server":
-            return await process.serve(folder, given.config_file)
+            return await process.serve(folder, options.config_file)
         case "ask":
-            return await process.ask(folder, given.config_file, given.question, given.model, given.agent, given.chat)
+            return await process.ask(
+                folder, options.config_file, options.question, options.model, options.agent, options.chat
+            )
         case "rest" | "mcp":
-            return await process.run_front(given.command, folder, given.config_file, given)
+            return await process.run_front(options.command, folder, options.config_file, options)
         case _:
-            return await process.doctor(folder, given.config_file)
+            return await process.doctor(folder, options.config_file)
 
 
 def parser() -> argparse.ArgumentParser:

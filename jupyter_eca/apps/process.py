@@ -104,22 +104,22 @@ class ProcessDoor:
         A client that was told of a broken configuration may try again.
         """
         while True:
-            params, made = await self._requests.get()
+            params, answer = await self._requests.get()
             named = [parse_file_uri(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
                 async with run_host(folders, self._config_file, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
-                    made.set_result(host)
+                    answer.set_result(host)
                     await _wait_for_exit(params.process_id)
                     return
             except ConfigError as error:
-                made.set_exception(error)
+                answer.set_exception(error)
 
     async def host(self, params: InitializeParams) -> Host:
-        made: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
-        self._requests.put_nowait((params, made))
-        return await made
+        answer: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
+        self._requests.put_nowait((params, answer))
+        return await answer
 
     async def doctor(self, host: Host) -> str:
         return await report(host.services, "in a process of its own")
@@ -190,10 +190,10 @@ async def connect(
     folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: QuestionHandler | None = None
 ) -> AsyncGenerator[EcaClient]:
     """Give a client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
-    ours, theirs = pair()
+    ours, server_link = pair()
     with _unwrap_single_error():
         async with _door(folder, config_file, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
-            tasks.create_task(EcaSession(theirs, door).run())
+            tasks.create_task(EcaSession(server_link, door).run())
             client = EcaClient(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
             tasks.create_task(client.run())
             try:
@@ -214,7 +214,7 @@ async def ask(folder: Path, config_file: Path | None, question: str, model: str,
     from jupyter_eca.apps.kernel.options import Ask
 
     chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), CellTranscript(Ask(question).command)
-    asked: set[str] = set()
+    decided: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return typed_answer(question)
@@ -225,8 +225,8 @@ async def ask(folder: Path, config_file: Path | None, question: str, model: str,
             transcript.add(received)
             screen.draw(transcript)
             for call in transcript.undecided_calls:
-                if call.key not in asked:
-                    asked.add(call.key)
+                if call.key not in decided:
+                    decided.add(call.key)
                     await client.decide(call.chat or chat, call.id, ask_decision(call))
     screen.finish(transcript)
     return 0 if transcript.outcome is Outcome.COMPLETED else 1

@@ -60,17 +60,17 @@ class PythonTools:
         self.version += 1
 
     def tools(self) -> tuple[LentTool, ...]:
-        return tuple(one.tool for one in self._functions.values())
+        return tuple(function.tool for function in self._functions.values())
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolCallResult:
         """Call a function and return its result as the model reads it. It never raises: the model is told what went
         wrong."""
-        if (one := self._functions.get(name)) is None:
+        if (function := self._functions.get(name)) is None:
             return ToolCallResult(text=f"There is no function {name} any more.", error=True)
         try:
-            given = validate(one.arguments, arguments)
+            validated = validate(function.arguments, arguments)
             # Beside the loop, which would hear no stop meanwhile.
-            result = await asyncio.to_thread(one.function, **given)
+            result = await asyncio.to_thread(function.function, **validated)
             return ToolCallResult(text=_text(await result if inspect.isawaitable(result) else result))
         except ToolError as error:
             return ToolCallResult(text=str(error), error=True)

@@ -109,27 +109,30 @@ def _resolve(config: Config, name: str) -> Agent:
     kind = next((ancestor for ancestor, _ in ancestry if ancestor in _BUILT_IN), CODE)
     # ECA's `plan` has a prompt of its own, which the general prompt does not replace.
     general = "" if kind == PLAN else config.prompts.chat
-    settings = [own for _, own in ancestry]
+    settings = [agent_config for _, agent_config in ancestry]
     policy = config.tool_call.approval
-    for ancestor, own in reversed(ancestry):
-        policy = merge_policies(policy, own.tool_call.approval, ancestor)
-    disabled = [*config.disabled_tools, *(tool for one in settings for tool in one.disabled_tools or ())]
+    for ancestor, agent_config in reversed(ancestry):
+        policy = merge_policies(policy, agent_config.tool_call.approval, ancestor)
+    disabled = [
+        *config.disabled_tools,
+        *(tool for config_of_agent in settings for tool in config_of_agent.disabled_tools or ()),
+    ]
     return Agent(
         name=name,
         kind=kind,
-        mode=next((one.mode for one in settings if one.mode), AgentMode.PRIMARY),
-        description=next((one.description for one in settings if one.description), ""),
-        prompt=next((one.prompt_text for one in settings if one.prompt_text), general),
-        default_model=next((one.default_model for one in settings if one.default_model), None),
-        variant=next((one.variant for one in settings if one.variant), None),
+        mode=next((setting.mode for setting in settings if setting.mode), AgentMode.PRIMARY),
+        description=next((setting.description for setting in settings if setting.description), ""),
+        prompt=next((setting.prompt_text for setting in settings if setting.prompt_text), general),
+        default_model=next((setting.default_model for setting in settings if setting.default_model), None),
+        variant=next((setting.variant for setting in settings if setting.variant), None),
         disabled_tools=tuple(dict.fromkeys(disabled)),
         policy=policy,
         compact_at=next(
-            (one.auto_compact_percentage for one in settings if one.auto_compact_percentage is not None),
+            (setting.auto_compact_percentage for setting in settings if setting.auto_compact_percentage is not None),
             config.auto_compact_percentage,
         ),
-        max_steps=next((steps for one in settings if (steps := one.max_steps or one.steps)), None),
-        spawnable_by=next((one.spawnable_by for one in settings if one.spawnable_by is not None), None),
+        max_steps=next((steps for setting in settings if (steps := setting.max_steps or setting.steps)), None),
+        spawnable_by=next((setting.spawnable_by for setting in settings if setting.spawnable_by is not None), None),
     )
 
 

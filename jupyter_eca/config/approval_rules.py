@@ -29,9 +29,9 @@ _NO_ROOM: Final = "{file} has another rule {rule!r} already. Change it there."
 _NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}."
 
 
-def list_rules(config: Config, where: ConfigSources) -> tuple[wire.ApprovalRule, ...]:
+def list_rules(config: Config, sources: ConfigSources) -> tuple[wire.ApprovalRule, ...]:
     """Return all rules: the general ones, then each agent's own. Blocks."""
-    files = ConfigFiles(where)
+    files = ConfigFiles(sources)
     common = [*_rules(files, config.tool_call.approval)]
     for name, agent in config.agent.items():
         common += _rules(files, agent.tool_call.approval, name)
@@ -59,53 +59,53 @@ def _list_keys(agent: str, decision: Decision, name: str) -> list[Place]:
     if not agent:
         return [(*_APPROVAL, decision, name)]
     called = [agent, *(old for old, new in ALIASES.items() if new == agent)]
-    return [(key, one, *_APPROVAL, decision, name) for key in ("agent", "behavior") for one in called]
+    return [(key, agent_name, *_APPROVAL, decision, name) for key in ("agent", "behavior") for agent_name in called]
 
 
-def list_files_for_rule(where: ConfigSources, rule: str) -> tuple[wire.RulePlace, ...]:
+def list_files_for_rule(sources: ConfigSources, rule: str) -> tuple[wire.RulePlace, ...]:
     """Return the files to which an allowing rule can be written, the best one first. Blocks."""
-    files = ConfigFiles(where)
-    if there := _find_own_files(files, Decision.ALLOW, rule):
-        scope = "global" if there[-1] == files.user_file else "workspace"
-        return (wire.RulePlace(scope=scope, file=files.display_name(there[-1])),)
+    files = ConfigFiles(sources)
+    if own_files := _find_own_files(files, Decision.ALLOW, rule):
+        scope = "global" if own_files[-1] == files.user_file else "workspace"
+        return (wire.RulePlace(scope=scope, file=files.display_name(own_files[-1])),)
     return (
         wire.RulePlace(scope="workspace", file=files.display_name(files.workspace)),
         wire.RulePlace(scope="global", file=files.display_name(files.user_file)),
     )
 
 
-def add_rule(where: ConfigSources, rule: wire.ApprovalsAddParams) -> str:
+def add_rule(sources: ConfigSources, rule: wire.ApprovalsAddParams) -> str:
     """Add a rule and return the file that has it now. Blocks.
 
     Raises: LocalError, ConfigError, and ValueError when a matcher is not a regular expression.
     """
     added = Rule(args_matchers=rule.args_matchers)
     with WRITING:
-        files = ConfigFiles(where)
-        there = _find_own_files(files, rule.decision, rule.rule)
-        file = there[-1] if there else files.workspace if rule.scope == "workspace" else files.user_file
-        old = _parse_rule(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if there else None
-        if (made := merge_rules(old, added)) is None:
+        files = ConfigFiles(sources)
+        own_files = _find_own_files(files, rule.decision, rule.rule)
+        file = own_files[-1] if own_files else files.workspace if rule.scope == "workspace" else files.user_file
+        old = _parse_rule(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if own_files else None
+        if (merged := merge_rules(old, added)) is None:
             raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule))
-        files.put(file, (*_APPROVAL, rule.decision, rule.rule), _to_json(made))
+        files.put(file, (*_APPROVAL, rule.decision, rule.rule), _to_json(merged))
     return files.display_name(file)
 
 
-def remove_rule(where: ConfigSources, rule: wire.RuleText) -> None:
+def remove_rule(sources: ConfigSources, rule: wire.RuleText) -> None:
     """Remove a rule from all files that the user may change. Blocks. Raises: LocalError, ConfigError."""
-    gone = Rule(args_matchers=rule.args_matchers)
+    removed = Rule(args_matchers=rule.args_matchers)
     place = (*_APPROVAL, rule.decision, rule.rule)
     with WRITING:
-        files = ConfigFiles(where)
-        there = _find_own_files(files, rule.decision, rule.rule)
-        if not there:
+        files = ConfigFiles(sources)
+        own_files = _find_own_files(files, rule.decision, rule.rule)
+        if not own_files:
             raise LocalError(_NOT_OURS.format(rule=rule.rule))
-        for file in there:
+        for file in own_files:
             try:
-                left = subtract_rule(_parse_rule(files.at(file, place)), gone)
+                remaining = subtract_rule(_parse_rule(files.at(file, place)), removed)
             except ValueError as error:
                 raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule)) from error
-            files.drop(file, place) if left is None else files.put(file, place, _to_json(left))
+            files.drop(file, place) if remaining is None else files.put(file, place, _to_json(remaining))
 
 
 def _find_own_files(files: ConfigFiles, decision: str, rule: str) -> list[Path]:

@@ -89,33 +89,33 @@ class KeyStore:
         while self._file_state() != self._seen:
             self._move_plain_keys()
             seen, entries = self._file_state(), self._entries()
-            found = {name: login for name, entry in entries.items() if (login := self._login(name, entry))}
+            logins = {name: login for name, entry in entries.items() if (login := self._login(name, entry))}
             with self._update_lock:
                 if seen == self._file_state():
-                    self._known, self._seen = found, seen
-                    for name in found:
+                    self._known, self._seen = logins, seen
+                    for name in logins:
                         self._memory.pop(name, None)
 
     def store(self, provider: str, login: StoredKey) -> bool:
         """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
         redaction.register_secret(login.key)
-        kept = False
+        in_keyring = False
         if self._keyrings.is_available() or provider in self._entries():
             with self._lock_entries() as entries:
-                kept = self._keyrings.keep(provider, login.key)
+                in_keyring = self._keyrings.keep(provider, login.key)
                 before = entries.pop(provider, {})
-                if kept:
+                if in_keyring:
                     entries[provider] = {"url": login.url, "keyring": True}
                 elif before.get("keyring"):
                     self._keyrings.drop(provider)
                 with self._update_lock:
-                    if kept or before:
+                    if in_keyring or before:
                         self._write(entries)
-                    self._remember(provider, None if kept else login)
+                    self._remember(provider, None if in_keyring else login)
         else:
             self._remember(provider, login)
         self.load()
-        return kept
+        return in_keyring
 
     def forget(self, provider: str) -> None:
         """Remove the key of a provider. Raises: OSError."""
@@ -138,10 +138,10 @@ class KeyStore:
 
     def _file_state(self) -> tuple[int, int, int] | None:
         try:
-            found = self._file.stat()
+            stat = self._file.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def _entries(self) -> dict[str, dict[str, Any]]:
         try:

@@ -19,7 +19,7 @@ _ELSEWHERE: Final = "{name} is not switched off by `disabledTools`: an agent, a 
 _FOREIGN: Final = "`disabledTools` is in {file}, which is not changed from here."
 
 
-def switch_tool(config: Config, where: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
+def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
     """Switch a tool on or off. `names` are all names that the list may have for it, and `name` is the one to write.
 
     The list in a later file replaces the one in an earlier file, so the last file with a list is changed. Blocks.
@@ -30,9 +30,9 @@ def switch_tool(config: Config, where: ConfigSources, names: frozenset[str], nam
     if on and off == config.disabled_tools:
         raise LocalError(_ELSEWHERE.format(name=name))
     with WRITING:
-        files = ConfigFiles(where)
-        there = files.find_defining_files(_KEY)
-        file = there[-1] if there else files.user_file
+        files = ConfigFiles(sources)
+        defining_files = files.find_defining_files(_KEY)
+        file = defining_files[-1] if defining_files else files.user_file
         if file not in files.own:
             raise LocalError(_FOREIGN.format(file=files.display_name(file)))
         files.put(file, _KEY, [*off, *([] if on else [name])])

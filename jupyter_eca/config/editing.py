@@ -29,12 +29,12 @@ class ConfigFiles:
     `own` are the files that a client may change: the user's own file, and those of the workspace.
     """
 
-    def __init__(self, where: ConfigSources) -> None:
-        self._where = where
-        self.workspace = where.workspace_file(where.folders[0])
-        self.user_file = where.user_file()
-        self.own = frozenset((*map(where.workspace_file, where.folders), self.user_file))
-        self._content = {file: _parse(file) for file in dict.fromkeys((*where.read, *self.own))}
+    def __init__(self, sources: ConfigSources) -> None:
+        self._where = sources
+        self.workspace = sources.workspace_file(sources.folders[0])
+        self.user_file = sources.user_file()
+        self.own = frozenset((*map(sources.workspace_file, sources.folders), self.user_file))
+        self._content = {file: _parse(file) for file in dict.fromkeys((*sources.read, *self.own))}
 
     def find_defining_files(self, place: Place) -> list[Path]:
         """Return the files that have a value at this key. The file that wins comes last."""

@@ -22,16 +22,16 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     line."""
     import yaml  # 15 ms, and only needed by those who have such a file
 
-    found = _FRONT.match(text)
+    match = _FRONT.match(text)
     try:
-        front: Any = yaml.safe_load(found[1]) if found else None
+        front: Any = yaml.safe_load(match[1]) if match else None
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise ValueError(f"its front matter is not YAML{f' (line {mark.line + 2})' if mark else ''}") from None
     if front is not None and not isinstance(front, dict):
         raise ValueError("its front matter must hold `name: value` lines")
     named = {str(name): value for name, value in cast("dict[Any, Any]", front or {}).items()}
-    return named, (found[2] if found else text).strip()
+    return named, (match[2] if match else text).strip()
 
 
 def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
@@ -42,14 +42,14 @@ def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
     try:
         return split_front_matter(text)
     except ValueError:
-        found = _FRONT.match(text)
-        if found is None:
+        match = _FRONT.match(text)
+        if match is None:
             raise
-        quoted = _PLAIN.sub(_quote_value, found[1])
-        if quoted == found[1]:
+        quoted = _PLAIN.sub(_quote_value, match[1])
+        if quoted == match[1]:
             raise
         try:
-            return split_front_matter(f"---\n{quoted}---\n{found[2]}")
+            return split_front_matter(f"---\n{quoted}---\n{match[2]}")
         except ValueError:
             pass
         raise

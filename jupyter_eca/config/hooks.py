@@ -122,8 +122,8 @@ class RejectedHook:
     @property
     def message(self) -> str:
         """The sentence for the user."""
-        where = f" of {self.source}" if self.source else ""
-        return f"The hook {self.name!r}{where} was left out: {self.why}."
+        source = f" of {self.source}" if self.source else ""
+        return f"The hook {self.name!r}{source} was left out: {self.why}."
 
 
 def parse_hooks(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[RejectedHook, ...]]:

@@ -71,8 +71,8 @@ class Layer:
         """Return the value with the placeholders in all its strings filled in."""
         match value:
             case str():
-                if whole := _COMMAND.fullmatch(value):
-                    return _register_secret(self._command(whole[1]))
+                if command := _COMMAND.fullmatch(value):
+                    return _register_secret(self._command(command[1]))
                 return _DYNAMIC.sub(lambda part: self._fill_part(part[1], part[2], netrc_file), value)
             case dict():
                 return {name: self.fill(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
@@ -86,20 +86,20 @@ class Layer:
         home = self.environment.get("HOME")
         return self.folder / (home + text[1:] if home and text.startswith("~/") else Path(text).expanduser())
 
-    def _fill_part(self, kind: str | None, what: str, netrc_file: str | None) -> str:
+    def _fill_part(self, kind: str | None, argument: str, netrc_file: str | None) -> str:
         match kind:
             case None:
                 return sys.executable
             case "env":
-                name, _, default = what.partition(":")
+                name, _, default = argument.partition(":")
                 redaction.register_named_secret(name, self.environment.get(name, ""))
                 return self.environment.get(name) or default
             case "file":
-                return _register_secret(self._file(what))
+                return _register_secret(self._file(argument))
             case "netrc":
-                return _register_secret(self._netrc(what, netrc_file))
+                return _register_secret(self._netrc(argument, netrc_file))
             case "cmd":
-                return _register_secret(self._command(what))
+                return _register_secret(self._command(argument))
             case _:
                 return ""  # a resource of ECA's own program: an empty value selects our own text
 
@@ -107,21 +107,21 @@ class Layer:
         self.found.warnings.append(f"{self.where}: {sentence}")
         return ""
 
-    def _file(self, what: str) -> str:
+    def _file(self, name: str) -> str:
         try:
-            path = self.path(what).resolve()
+            path = self.path(name).resolve()
             if self.within is not None and not path.is_relative_to(self.within.resolve()):
-                return self._warn(f"${{file:{what}}} is outside of the project and was not read.")
+                return self._warn(f"${{file:{name}}} is outside of the project and was not read.")
             self.found.watch(path)
             return path.read_text(encoding="utf-8").strip()
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            return self._warn(f"${{file:{what}}} cannot be read: {reason}.")
+            return self._warn(f"${{file:{name}}} cannot be read: {reason}.")
 
-    def _netrc(self, what: str, netrc_file: str | None) -> str:
+    def _netrc(self, argument: str, netrc_file: str | None) -> str:
         from netrc import NetrcParseError, netrc
 
-        machine, _, wanted = what.partition("/")
+        machine, _, wanted = argument.partition("/")
         user, _, machine = machine.rpartition("@")
         home = Path(self.environment.get("HOME") or Path.home())
         files = [self.path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
@@ -130,11 +130,11 @@ class Layer:
         try:
             login, account, password = netrc(str(file)).hosts[machine]
         except (OSError, NetrcParseError, UnicodeError):
-            return self._warn(f"${{netrc:{what}}}: {file} cannot be read.")
+            return self._warn(f"${{netrc:{argument}}}: {file} cannot be read.")
         except KeyError:
-            return self._warn(f"${{netrc:{what}}}: {file} has no such machine.")
+            return self._warn(f"${{netrc:{argument}}}: {file} has no such machine.")
         if user and user != login:
-            return self._warn(f"${{netrc:{what}}}: {file} has another login for that machine.")
+            return self._warn(f"${{netrc:{argument}}}: {file} has another login for that machine.")
         return {"login": login, "account": account}.get(wanted, password) or ""
 
     def _command(self, command: str) -> str:
@@ -153,13 +153,13 @@ class Layer:
         )  # fmt: skip
         with process:
             try:
-                said, _ = process.communicate(timeout=COMMAND_SECONDS)
+                output, _ = process.communicate(timeout=COMMAND_SECONDS)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 return self._warn(f"a ${{cmd:...}} did not end in {COMMAND_SECONDS:g} s and was stopped.")
         if process.returncode != 0:
             return self._warn(f"a ${{cmd:...}} ended with status {process.returncode}.")
-        return said.strip()
+        return output.strip()
 
 
 def _register_secret(value: str) -> str:

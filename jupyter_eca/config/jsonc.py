@@ -51,7 +51,7 @@ class _Object:
 
     def member(self, key: str) -> _Member | None:
         """Return the last member of that name, as every parser does."""
-        return next((found for found in reversed(self.members) if found.key == key), None)
+        return next((member for member in reversed(self.members) if member.key == key), None)
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -72,46 +72,46 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
     text = text if text.strip() else "{}\n"
     meant = parse(text)
     _set_value(meant, path, value)
-    here, rest = _object(text), list(path)
-    while len(rest) > 1 and (member := here.member(rest[0])) and text[member.value] == "{":
-        here, rest = _object(text, member.value), rest[1:]
+    current, rest = _object(text), list(path)
+    while len(rest) > 1 and (member := current.member(rest[0])) and text[member.value] == "{":
+        current, rest = _object(text, member.value), rest[1:]
     for key in reversed(rest[1:]):
         value = {key: value}
-    member = here.member(rest[0])
+    member = current.member(rest[0])
     if member is None:
-        return _check(_insert(text, here, rest[0], value), meant)
+        return _check(_insert(text, current, rest[0], value), meant)
     return _check(text[: member.value] + _render_value(value, _margin(text, member.start)) + text[member.end :], meant)
 
 
 def drop(text: str, path: tuple[str, ...]) -> str:
     """Remove one member, if it exists. Raises: ConfigError when this is not safe."""
     meant = inside = parse(text)
-    here = _object(text)
+    current = _object(text)
     for key in path[:-1]:
-        member = here.member(key)
+        member = current.member(key)
         if member is None or text[member.value] != "{":
             return text
-        here, inside = _object(text, member.value), inside[key]
-    if (member := here.member(path[-1])) is None:
+        current, inside = _object(text, member.value), inside[key]
+    if (member := current.member(path[-1])) is None:
         return text
     del inside[path[-1]]
-    before = here.members[here.members.index(member) - 1] if member != here.members[0] else None
+    before = current.members[current.members.index(member) - 1] if member != current.members[0] else None
     start = len(text[: member.start].rstrip(" \t"))
     if member.comma is None and before is not None and before.comma is not None:
-        kept = text[: before.comma - 1] + text[before.comma : start]
+        beginning = text[: before.comma - 1] + text[before.comma : start]
     else:
-        kept = text[:start]
-    return _check(kept.rstrip(" \t") + text[member.comma or member.end :], meant)
+        beginning = text[:start]
+    return _check(beginning.rstrip(" \t") + text[member.comma or member.end :], meant)
 
 
 def _tokens(text: str, start: int) -> Iterator[_JsonToken]:
     while start < len(text):
-        found = _TOKEN.match(text, start)
-        if found is None:
+        match = _TOKEN.match(text, start)
+        if match is None:
             raise ConfigError("The file is written in a way that we cannot change. Change it by hand.")
-        if found.lastgroup != "skip":
-            yield _JsonToken(found[0], found.start(), found.end())
-        start = found.end()
+        if match.lastgroup != "skip":
+            yield _JsonToken(match[0], match.start(), match.end())
+        start = match.end()
 
 
 def _object(text: str, start: int = 0) -> _Object:

@@ -53,10 +53,10 @@ class Keyrings:
         if not self.is_available():
             return False
         name, word = f"test-{secrets.token_hex(4)}", "works"
-        kept = self.keep(name, word)
-        if kept:
+        stored = self.keep(name, word)
+        if stored:
             self.drop(name)
-        return kept
+        return stored
 
     def keep(self, name: str, secret: str) -> bool:
         """Store a secret and return whether it can be read back. Some keyrings accept a secret and forget it."""
@@ -89,7 +89,9 @@ class Keyrings:
                 _log.warning("the keyring keeps the key for %s (%s)", name, type(error).__name__)
 
     def _get(self, name: str) -> str | None:
-        return next((found for ring in self._usable() if (found := ring.get_password(SERVICE, name)) is not None), None)
+        return next(
+            (password for ring in self._usable() if (password := ring.get_password(SERVICE, name)) is not None), None
+        )
 
     def _log_once(self, why: str) -> None:
         """Log the reason once. A sign-in that renews itself is stored every hour."""

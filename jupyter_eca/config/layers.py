@@ -64,9 +64,9 @@ def read_config(
     """
     options = dict(client or {})
     added = _strings(options.get("env"))
-    around = {**(os.environ if environment is None else environment), **added}
-    base = home or Path(around.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    reading = _ConfigReader(tuple(folders), base / "eca", around)
+    variables = {**(os.environ if environment is None else environment), **added}
+    base = home or Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    reading = _ConfigReader(tuple(folders), base / "eca", variables)
     reading.variables = added
     reading.client(options)
     if options.get("pureConfig") is not True:
@@ -99,25 +99,25 @@ class _ConfigReader:
     def config(self) -> Config:
         return self._parse("the configuration")
 
-    def add(self, settings: Mapping[str, Any], where: str) -> None:
-        self.data = self._drop_bad_tools(merge(self.data, settings), where)
-        self._parse(where)
+    def add(self, settings: Mapping[str, Any], source: str) -> None:
+        self.data = self._drop_bad_tools(merge(self.data, settings), source)
+        self._parse(source)
 
-    def _drop_bad_tools(self, data: Json, where: str) -> Json:
+    def _drop_bad_tools(self, data: Json, source: str) -> Json:
         """Leave out custom tools with an error, and keep the others."""
         written: Any = data.get("customTools")
         if written is None:
             return data
         good: Json = {}
-        for name, one in cast("Json", written if isinstance(written, dict) else {"": written}).items():
+        for name, settings in cast("Json", written if isinstance(written, dict) else {"": written}).items():
             try:
                 if not _TOOL_NAME.fullmatch(name):
                     raise ValueError("a name may have 64 letters, digits, hyphens and underscores")
-                CustomToolConfig.model_validate(one)
+                CustomToolConfig.model_validate(settings)
             except ValueError as error:
-                self.found.warnings.append(f"{where}: the custom tool {name!r} was left out: {_reason(error)}.")
+                self.found.warnings.append(f"{source}: the custom tool {name!r} was left out: {_reason(error)}.")
             else:
-                good[name] = one
+                good[name] = settings
         return {**data, "customTools": good}
 
     def client(self, options: Json) -> None:
@@ -148,11 +148,11 @@ class _ConfigReader:
             if isinstance(text, str):
                 path = layer.path(text)
                 # Only files in the user's folder count as the user's own, because a project can name any file.
-                own = path.resolve().is_relative_to(self.home.resolve())
-                self._file(path, own=own, within=None if own else self.first)
+                is_own = path.resolve().is_relative_to(self.home.resolve())
+                self._file(path, own=is_own, within=None if is_own else self.first)
 
-    def _layer(self, where: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
-        return Layer(where, folder, self.environment, self.found, own, within)
+    def _layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
+        return Layer(source, folder, self.environment, self.found, own, within)
 
     def _file(self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False) -> None:
         self.found.watch(path)
@@ -204,13 +204,13 @@ class _ConfigReader:
         self.found.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
         return False
 
-    def _parse(self, where: str) -> Config:
-        own: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
+    def _parse(self, source: str) -> Config:
+        derived: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
         try:
-            return Config.model_validate({**self.data, **own, "variables": self.variables})
+            return Config.model_validate({**self.data, **derived, "variables": self.variables})
         except ValidationError as error:
             # Not `from error`: pydantic's message quotes the values, and one of them may be a key.
-            raise ConfigError(f"{where}: {_reason(error)}. Mend this key, or remove it.") from None
+            raise ConfigError(f"{source}: {_reason(error)}. Mend this key, or remove it.") from None
 
 
 def _markdown(folder: Path) -> list[Path]:
@@ -262,13 +262,13 @@ def _load(path: Path, *, needed: bool) -> Json | None:
     return _object(text, str(path))
 
 
-def _object(text: str, where: str) -> Json:
+def _object(text: str, source: str) -> Json:
     import json5  # 40 ms, and only needed by those who have a file
 
     try:
         data = json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # untyped library
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{where} is not JSON: {error}. Mend it, or move it away.") from error
+        raise ConfigError(f"{source} is not JSON: {error}. Mend it, or move it away.") from error
     if not isinstance(data, dict):
-        raise ConfigError(f"{where} must hold one JSON object.")
+        raise ConfigError(f"{source} must hold one JSON object.")
     return cast("Json", data)

@@ -33,6 +33,6 @@ def mask_secrets(value: Any, name: str = "") -> Any:
         case str() if value and _SECRET.search(name):
             return MASK
         case str():
-            return _INLINE.sub(lambda found: found["name"] + MASK, value)
+            return _INLINE.sub(lambda match: match["name"] + MASK, value)
         case _:
             return value

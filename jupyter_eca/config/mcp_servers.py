@@ -75,12 +75,12 @@ def list_servers(config: Config, sources: ConfigSources) -> dict[str, McpServerC
     Opening a folder must not run the programs in its `.mcp.json`. So these servers are disabled until the user starts
     or enables them, whatever the file says.
     """
-    found = dict(config.mcp_servers)
+    servers = dict(config.mcp_servers)
     for file in sources.shared:
         for name, settings in _servers(file).items():
-            if name not in found and (server := _parse_settings(file, name, settings)) is not None:
-                found[name] = server.model_copy(update={"disabled": True})
-    return found
+            if name not in servers and (server := _parse_settings(file, name, settings)) is not None:
+                servers[name] = server.model_copy(update={"disabled": True})
+    return servers
 
 
 def find_adoptable(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
@@ -101,7 +101,7 @@ def _convert_variables(value: Any) -> Any:
     """Return a value with the variables of the shared format in ECA's spelling."""
     match value:
         case str():
-            return _VARIABLE.sub(lambda found: f"${{env:{found[1]}{':' + found[2] if found[2] else ''}}}", value)
+            return _VARIABLE.sub(lambda match: f"${{env:{match[1]}{':' + match[2] if match[2] else ''}}}", value)
         case dict():
             return {key: _convert_variables(item) for key, item in cast("dict[str, Any]", value).items()}
         case list():
@@ -150,7 +150,7 @@ def _parse_settings(file: Path, name: str, settings: Any) -> McpServerConfig | N
 def _fill_variables(value: Any) -> Any:
     match value:
         case str():
-            return _VARIABLE.sub(lambda found: os.environ.get(found[1], found[2] or ""), value)
+            return _VARIABLE.sub(lambda match: os.environ.get(match[1], match[2] or ""), value)
         case dict():
             return {key: _fill_variables(item) for key, item in cast("dict[str, Any]", value).items()}
         case list():

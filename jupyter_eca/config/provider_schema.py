@@ -182,8 +182,8 @@ class ProviderConfig(Model):
 
     def searches(self, model: str) -> bool:
         """Return whether a model can use the vendor's web search."""
-        own = self.models.get(model, ModelConfig()).web_search
-        return self.web_search if own is None else own
+        of_model = self.models.get(model, ModelConfig()).web_search
+        return self.web_search if of_model is None else of_model
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:

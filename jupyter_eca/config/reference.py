@@ -106,7 +106,9 @@ def sections() -> tuple[ReferenceSection, ...]:
     path."""
     every = tuple(_walk("", Config))
     nearest: dict[type[Model], ReferenceSection] = {}
-    for section in sorted(every, key=lambda one: (one.path.partition(".")[0] in _PARSED_LATER, one.path.count("."))):
+    for section in sorted(
+        every, key=lambda section: (section.path.partition(".")[0] in _PARSED_LATER, section.path.count("."))
+    ):
         nearest.setdefault(section.model, section)
     return tuple(section for section in every if nearest[section.model] is section)
 

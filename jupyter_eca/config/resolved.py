@@ -32,8 +32,8 @@ class Resolved:
         """Return the agent of that name, or by default the configured one. An unknown name is logged, and stands for
         the default."""
         for wanted in (name, self.config.default_agent):
-            if found := self.agents.get(ALIASES.get(wanted, wanted)):
-                return found
+            if agent := self.agents.get(ALIASES.get(wanted, wanted)):
+                return agent
             if wanted:
                 _log.warning("there is no agent %r; known are %s", wanted, ", ".join(self.agents))
         return self.agents[CODE]
@@ -42,13 +42,13 @@ class Resolved:
         """List the agents a user may choose, the default one first: some clients take the first for the selected one.
         With `name`, that one is the default."""
         default = self.agent(name).name
-        names = [name for name, one in self.agents.items() if one.mode is not AgentMode.SUBAGENT]
+        names = [name for name, agent in self.agents.items() if agent.mode is not AgentMode.SUBAGENT]
         return tuple(sorted(names, key=lambda name: name != default))
 
     def list_spawnable(self, by: str) -> dict[str, Agent]:
         """List the agents that an agent may spawn, by name."""
         spawner = self.agent(by)
-        return {name: one for name, one in self.agents.items() if spawner.may_spawn(one)}
+        return {name: agent for name, agent in self.agents.items() if spawner.may_spawn(agent)}
 
 
 def resolve(config: Config) -> Resolved:

@@ -27,14 +27,14 @@ def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
         case SecretStr():
             yield name, value.get_secret_value()
         case BaseModel():
-            for part, one in value:
-                yield from iter_secrets(f"{name}.{part}".strip("."), one)
+            for part, item in value:
+                yield from iter_secrets(f"{name}.{part}".strip("."), item)
         case dict():
-            for part, one in value.items():  # pyright: ignore[reportUnknownVariableType]  # of any kind
-                yield from iter_secrets(f"{name}.{part}", one)  # pyright: ignore[reportUnknownArgumentType]
+            for part, item in value.items():  # pyright: ignore[reportUnknownVariableType]  # of any kind
+                yield from iter_secrets(f"{name}.{part}", item)  # pyright: ignore[reportUnknownArgumentType]
         case tuple():
-            for one in value:  # pyright: ignore[reportUnknownVariableType]
-                yield from iter_secrets(name, one)  # pyright: ignore[reportUnknownArgumentType]
+            for item in value:  # pyright: ignore[reportUnknownVariableType]
+                yield from iter_secrets(name, item)  # pyright: ignore[reportUnknownArgumentType]
         case _:
             pass
 

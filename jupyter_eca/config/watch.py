@@ -57,5 +57,5 @@ def _states(paths: Iterable[str]) -> dict[str, State | None]:
     return {path: read_file_state(Path(path)) for path in paths}
 
 
-def _same(one: Config, other: Config) -> bool:
-    return one == other.model_copy(update={"watched": one.watched})
+def _same(before: Config, after: Config) -> bool:
+    return before == after.model_copy(update={"watched": before.watched})

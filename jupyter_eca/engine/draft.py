@@ -34,9 +34,9 @@ def draft_request(
     """
     if not message:
         notes = format_notes(state.notes)
-        said = (ChatMessage("user", (TextPart(notes),)),) if notes else ()
-        return ModelRequest(setup.model, setup.system, (*state.history, *said), setup.tools, setup.variant)
+        notes_message = (ChatMessage("user", (TextPart(notes),)),) if notes else ()
+        return ModelRequest(setup.model, setup.system, (*state.history, *notes_message), setup.tools, setup.variant)
     idle = replace(state, status=TurnStatus.IDLE, calls=(), reasoning="", summary_under_way=None)
-    asked, _, _ = step(idle, Prompted(0, "draft", message, "draft", replace(setup, compact_at=0)))
-    _, _, effects = step(asked, Gathered(0, context, images, documents=documents))
+    prompted, _, _ = step(idle, Prompted(0, "draft", message, "draft", replace(setup, compact_at=0)))
+    _, _, effects = step(prompted, Gathered(0, context, images, documents=documents))
     return next(effect.request for effect in effects if isinstance(effect, CallModel))

@@ -136,11 +136,11 @@ def _decide(builder: StepBuilder, call: ToolCall) -> None:
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
         verdict = call.adjusted.apply_to(_judge(builder.state, call.tool, call.id, arguments))
-        made = replace(call, arguments=arguments, cause=verdict.cause)
+        prepared = replace(call, arguments=arguments, cause=verdict.cause)
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({why.describe_cause(verdict.decision, verdict.cause)}.)".strip()
-        signal(builder, made, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+        signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
 
 
 def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
@@ -157,10 +157,10 @@ def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
         builder.update(remembered=builder.state.remembered | list_rememberable(call.tool, call.arguments))
     signal(builder, call, ToolCallSignal.APPROVE)
     if remember:
-        for other in builder.state.calls:
-            tool = other.tool if other.status is ToolCallStatus.WAITING else None
-            if tool is not None and is_remembered(tool, other.arguments, builder.state.remembered):
-                signal(builder, other, ToolCallSignal.APPROVE)
+        for waiting in builder.state.calls:
+            tool = waiting.tool if waiting.status is ToolCallStatus.WAITING else None
+            if tool is not None and is_remembered(tool, waiting.arguments, builder.state.remembered):
+                signal(builder, waiting, ToolCallSignal.APPROVE)
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:

@@ -121,15 +121,15 @@ class TurnDriver:
         self._show_prompt(prompted.message, prompted.content_id)
         self.signal(begin)
 
-    def begin_call(self, asked: CallRequested) -> None:
+    def begin_call(self, requested: CallRequested) -> None:
         """Begin a turn that is one tool call, made by a program of the user's."""
         TURNS.take(self.state.status, TurnSignal.CALL)
-        call = ToolCall(asked.call, asked.tool.name, asked.tool, arguments_text=asked.arguments_text)
-        call = replace(call, details=asked.details, adjusted=asked.adjusted or AS_IT_IS)
-        begun = self.state.begin(asked.turn, asked.setup)
+        call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
+        call = replace(call, details=requested.details, adjusted=requested.adjusted or AS_IT_IS)
+        begun = self.state.begin(requested.turn, requested.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
-        self._show_prompt(asked.message, asked.content_id)
-        for content in asked.hook_contents:
+        self._show_prompt(requested.message, requested.content_id)
+        for content in requested.hook_contents:
             self.builder.emit(content, Role.SYSTEM)
         self.signal(TurnSignal.CALL)
         self.settle()
@@ -271,8 +271,8 @@ class TurnDriver:
 
     def _wait(self) -> None:
         if retry := self.state.retry:
-            what = retry.failure.label or FAILURES[retry.failure.kind]
-            text = RETRYING.format(what=what, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
+            reason = retry.failure.label or FAILURES[retry.failure.kind]
+            text = RETRYING.format(what=reason, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
             self.builder.emit(ProgressContent(state="running", text=text), Role.SYSTEM)
             self.builder.effects.append(Wait(self.state.request, retry.pause))
 
@@ -280,9 +280,9 @@ class TurnDriver:
         """Show how much longer it takes, or repeat the request. The wait of an earlier request changes nothing."""
         TURNS.take(self.state.status, TurnSignal.DUE)
         if (retry := self.state.retry) and request == self.state.request:
-            left = retry.left - retry.pause
-            self.builder.update(retry=replace(retry, left=left))
-            self.signal(TurnSignal.TICK if left > 0 else TurnSignal.DUE)
+            remaining = retry.left - retry.pause
+            self.builder.update(retry=replace(retry, left=remaining))
+            self.signal(TurnSignal.TICK if remaining > 0 else TurnSignal.DUE)
 
     # -- the turn goes on, or ends
 

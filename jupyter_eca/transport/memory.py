@@ -30,6 +30,6 @@ class MemoryLink(Inbox):
 
 def pair() -> tuple[MemoryLink, MemoryLink]:
     """Make two links, each of which sends to the other."""
-    one, two = MemoryLink(), MemoryLink()
-    one.other, two.other = two, one
-    return one, two
+    first, two = MemoryLink(), MemoryLink()
+    first.other, two.other = two, first
+    return first, two

@@ -66,11 +66,11 @@ class ResourceTemplate:
         for place, literal in enumerate(self._parts[::2]):
             if place:
                 variable = self._parts[2 * place - 1].removeprefix("+")
-                value, found, behind = rest.partition(literal) if literal else (rest, "", "")
-                if not found:
+                value, separator, behind = rest.partition(literal) if literal else (rest, "", "")
+                if not separator:
                     before, after = text.removesuffix(rest), self._format_rest(place)
-                    whole = bool(rest) and not after
-                    return PartialUri(known, variable, unquote(rest), before, after, whole)
+                    is_complete = bool(rest) and not after
+                    return PartialUri(known, variable, unquote(rest), before, after, is_complete)
                 known[variable], rest = unquote(value), behind
             elif not rest.startswith(literal):
                 return PartialUri(known) if literal.startswith(rest) else None

@@ -84,12 +84,12 @@ class CellSession:
             # Names of models and folders are words of others, too.
             self.shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
 
-    async def _answer_question(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+    async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Pass a question to the cell that waits. Raises: RemoteError when no cell waits in that chat: nobody would see
         it."""
-        if self.turn is None or self.turn.chat != str(asked.chat_id):
+        if self.turn is None or self.turn.chat != str(question.chat_id):
             raise RemoteError("no cell waits for an answer in that chat")
-        return await self.turn.answer(asked)
+        return await self.turn.answer(question)
 
 
 _sessions: dict[int, CellSession] = {}

@@ -41,9 +41,9 @@ async def _set_up(session: CellSession) -> EcaClient:
 
 async def _status(session: CellSession, _argument: str) -> str:
     client = await _set_up(session)
-    where = "this kernel" if session.engine.embedded else "the Jupyter server"
+    place = "this kernel" if session.engine.embedded else "the Jupyter server"
     model = session.model or client.setup.model or "none, see `%eca doctor`"
-    return f"The engine runs in {where}. Model: `{model}`. Chat: `{session.engine.chat}`."
+    return f"The engine runs in {place}. Model: `{model}`. Chat: `{session.engine.chat}`."
 
 
 async def _models(session: CellSession, _argument: str) -> str:
@@ -87,12 +87,12 @@ async def _cost(session: CellSession, _argument: str) -> str:
     client = await session.client()
     params = ChatCostsParams(chat_id=session.engine.chat)
     try:
-        told = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
+        costs = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
     except RemoteError as error:
         return "Nothing was asked in this chat yet." if error.code == ErrorCode.REFUSED else str(error)
-    rows = {"this message": told.message, "this chat": told.chat, "this notebook": told.notebook}
+    rows = {"this message": costs.message, "this chat": costs.chat, "this notebook": costs.notebook}
     lines = [f"- {name}: {_describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
-    return "\n".join([*lines, f"- today, all chats: {_describe_cost(told.today)}"])
+    return "\n".join([*lines, f"- today, all chats: {_describe_cost(costs.today)}"])
 
 
 def _describe_cost(cost: Cost) -> str:
@@ -168,7 +168,7 @@ async def _undo(session: CellSession, argument: str) -> Said:
     client = await session.client()
     try:
         changes = await _changes(session, wanted)
-        ids = tuple(one.id for one in wanted.select(changes))
+        ids = tuple(change.id for change in wanted.select(changes))
         params = ChatReviewParams(chat_id=session.engine.chat, changes=ids)
         result = await patiently(asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult)))
     except RemoteError as error:
@@ -179,8 +179,8 @@ async def _undo(session: CellSession, argument: str) -> Said:
 async def _changes(session: CellSession, wanted: undo.ChangeSelection) -> tuple[Change, ...]:
     client = await session.client()
     params = ChatChangesParams(chat_id=session.engine.chat, extent=wanted.extent)
-    asked = client.request("chat/changes", params, ChatChangesResult)
-    return (await patiently(asyncio.ensure_future(asked))).changes
+    request = client.request("chat/changes", params, ChatChangesResult)
+    return (await patiently(asyncio.ensure_future(request))).changes
 
 
 def _why(error: RemoteError) -> str:

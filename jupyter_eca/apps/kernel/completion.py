@@ -55,11 +55,11 @@ def word_at(code: str, cursor: int) -> Word | None:
     if not (in_cell or _LINE.match(line)):
         return None
     first = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
-    if first and (found := _COMMAND.match(line)):
-        return Word("/", found["word"][1:], begin + found.start("word") + 1)
-    if found := _POINTED.search(line):
-        group = "plain" if found["quoted"] is None else "quoted"
-        return Word("@", found[group], begin + found.start(group), group == "quoted")
+    if first and (match := _COMMAND.match(line)):
+        return Word("/", match["word"][1:], begin + match.start("word") + 1)
+    if match := _POINTED.search(line):
+        group = "plain" if match["quoted"] is None else "quoted"
+        return Word("@", match[group], begin + match.start(group), group == "quoted")
     return None
 
 
@@ -89,19 +89,19 @@ class Completion:
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
         """Complete our words in place of ipykernel's `do_complete`, which completes the rest."""
         as_prompt = getattr(kernel_of(self._shell), "as_prompt", None)
-        asked, before = as_prompt(code) if as_prompt is not None else (code, 0)
-        word = word_at(asked, cursor_pos + before)
+        prompt, before = as_prompt(code) if as_prompt is not None else (code, 0)
+        word = word_at(prompt, cursor_pos + before)
         if word is None:
             reply = self._before(code, cursor_pos)
             return await reply if inspect.isawaitable(reply) else reply
         try:
             async with asyncio.timeout(PATIENCE):
-                found = await self._find(await self._client(), word)
+                names = await self._find(await self._client(), word)
         except (EcaError, TimeoutError):
-            found = []
+            names = []
         return {
             "status": "ok",
-            "matches": found,
+            "matches": names,
             "cursor_start": word.start - before,
             "cursor_end": cursor_pos,
             "metadata": {},
@@ -119,9 +119,9 @@ class Completion:
             names = [command.name for command in await client.commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
         # Relative names are those of the engine's folder, which is this one only when it runs here.
-        here = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
-        found = await client.contexts(chat, word.text)
-        return [name for one in found if (name := _name_of(one, here, quoted=word.quoted))]
+        folder = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
+        contexts = await client.contexts(chat, word.text)
+        return [name for context in contexts if (name := _name_of(context, folder, quoted=word.quoted))]
 
     async def learn(self, client: EcaClient) -> None:
         """Remember what a terminal's Tab offers until the next question."""
@@ -151,16 +151,16 @@ class Completion:
                 return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
 
 
-def _name_of(one: ChatContext, here: str, *, quoted: bool) -> str:
+def _name_of(context: ChatContext, folder: str, *, quoted: bool) -> str:
     """Return how a message names it; empty for what only a page can send."""
-    if one.type in {"file", "directory"}:
-        return _as_typed(getattr(one, "path", ""), here, quoted=quoted)
-    return _as_typed(getattr(one, "label", ""), "", quoted=quoted)
+    if context.type in {"file", "directory"}:
+        return _as_typed(getattr(context, "path", ""), folder, quoted=quoted)
+    return _as_typed(getattr(context, "label", ""), "", quoted=quoted)
 
 
-def _as_typed(path: str, here: str, *, quoted: bool) -> str:
+def _as_typed(path: str, folder: str, *, quoted: bool) -> str:
     """Return the path as it is typed after the mark."""
-    path = path.removeprefix(f"{here}{os.sep}") if here else path
+    path = path.removeprefix(f"{folder}{os.sep}") if folder else path
     return f'"{path}"' if " " in path and not quoted else path
 
 

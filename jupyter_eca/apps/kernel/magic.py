@@ -71,13 +71,13 @@ class Magic:
         else:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
-    def _without_waiting(self, asked: options.Ask | options.LineCommand | options.Misuse) -> None:
+    def _without_waiting(self, parsed: options.Ask | options.LineCommand | options.Misuse) -> None:
         """Answer in a cell that was transformed before it loaded us. What needs no engine works; the rest says where to
         ask.
 
         Raises: CellError.
         """
-        match asked:
+        match parsed:
             case options.LineCommand(name="help"):
                 self._session.say(options.HELP)
             case options.LineCommand(name="use", argument=model) if model:
@@ -88,8 +88,8 @@ class Magic:
             case options.LineCommand(name="panel", argument=argument):
                 from jupyter_eca.apps.kernel.panel.command import show_at_once
 
-                if said := show_at_once(self._session, argument):
-                    self._session.say(said)
+                if text := show_at_once(self._session, argument):
+                    self._session.say(text)
             case options.Misuse(message=message):
                 raise CellError(message)
             case _:
@@ -107,13 +107,13 @@ class Magic:
                 # Apart: what the other commands import would double the time until the panel is on the page.
                 from jupyter_eca.apps.kernel.panel.command import show
 
-                if said := await show(self._session, argument, self.run):
-                    self._session.say(said)
+                if text := await show(self._session, argument, self.run):
+                    self._session.say(text)
             case options.LineCommand(name=name, argument=argument):
                 from jupyter_eca.apps.kernel.commands import COMMANDS
 
-                if said := await COMMANDS[name](self._session, argument):
-                    self._session.say(*([said] if isinstance(said, str) else said))
+                if text := await COMMANDS[name](self._session, argument):
+                    self._session.say(*([text] if isinstance(text, str) else text))
             case options.Misuse(message=message):
                 raise CellError(message)
 
@@ -149,20 +149,20 @@ class Magic:
         if ask.command != "resume" or len(ask.message.split()) == 1:
             yield
             return
-        shown: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        resumed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def take_chat(chat: str) -> None:
-            if chat != self._session.engine.chat and not shown.done():
-                shown.set_result(chat)
+            if chat != self._session.engine.chat and not resumed.done():
+                resumed.set_result(chat)
 
         client.on_chat_opened = take_chat
         try:
             yield
-            await asyncio.wait((shown,), timeout=RESUME_PATIENCE)
+            await asyncio.wait((resumed,), timeout=RESUME_PATIENCE)
         finally:
             client.on_chat_opened = None
-        if shown.done():
-            self._session.engine.chat, self._session.usage = shown.result(), None
+        if resumed.done():
+            self._session.engine.chat, self._session.usage = resumed.result(), None
 
 
 def transform_here(lines: list[str]) -> list[str]:

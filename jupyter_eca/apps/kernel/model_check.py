@@ -23,8 +23,8 @@ async def check(setup: ServerSetup, model: str, agent: str, variant: str = "") -
     # Where there is no model, only a recorded answer can come of it, and that says what it was asked with. The variants
     # of other models than the selected one are the engine's to know.
     if variant and setup.models and model in {"", setup.model} and variant not in setup.variants:
-        there = f"Write {_options('-v', setup.variants)}" if setup.variants else "It has none"
-        raise CellError(f"{setup.model or 'The model'} has no variant {variant!r}. {there}.")
+        advice = f"Write {_options('-v', setup.variants)}" if setup.variants else "It has none"
+        raise CellError(f"{setup.model or 'The model'} has no variant {variant!r}. {advice}.")
 
 
 def _options(option: str, names: tuple[str, ...]) -> str:

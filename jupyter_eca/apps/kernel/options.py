@@ -57,8 +57,8 @@ class Ask:
     @property
     def command(self) -> str:
         """The name of the `/` command in the message; "" for other text, though a path may look like a command."""
-        found = _SLASH.match(self.message)
-        return found[1] if found else ""
+        match = _SLASH.match(self.message)
+        return match[1] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
     if body is None and (command := _command(line)) is not None:
         return command
     name = ""
-    if found := _NAME.search(line):
-        name, line = found[1], line[: found.start()]
+    if match := _NAME.search(line):
+        name, line = match[1], line[: match.start()]
         if not name.isidentifier() or iskeyword(name):
             return Misuse(f"`{name}` cannot be the name of a variable.")
     values = {"-m": "", "-b": "", "-v": ""}
@@ -97,8 +97,8 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
         option, _, rest = rest.partition(" ")
         if option == "-n":
             new = True
-        elif (found := _LOCK.fullmatch(option)) is not None:
-            lock, renew, lock_file = True, renew or bool(found[1]), found[2] or lock_file
+        elif (match := _LOCK.fullmatch(option)) is not None:
+            lock, renew, lock_file = True, renew or bool(match[1]), match[2] or lock_file
         elif option in values:
             values[option], _, rest = rest.strip().partition(" ")
             if not values[option]:

@@ -62,11 +62,11 @@ class EcaKernel(IPythonKernel):
         load(cast("Any", self.shell))
         super().start()
 
-    async def do_execute(self, code: str, silent: bool, store_history: bool = True, **more: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass on different facts
+    async def do_execute(self, code: str, silent: bool, store_history: bool = True, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]  # versions of ipykernel pass on different facts
         """Run a cell. A silent request, or one that leaves no history, comes from a program and is code."""
         if store_history and not silent:
             code = as_ipython_source(code, self.cells)
-        return await cast("Any", super()).do_execute(code, silent, store_history, **more)
+        return await cast("Any", super()).do_execute(code, silent, store_history, **options)
 
     def do_complete(self, code: str, cursor_pos: int) -> Any:
         """Complete code. A prompt gets nothing here, because its words are not names: `Completion` offers what fits."""

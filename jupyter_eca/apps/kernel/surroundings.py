@@ -39,8 +39,10 @@ def find_front_end(shell: Any) -> FrontEndKind:
 def find_front_end_for_panels(shell: Any) -> FrontEndKind:
     """Guess the front end of widgets that outlive their cell. Voila runs all cells before anybody is there, and then
     gives the page with their widgets, and the kernel, to a visitor. See `find_front_end`."""
-    found = find_front_end(shell)
-    return FrontEndKind.NOTEBOOK if found is FrontEndKind.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else found
+    front_end = find_front_end(shell)
+    return (
+        FrontEndKind.NOTEBOOK if front_end is FrontEndKind.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else front_end
+    )
 
 
 def screen_for(surroundings: FrontEndKind, shell: Any) -> Screen:

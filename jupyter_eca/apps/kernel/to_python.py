@@ -65,54 +65,54 @@ def _cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
         if cell["cell_type"] != "code":
             yield cell | {"id": id}
             continue
-        for made, one in enumerate(_parts(cell, as_ipython_source(source, cells))):
-            yield one | {"id": f"{id[:50]}-{made}" if made else id}
+        for part_number, part in enumerate(_parts(cell, as_ipython_source(source, cells))):
+            yield part | {"id": f"{id[:50]}-{part_number}" if part_number else id}
         for line in source.splitlines() if not is_prompt(source, cells) else ():
-            asked = options.parse(found[3]) if (found := _LINE.match(line)) else None
+            parsed = options.parse(match[3]) if (match := _LINE.match(line)) else None
             if (
-                isinstance(asked, options.LineCommand)
-                and asked.name == "cells"
-                and asked.argument in list(DefaultCellKind)
+                isinstance(parsed, options.LineCommand)
+                and parsed.name == "cells"
+                and parsed.argument in list(DefaultCellKind)
             ):
-                cells = DefaultCellKind(asked.argument)
+                cells = DefaultCellKind(parsed.argument)
 
 
 def _parts(cell: Json, source: str) -> Iterator[Json]:
     """Return the cells that a cell becomes; `source` is the code that IPython gets for it."""
     outputs: list[Json] = cell.get("outputs", [])
-    if found := _CELL.match(source):
-        asked = options.parse(found[1].strip(), source[found.end() :])
-        yield _as_markdown_cell(asked.message if isinstance(asked, options.Ask) else source)
+    if match := _CELL.match(source):
+        questions_of_lines = options.parse(match[1].strip(), source[match.end() :])
+        yield _as_markdown_cell(questions_of_lines.message if isinstance(questions_of_lines, options.Ask) else source)
         yield from _answer(outputs)
         return
-    code, asked = _without_us(source)
+    code, questions_of_lines = _without_us(source)
     if code is None:
-        yield from map(_as_markdown_cell, asked)
-        yield from _answer(outputs) if asked else ()
+        yield from map(_as_markdown_cell, questions_of_lines)
+        yield from _answer(outputs) if questions_of_lines else ()
         return
-    ours = {id(one) for one in outputs if KEY in one.get("metadata", {})}
-    kept = [one for one in outputs if id(one) not in ours]
+    ours = {id(output) for output in outputs if KEY in output.get("metadata", {})}
+    users_outputs = [output for output in outputs if id(output) not in ours]
     tags = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
-    yield _code(code.removeprefix("# %%python\n"), kept) | tags
-    if asked:
+    yield _code(code.removeprefix("# %%python\n"), users_outputs) | tags
+    if questions_of_lines:
         yield from _runs(outputs)
 
 
 def _without_us(source: str) -> tuple[str | None, list[str]]:
     """Return the code without our lines (None when nothing is left), and the questions of those lines."""
-    lines, asked = source.splitlines(), list[str]()
+    lines, texts = source.splitlines(), list[str]()
     at = set(questions(source.splitlines(keepends=True)))
-    left = False
+    has_code = False
     for number, line in enumerate(lines):
-        found = _LINE.match(line) if number in at or "load_ext" in line else None
-        if found is None:
-            left = left or bool(line.strip())
+        match = _LINE.match(line) if number in at or "load_ext" in line else None
+        if match is None:
+            has_code = has_code or bool(line.strip())
             continue
         # A statement: it may be all that stands in a block.
-        lines[number] = f"{found[1]}pass  # {line.strip()}" if found[1] else f"# {line}"
-        question = options.parse(found[3]) if found[2] == "%eca" else None
-        asked += [question.message] if isinstance(question, options.Ask) else []
-    return ("\n".join(lines) if left or not source.strip() else None), asked
+        lines[number] = f"{match[1]}pass  # {line.strip()}" if match[1] else f"# {line}"
+        question = options.parse(match[3]) if match[2] == "%eca" else None
+        texts += [question.message] if isinstance(question, options.Ask) else []
+    return ("\n".join(lines) if has_code or not source.strip() else None), texts
 
 
 def _answer(outputs: list[Json]) -> Iterator[Json]:
@@ -120,33 +120,33 @@ def _answer(outputs: list[Json]) -> Iterator[Json]:
     for output in outputs:
         text = _join(output.get("data", {}).get("text/markdown", ""))
         if KEY not in output.get("metadata", {}) or "runs" in output["metadata"][KEY]:
-            said = _CALL.sub("", text).strip()
-            yield from [_as_markdown_cell(re.sub(r"\n{3,}", "\n\n", said))] if said else ()
+            answer = _CALL.sub("", text).strip()
+            yield from [_as_markdown_cell(re.sub(r"\n{3,}", "\n\n", answer))] if answer else ()
 
 
 def _runs(outputs: list[Json]) -> Iterator[Json]:
-    marks = [(one.get("metadata", {}).get(KEY, {}), one) for one in outputs]
-    shown = {(mark["run"], mark["output"]): one for mark, one in marks if "run" in mark}
+    marks = [(output.get("metadata", {}).get(KEY, {}), output) for output in outputs]
+    own_outputs = {(mark["run"], mark["output"]): output for mark, output in marks if "run" in mark}
     for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
         for number, run in enumerate(runs):
-            there = [_find_output(number, output, shown) for output in run["outputs"]]
-            cell = _code(run["code"], [one for one in there if one is not None])
-            if any(one["output_type"] == "error" for one in cell["outputs"]):
+            run_outputs = [_find_output(number, output, own_outputs) for output in run["outputs"]]
+            cell = _code(run["code"], [output for output in run_outputs if output is not None])
+            if any(output["output_type"] == "error" for output in cell["outputs"]):
                 # It failed when the assistant ran it, too: what follows may run all the same.
                 cell["metadata"] = {"tags": ["raises-exception"]}
             yield cell
 
 
-def _find_output(run: int, output: Json, shown: dict[tuple[int, int], Json]) -> Json | None:
+def _find_output(run: int, output: Json, own_outputs: dict[tuple[int, int], Json]) -> Json | None:
     """Return the output; if the notebook has it in an output of its own, return that one."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output
-    found = shown.get((run, mark["output"]))
-    if found is None:
+    own_output = own_outputs.get((run, mark["output"]))
+    if own_output is None:
         return None
-    metadata = {name: value for name, value in found["metadata"].items() if name != KEY}
-    return {"output_type": "display_data", "data": found["data"], "metadata": metadata}
+    metadata = {name: value for name, value in own_output["metadata"].items() if name != KEY}
+    return {"output_type": "display_data", "data": own_output["data"], "metadata": metadata}
 
 
 def _as_markdown_cell(text: str) -> Json:

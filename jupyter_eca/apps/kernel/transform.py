@@ -27,22 +27,24 @@ def transform(lines: list[str]) -> list[str]:
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return lines
-    if found := _CELL.match(lines[first]):
-        return [f"await {NAME}({found[1].strip()!r}, {''.join(lines[first + 1 :])!r})\n"]
+    if match := _CELL.match(lines[first]):
+        return [f"await {NAME}({match[1].strip()!r}, {''.join(lines[first + 1 :])!r})\n"]
     if lines[first].startswith("%%") or not any("%eca" in line for line in lines):
         return lines
-    done = 0
+    next_line = 0
     # One at a time: what a question says (quotes, brackets) must not be read as Python when the next one is looked for.
-    while (at := next((i for i in _statements(lines) if i >= done and _LINE.match(lines[i])), None)) is not None:
+    while (at := next((i for i in _statements(lines) if i >= next_line and _LINE.match(lines[i])), None)) is not None:
         lines = [*lines[:at], _line(lines[at]), *lines[at + 1 :]]
-        done = at + 1
+        next_line = at + 1
     return lines
 
 
 def questions(lines: list[str]) -> list[int]:
     """Return the lines where `%eca` is a statement, not in a string or in another magic's cell."""
-    made = transform(lines)
-    return [number for number, line in enumerate(lines) if len(made) == len(lines) and made[number] != line]
+    transformed = transform(lines)
+    return [
+        number for number, line in enumerate(lines) if len(transformed) == len(lines) and transformed[number] != line
+    ]
 
 
 def _statements(lines: list[str]) -> Iterator[int]:
@@ -59,5 +61,5 @@ def _statements(lines: list[str]) -> Iterator[int]:
 
 
 def _line(line: str) -> str:
-    found = _LINE.match(line)
-    return f"{found[1]}await {NAME}({found[2].strip()!r})\n" if found else line
+    match = _LINE.match(line)
+    return f"{match[1]}await {NAME}({match[2].strip()!r})\n" if match else line

@@ -119,8 +119,8 @@ class EcaServer:
         from jupyter_eca.fronts.eca.session import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
-        own = await chats() if chats is not None else None
-        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), own, quiet=quiet).run()
+        notebook_chats = await chats() if chats is not None else None
+        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), notebook_chats, quiet=quiet).run()
 
     def start(
         self,

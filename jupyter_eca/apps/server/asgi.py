@@ -105,8 +105,10 @@ class AsgiHandler(APIHandler):
 
         Where anybody with the token may come in, Jupyter makes up a new user for each request: they are all the owner.
         """
-        own = type(self.identity_provider)
-        made_up = own.get_user is IdentityProvider.get_user and _user_hook(own) is _user_hook(IdentityProvider)
+        provider = type(self.identity_provider)
+        made_up = provider.get_user is IdentityProvider.get_user and _user_hook(provider) is _user_hook(
+            IdentityProvider
+        )
         return "owner" if made_up else self.current_user.username
 
     async def _receive(self) -> Message:

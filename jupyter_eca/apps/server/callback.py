@@ -34,18 +34,18 @@ class SignInCallback(JupyterHandler):
         arrivals = await self._eca_server.arrivals()
         from jupyter_eca.mcp_client.sign_in import FIELDS
 
-        given = {name: self.get_query_argument(name, None) for name in FIELDS}
-        found = {name: value for name, value in given.items() if value is not None}
+        fields = {name: self.get_query_argument(name, None) for name in FIELDS}
+        present = {name: value for name, value in fields.items() if value is not None}
         if self.current_user is None:
-            self.request.uri = f"{self.request.path}?{urlencode({'state': arrivals.hold(found)})}"
-        if (answering := self._answer(arrivals, found)) is not None:
+            self.request.uri = f"{self.request.path}?{urlencode({'state': arrivals.hold(present)})}"
+        if (answering := self._answer(arrivals, present)) is not None:
             await answering
 
     @authenticated
-    async def _answer(self, arrivals: Arrivals, found: Mapping[str, str]) -> None:
+    async def _answer(self, arrivals: Arrivals, fields: Mapping[str, str]) -> None:
         if not await may_execute(self):
             raise HTTPError(403)
-        page = await arrivals.arrive(found)
+        page = await arrivals.arrive(fields)
         self.set_status(page.status)
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")

@@ -118,7 +118,7 @@ class _Either(Rule):
         return any(rule.always for rule in self.rules)
 
     def matching(self, arguments: dict[str, Any]) -> Rule | None:
-        return next((found for rule in self.rules if (found := rule.matching(arguments))), None)
+        return next((match for rule in self.rules if (match := rule.matching(arguments))), None)
 
 
 Rules = Mapping[str, Rule]
@@ -160,13 +160,13 @@ def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     """
     deny, ask, allow = (_own_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
     both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
-    own = "by_default" in agent.model_fields_set
+    has_default = "by_default" in agent.model_fields_set
     return _Merged(
         deny={**over_all.deny, **deny, **both},
         ask={**over_all.ask, **ask},
         allow={**over_all.allow, **allow},
-        by_default=agent.by_default if own else over_all.by_default,
-        defaults_agent=(name or None) if own else over_all.default_of,
+        by_default=agent.by_default if has_default else over_all.by_default,
+        defaults_agent=(name or None) if has_default else over_all.default_of,
     )
 
 
@@ -178,8 +178,8 @@ def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
 
 def key(tool: ToolSpec) -> str:
     """Return the selector of one tool of one server."""
-    own = f"{tool.server}__"
-    return tool.name if tool.name.startswith(own) else f"{own}{tool.name}"
+    prefix = f"{tool.server}__"
+    return tool.name if tool.name.startswith(prefix) else f"{prefix}{tool.name}"
 
 
 def list_keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
@@ -238,12 +238,12 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Dec
 
 
 def _find_cause(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
-    found = (
+    causes = (
         Cause(kind="rule", rule=selector, agent=rule.owner)
         for selector, either in rules.items()
         if _selects(selector, tool) and (rule := either.matching(arguments))
     )
-    return next(found, None)
+    return next(causes, None)
 
 
 def _selects(selector: str, tool: ToolSpec) -> bool:

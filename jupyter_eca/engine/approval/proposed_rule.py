@@ -38,22 +38,24 @@ def merge_rules(old: Rule | None, added: Rule) -> Rule | None:
     return Rule(args_matchers={name: tuple(dict.fromkeys((*before[name], *after[name]))) for name in before})
 
 
-def subtract_rule(old: Rule, gone: Rule) -> Rule | None:
+def subtract_rule(old: Rule, removed: Rule) -> Rule | None:
     """Return what is left of a rule without the other, None for nothing.
 
-    Raises: ValueError when `gone` is no part of it.
+    Raises: ValueError when `removed` is no part of it.
     """
-    before, after = old.args_matchers, gone.args_matchers
+    before, after = old.args_matchers, removed.args_matchers
     if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
         raise ValueError("the rule is another one by now")
-    left = _find_differences(old, gone)
-    if not left:
+    differing = _find_differences(old, removed)
+    if not differing:
         return None
-    if len(left) > 1:
+    if len(differing) > 1:
         raise ValueError("a part of the rule cannot be taken out")
-    kept = {name: tuple(one for one in before[name] if name != left[0] or one not in after[name]) for name in before}
-    return Rule(args_matchers=kept)
+    remaining = {
+        name: tuple(text for text in before[name] if name != differing[0] or text not in after[name]) for name in before
+    }
+    return Rule(args_matchers=remaining)
 
 
-def _find_differences(one: Rule, other: Rule) -> list[str]:
-    return [name for name, said in one.args_matchers.items() if set(said) != set(other.args_matchers[name])]
+def _find_differences(first: Rule, second: Rule) -> list[str]:
+    return [name for name, texts in first.args_matchers.items() if set(texts) != set(second.args_matchers[name])]

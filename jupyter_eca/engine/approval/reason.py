@@ -19,14 +19,14 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
     """Return the reason as a line without its full stop; "" where no policy decided."""
     if cause is None:
         return ""
-    whose = f" of the agent `{cause.agent}`" if cause.agent else ""
+    of_agent = f" of the agent `{cause.agent}`" if cause.agent else ""
     match cause.kind:
         case "rule":
-            return f"{_DONE[decision]} by the rule `{cause.rule}`{whose} (`toolCall.approval.{decision}`)"
+            return f"{_DONE[decision]} by the rule `{cause.rule}`{of_agent} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
         case "trust":
-            would = f"the rule `{cause.rule}`{whose} would ask" if cause.rule else "nothing else allows it"
+            would = f"the rule `{cause.rule}`{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"
         case "default":
-            return f"{_DONE[decision]}: no rule is about it (`byDefault`{whose}: {decision})"
+            return f"{_DONE[decision]}: no rule is about it (`byDefault`{of_agent}: {decision})"

@@ -98,12 +98,12 @@ def _tokenize(line: str) -> list[_Token] | None:
     if len(line) > _MAX_LINE:
         return None
     while at < len(line):
-        found = _TOKEN.match(line, at)
-        if found is None:
+        match = _TOKEN.match(line, at)
+        if match is None:
             return None
-        at = found.end()
-        if found.lastgroup != "blank":
-            tokens.append(_Token(str(found.lastgroup), found[0]))
+        at = match.end()
+        if match.lastgroup != "blank":
+            tokens.append(_Token(str(match.lastgroup), match[0]))
     return tokens
 
 
@@ -138,9 +138,9 @@ def _build_key(raw: list[str], bare: list[str]) -> str | None:
 
 def _add_subcommands(program: str, name: str, rest: list[str]) -> str | None:
     """Return the key with the subcommand, None after options: they may change what it means (`git -c alias.x=!...`)."""
-    said, key = name, program
-    while said in known_programs.MANY:
+    command, key = name, program
+    while command in known_programs.MANY:
         if not rest or not _SUBCOMMAND.fullmatch(rest[0]):
             return None
-        said, key, rest = f"{said} {rest[0]}", f"{key} {rest[0]}", rest[1:]
-    return None if said in known_programs.WRAPPING else key
+        command, key, rest = f"{command} {rest[0]}", f"{key} {rest[0]}", rest[1:]
+    return None if command in known_programs.WRAPPING else key

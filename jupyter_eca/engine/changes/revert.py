@@ -85,19 +85,19 @@ class Standing:
 
 def find_standing(touches: Iterable[Touch], now: str | None) -> Standing:
     """Return which changes of a cell stand. `touches` are all since some time, `now` is its source."""
-    found: list[Touch] = []
+    standing: list[Touch] = []
     broken = False
     for touch in reversed(list(touches)):
         # One that was taken back stands again when the user has undone that in the page.
-        again = now == touch.left != touch.before
-        if touch.decided is Decided.REVERTED and not again:
+        restored = now == touch.left != touch.before
+        if touch.decided is Decided.REVERTED and not restored:
             continue
         if now == touch.left:
-            found.append(touch)
+            standing.append(touch)
             now = touch.before
         elif now != touch.before:
             broken = True
-    return Standing(tuple(reversed(found)), broken)
+    return Standing(tuple(reversed(standing)), broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +115,21 @@ class Steps:
         `chosen` are these changes: of each cell the newest ones that stand, in their order.
         """
         now = {cell.id: cell.source for cell in self.document.cells}
-        gone = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
-        steps: list[CellChange] = [DeleteCell(cell_id=cell, was=now[cell]) for cell in gone]
+        added = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
+        steps: list[CellChange] = [DeleteCell(cell_id=cell, was=now[cell]) for cell in added]
         for cell, touches in chosen.items():
-            if cell in now and cell not in gone and (content := _restore_content(touches, now[cell])) is not None:
+            if cell in now and cell not in added and (content := _restore_content(touches, now[cell])) is not None:
                 steps.append(content)
         homeless = {cell: touches for cell, touches in chosen.items() if self._lacks_place(cell, touches)}
-        return steps + self._restore_places(homeless, [id for id in now if id not in gone])
+        return steps + self._restore_places(homeless, [id for id in now if id not in added])
 
     def _lacks_place(self, cell: str, touches: Sequence[Touch]) -> bool:
-        there = self.document.cell(cell) is not None
-        return touches[0].before is not None and (not there or any(touch.moves for touch in touches))
+        exists = self.document.cell(cell) is not None
+        return touches[0].before is not None and (not exists or any(touch.moves for touch in touches))
 
     def _restore_places(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
-        taken = {touch.id for touches in homeless.values() for touch in touches}
-        moved = {t.cell for t in self.every if t.moves and t.id not in taken and t.decided is not Decided.REVERTED}
+        chosen = {touch.id for touches in homeless.values() for touch in touches}
+        moved = {t.cell for t in self.every if t.moves and t.id not in chosen and t.decided is not Decided.REVERTED}
         first = restore_order(self.every)
         # Cells that stay where a change has put them tell nothing of where others were, and come last.
         order = sorted(homeless, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))

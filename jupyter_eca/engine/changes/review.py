@@ -41,14 +41,14 @@ class Reviewed:
     @property
     def cell_type(self) -> CellType:
         """The type of a cell that is gone."""
-        kept = (touch.undo.cell for touch in self.touches if isinstance(touch.undo, PutCell))
-        return next((cell.cell_type for cell in kept), CellType.CODE)
+        cells = (touch.undo.cell for touch in self.touches if isinstance(touch.undo, PutCell))
+        return next((cell.cell_type for cell in cells), CellType.CODE)
 
     @property
     def left(self) -> str | None:
         """The source that the last change left, where somebody has changed the cell since."""
-        left = self.touches[-1].left
-        return None if left == self.after else left
+        source = self.touches[-1].left
+        return None if source == self.after else source
 
     @property
     def place_before(self) -> int | None:
@@ -63,21 +63,21 @@ def review_cell(of_cell: Sequence[Touch], turns: Collection[str], now: str | Non
 
     `of_cell` is all that was ever done to the cell, `now` its source.
     """
-    mine = [touch for touch in of_cell if touch.turn in turns and touch.decided is not Decided.KEPT]
-    if not mine:
+    under_review = [touch for touch in of_cell if touch.turn in turns and touch.decided is not Decided.KEPT]
+    if not under_review:
         return None
-    found = find_standing(of_cell[of_cell.index(mine[0]) :], now)
-    stands = [touch for touch in found.touches if touch in mine]
-    later = [touch for touch in found.touches if touch not in mine]
-    if found.broken:
-        stands = [touch for touch in mine if touch.decided is None]
-    if not stands or (found.broken and now is None):
+    standing = find_standing(of_cell[of_cell.index(under_review[0]) :], now)
+    stands = [touch for touch in standing.touches if touch in under_review]
+    later = [touch for touch in standing.touches if touch not in under_review]
+    if standing.broken:
+        stands = [touch for touch in under_review if touch.decided is None]
+    if not stands or (standing.broken and now is None):
         return None
     over = any(touch.is_visible for touch in later)
     before, after = stands[0].before, stands[-1].left if over else now
     kind = _classify(before, after, moved=any(touch.moves for touch in stands))
-    refused = CHANGED if found.broken else LATER if over else ""
-    touches = tuple(stands if over or found.broken else found.touches)
+    refused = CHANGED if standing.broken else LATER if over else ""
+    touches = tuple(stands if over or standing.broken else standing.touches)
     return Reviewed(touches, kind, stands[-1].turn, before, after, refused) if kind else None
 
 

@@ -34,12 +34,12 @@ class ChangeSelection:
 
     def select(self, changes: Iterable[Change]) -> list[Change]:
         """Return the changes that are named."""
-        return [one for one in changes if not self.numbers or one.number in self.numbers]
+        return [change for change in changes if not self.numbers or change.number in self.numbers]
 
     def list_missing(self, changes: Iterable[Change]) -> list[int]:
         """Return the numbers that no change has."""
-        there = {one.number for one in changes}
-        return [number for number in self.numbers if number not in there]
+        existing = {change.number for change in changes}
+        return [number for number in self.numbers if number not in existing]
 
 
 def parse_selection(words: str) -> ChangeSelection | None:
@@ -47,30 +47,30 @@ def parse_selection(words: str) -> ChangeSelection | None:
 
     None for other words.
     """
-    found = _WANTED.fullmatch(words.strip())
-    if found is None:
+    match = _WANTED.fullmatch(words.strip())
+    if match is None:
         return None
-    numbers = tuple(int(number) for number in re.findall(r"\d+", found["numbers"]))
-    return ChangeSelection(ChangeExtent.CHAT if found["all"] else ChangeExtent.LAST, numbers)
+    numbers = tuple(int(number) for number in re.findall(r"\d+", match["numbers"]))
+    return ChangeSelection(ChangeExtent.CHAT if match["all"] else ChangeExtent.LAST, numbers)
 
 
 def format_changes(changes: Sequence[Change]) -> str:
     """Return the changes as Markdown."""
     return (
-        "\n\n".join([f"{_format_head(one, '`')}\n\n{add_fence(_format_body(one), 'diff')}" for one in changes])
+        "\n\n".join([f"{_format_head(change, '`')}\n\n{add_fence(_format_body(change), 'diff')}" for change in changes])
         or NOTHING
     )
 
 
 def format_changes_as_text(changes: Sequence[Change]) -> str:
     """Return the changes as plain text."""
-    return "\n\n".join([f"{_format_head(one)}\n{_format_body(one)}" for one in changes]) or NOTHING
+    return "\n\n".join([f"{_format_head(change)}\n{_format_body(change)}" for change in changes]) or NOTHING
 
 
 def describe_revert(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
     """Return what was put back, and what was not."""
-    lines = [f"Taken back: {one.shown}" for one in result.reverted]
-    lines += [f"Left as it is: {one.shown or 'a change'} ({one.why})" for one in result.left]
+    lines = [f"Taken back: {change.shown}" for change in result.reverted]
+    lines += [f"Left as it is: {change.shown or 'a change'} ({change.why})" for change in result.left]
     lines += [f"There is no change {number} among them." for number in missing]
     return "\n".join(f"- {line}" for line in lines) or NOTHING
 

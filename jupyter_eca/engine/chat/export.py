@@ -39,18 +39,18 @@ def format_chat(title: str, events: Iterable[Event]) -> str:
 
 def make_cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
     """Return the chat as cells: the Python of answers as code, which was not run, and all else as Markdown."""
-    found: list[tuple[Literal["markdown", "code"], str]] = []
+    cells: list[tuple[Literal["markdown", "code"], str]] = []
     words: list[str] = []
     for role, text in _split_blocks(title, events):
         end = 0
         for code in _CODE.finditer(text) if role is Role.ASSISTANT else ():
             words.append(text[end : code.start()].strip("\n"))
-            found.append(("markdown", "\n\n".join(filter(None, words))))
-            found.append(("code", code["code"]))
+            cells.append(("markdown", "\n\n".join(filter(None, words))))
+            cells.append(("code", code["code"]))
             words, end = [], code.end()
         words.append(text[end:].strip("\n"))
-    found.append(("markdown", "\n\n".join(filter(None, words))))
-    return [(kind, text) for kind, text in found if text]
+    cells.append(("markdown", "\n\n".join(filter(None, words))))
+    return [(kind, text) for kind, text in cells if text]
 
 
 def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
@@ -62,8 +62,8 @@ def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, s
         if event.role is not speaker and event.role in _HEADINGS:
             speaker = event.role
             yield Role.SYSTEM, _HEADINGS[speaker]
-        said = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
-        yield (Role.ASSISTANT if said else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
+        is_answer = event.role is Role.ASSISTANT and isinstance(event.content, TextContent)
+        yield (Role.ASSISTANT if is_answer else Role.SYSTEM), _quote(text) if event.role is Role.SYSTEM else text
 
 
 def _as_text(content: Content) -> str:
@@ -71,7 +71,7 @@ def _as_text(content: Content) -> str:
         case TextContent(text=text):
             return text.strip("\n")
         case ToolCalledContent(name=name, outputs=outputs, error=error):
-            output = "\n".join(one.text for one in outputs)
+            output = "\n".join(output.text for output in outputs)
             return f"**{name}**{' failed' if error else ''}\n\n{add_fence(output)}"
         case ToolCallRejectedContent(name=name):
             return f"**{name}** was not run."

@@ -54,12 +54,12 @@ def make_page(
     if before is None:
         while first < last < len(events) and _is_within_turn(events, last):
             last += 1
-    shown = tuple(events[first:last])
+    page = tuple(events[first:last])
     return Page(
-        shown,
+        page,
         len(events),
-        shown[0].seq if shown and first > 0 else None,
-        shown[-1].seq if shown and last < len(events) else None,
+        page[0].seq if page and first > 0 else None,
+        page[-1].seq if page and last < len(events) else None,
         find_last_summary(events),
     )
 
@@ -71,9 +71,9 @@ def find_last_summary(events: Sequence[Event]) -> int | None:
 
 def _is_within_turn(events: Sequence[Event], at: int) -> bool:
     """Return whether a turn has begun before that place and goes on there. Another title may stand in between."""
-    here = next((event.turn for event in events[at:] if event.turn), None)
+    turn = next((event.turn for event in events[at:] if event.turn), None)
     before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
-    return here is not None and here == before
+    return turn is not None and turn == before
 
 
 def find_turn_of_message(events: Sequence[Event], content_id: str) -> int | None:

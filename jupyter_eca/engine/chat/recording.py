@@ -72,7 +72,7 @@ def _unfold(arguments: dict[str, Any]) -> dict[str, Any]:
 def _fold(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    return {name: _fold_value(one) for name, one in cast("dict[str, Any]", value).items()}
+    return {name: _fold_value(item) for name, item in cast("dict[str, Any]", value).items()}
 
 
 def _fold_value(value: object) -> object:
@@ -211,8 +211,8 @@ class _Draft:
 
     def think(self, id: str, text: str = "", took_ms: int = 0) -> None:
         before = self.parts.get(id)
-        said = before.text if isinstance(before, RecordedReasoning) else ""
-        self.parts[id] = RecordedReasoning(text=said + text, took_ms=took_ms)
+        earlier = before.text if isinstance(before, RecordedReasoning) else ""
+        self.parts[id] = RecordedReasoning(text=earlier + text, took_ms=took_ms)
 
     def show(self, content: ImageContent | UrlContent) -> None:
         """Add a picture or a link to the call that has just ended."""
@@ -264,7 +264,7 @@ def _take(draft: _Draft, event: Event) -> None:
         case UsageContent(message_input_tokens=asked, message_output_tokens=answered, limit=limit):
             draft.usage = RecordedUsage(input=asked, output=answered, limit=limit)
         case ToolCalledContent() as called:
-            output = "\n".join(one.text for one in called.outputs)
+            output = "\n".join(text_output.text for text_output in called.outputs)
             took = called.total_time_ms
             draft.ended = called.id
             draft.running.discard(called.id)

@@ -82,10 +82,10 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
         state = replace(state, history=remember(state.history, event))
         missing.append(event)
-    said = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
+    note = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     finished = ProgressContent(state="finished", plan=state.planned or None)
-    end = said.model_copy(update={"content": finished, "outcome": Outcome.FAILED})
-    return RestoredChat(state, (*missing, said, end))
+    end = note.model_copy(update={"content": finished, "outcome": Outcome.FAILED})
+    return RestoredChat(state, (*missing, note, end))
 
 
 def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def _close_open(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
                 pass
     closed: list[tuple[Content, Aside | None]] = [(ReasonFinishedContent(id=id), None) for id in reasonings]
     ended = (HookActionFinishedContent(id=id, name=name, status=1, error=CRASHED_HOOK) for id, name in hooks.items())
-    return closed + [(one, None) for one in ended] + [_close_call(call) for call in calls.values()]
+    return closed + [(content, None) for content in ended] + [_close_call(call) for call in calls.values()]
 
 
 def _close_call(call: ToolCallContent) -> tuple[Content, Aside | None]:

@@ -105,9 +105,9 @@ def find_excess(budgets: Iterable[Budget], coming: float | None) -> BudgetExcess
     return None
 
 
-def format_increase(found: BudgetExcess) -> str:
+def format_increase(excess: BudgetExcess) -> str:
     """Return the answer by which the user raises a budget."""
-    return f"Raise it by {format_dollars(found.increase)} for this chat today"
+    return f"Raise it by {format_dollars(excess.increase)} for this chat today"
 
 
 def format_dollars(amount: float) -> str:

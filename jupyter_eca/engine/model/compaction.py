@@ -125,16 +125,16 @@ def prune(history: History) -> History:
                     part = replace(part, text=PRUNED_RESULT, rule="")
             parts.append(part)
         messages.append(replace(message, parts=tuple(reversed(parts))))
-    made = tuple(reversed(messages))
-    return history if made == history else made
+    pruned = tuple(reversed(messages))
+    return history if pruned == history else pruned
 
 
 def _find_unanswered_prompt(history: History) -> tuple[Part, ...]:
     """Return what the user said and the model has not answered. A turn that was stopped leaves results before it."""
     if not history or history[-1].role != "user":
         return ()
-    said = tuple(part for part in history[-1].parts if not isinstance(part, ToolResultPart))
-    return said if any(isinstance(part, TextPart) for part in said) else ()
+    prompt = tuple(part for part in history[-1].parts if not isinstance(part, ToolResultPart))
+    return prompt if any(isinstance(part, TextPart) for part in prompt) else ()
 
 
 def _get_words(history: History) -> str:

@@ -52,10 +52,13 @@ def break_down(request: ModelRequest, usage: UsageContent | None = None) -> Cont
     for name, text in _list_pieces(request):
         characters[name] += len(text)
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
-    whole = sum(estimated.values())
-    used = usage.session_tokens if usage is not None and usage.session_tokens else whole
+    estimated_total = sum(estimated.values())
+    used = usage.session_tokens if usage is not None and usage.session_tokens else estimated_total
     # Rounded as running sums, so that the parts are exactly the whole.
-    ends = [round(sum_ * used / whole) if whole else 0 for sum_ in accumulate(estimated.values(), initial=0)]
+    ends = [
+        round(sum_ * used / estimated_total) if estimated_total else 0
+        for sum_ in accumulate(estimated.values(), initial=0)
+    ]
     tokens = {name: end - start for name, (start, end) in zip(estimated, pairwise(ends), strict=True)}
     limit = usage.limit.context if usage is not None and usage.limit is not None else None
     return ContextBreakdown(
@@ -94,19 +97,19 @@ def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
 
     `system` are the sections of the system prompt. Each has a line of its own.
     """
-    whole = parts.context_limit or parts.used_tokens or 1
-    rows = [(one.emoji, one.name, one.tokens) for one in parts.categories]
+    total = parts.context_limit or parts.used_tokens or 1
+    rows = [(category.emoji, category.name, category.tokens) for category in parts.categories]
     if parts.free_tokens is not None:
         rows.append((FREE, "Free", parts.free_tokens))
     ends = accumulate((tokens for _, _, tokens in rows), initial=0)
-    squares = pairwise(end * BAR_SQUARES // whole for end in ends)
+    squares = pairwise(end * BAR_SQUARES // total for end in ends)
     bar = "".join(row[0] * (end - start) for row, (start, end) in zip(rows, squares, strict=True))
     size = f" of {parts.context_limit:,}" if parts.context_limit else ""
     lines: list[str] = []
     for emoji, name, tokens in rows:
-        lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / whole:.0%} |")
+        lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / total:.0%} |")
         if name == "System prompt":
-            lines += [f"| ↳ | {source} | {part:,} | {part / whole:.0%} |" for source, part in _divide(system, tokens)]
+            lines += [f"| ↳ | {source} | {part:,} | {part / total:.0%} |" for source, part in _divide(system, tokens)]
     head = f"About {parts.used_tokens:,}{size} tokens are used."
     return "\n".join([head, "", bar[:BAR_SQUARES], "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
 

@@ -114,8 +114,8 @@ def _replace_prompt(history: History, *parts: TextPart) -> History:
     """Put these in the place of the prompt, which is the last that was said."""
     if not (history and isinstance(history[-1].parts[-1], TextPart)):
         return history
-    said = (*history[-1].parts[:-1], *parts)
-    return (*history[:-1], replace(history[-1], parts=said)) if said else history[:-1]
+    replaced = (*history[-1].parts[:-1], *parts)
+    return (*history[:-1], replace(history[-1], parts=replaced)) if replaced else history[:-1]
 
 
 def _without_images(history: History) -> History:

@@ -48,18 +48,18 @@ def describe_place(path: str | None, lines: tuple[int, int] | None) -> str:
 def build_rewrite_request(model: str, selection: TextSelection) -> ModelRequest:
     """Return the request to rewrite a selection."""
     place = f"From: {selection.place}\n\n" if selection.place else ""
-    asked = f"{place}<selection>\n{selection.text}\n</selection>\n\nInstruction: {selection.instruction}"
-    return _build_request(model, _REWRITE, asked)
+    prompt = f"{place}<selection>\n{selection.text}\n</selection>\n\nInstruction: {selection.instruction}"
+    return _build_request(model, _REWRITE, prompt)
 
 
 def build_completion_request(model: str, before: str, after: str) -> ModelRequest:
     """Return the request to complete text at the cursor."""
-    asked = f"<before>{before[-BEFORE_CHARS:]}</before>\n<after>{after[:AFTER_CHARS]}</after>"
-    return _build_request(model, _COMPLETE, asked)
+    prompt = f"<before>{before[-BEFORE_CHARS:]}</before>\n<after>{after[:AFTER_CHARS]}</after>"
+    return _build_request(model, _COMPLETE, prompt)
 
 
-def _build_request(model: str, system: str, asked: str) -> ModelRequest:
-    return ModelRequest(model, system, (ChatMessage("user", (TextPart(asked),)),))
+def _build_request(model: str, system: str, prompt: str) -> ModelRequest:
+    return ModelRequest(model, system, (ChatMessage("user", (TextPart(prompt),)),))
 
 
 def extract_replacement(original: str, answer: str) -> str:
@@ -73,8 +73,8 @@ def remove_fence(text: str) -> str:
     lines = text.strip().split("\n")
     fence = lines[0][: len(lines[0]) - len(lines[0].lstrip("`"))]
     inside = [line.strip() for line in lines[1:-1]]
-    whole = len(lines) > 1 and len(fence) >= len(_FENCE) and "`" not in lines[0][len(fence) :]
-    if not whole or lines[-1].strip() != fence or any(line.startswith(fence) for line in inside):
+    has_fence = len(lines) > 1 and len(fence) >= len(_FENCE) and "`" not in lines[0][len(fence) :]
+    if not has_fence or lines[-1].strip() != fence or any(line.startswith(fence) for line in inside):
         return text
     return "\n".join(lines[1:-1])
 

@@ -75,7 +75,7 @@ def make_details(plan: Plan) -> TaskDetails:
 
 def format_tasks(tasks: Tasks) -> str:
     """Return the tasks as the model reads them."""
-    return "\n".join(f"[{_BOX[one.status]}] {one.id}. {one.subject}" for one in tasks)
+    return "\n".join(f"[{_BOX[task.status]}] {task.id}. {task.subject}" for task in tasks)
 
 
 def format_for_summary(tasks: Tasks) -> str:

@@ -145,11 +145,13 @@ def describe_fork(title: str) -> str:
     return f"Forked: the new chat is called “{title}”."
 
 
-def describe_restored(done: Sequence[str], left: Sequence[tuple[str, str]], other: Sequence[str] = ()) -> str:
-    """Return what rolling back did to files, empty when there were none. What `other` tools did cannot be undone."""
-    lines = [f"Restored: {path}" for path in done] + [f"Not restored: {path} ({why})" for path, why in left]
-    if other:
-        lines.append(f"Not taken back: what {', '.join(other)} did.")
+def describe_restored(
+    restored: Sequence[str], failed: Sequence[tuple[str, str]], other_tools: Sequence[str] = ()
+) -> str:
+    """Return what rolling back did to files, empty when there were none. What `other_tools` did cannot be undone."""
+    lines = [f"Restored: {path}" for path in restored] + [f"Not restored: {path} ({why})" for path, why in failed]
+    if other_tools:
+        lines.append(f"Not taken back: what {', '.join(other_tools)} did.")
     return "\n".join(lines)
 
 

@@ -40,14 +40,14 @@ def find_mentions(message: str, signs: str = "@#") -> list[str]:
 
     These are paths (with `:L10-20` when they have lines), addresses, and words that `live` knows.
     """
-    found: dict[str, None] = {}
+    mentions: dict[str, None] = {}
     for match in _MENTION.finditer(_CODE.sub(" ", message)):
         sign, quoted, quoted_lines, plain = match.groups()
         if sign not in signs:
             continue
         if mention := f"{quoted}{quoted_lines or ''}" if quoted else _trim(plain):
-            found[mention] = None
-    return list(found)
+            mentions[mention] = None
+    return list(mentions)
 
 
 def parse_live(mention: str) -> LiveMention | None:

@@ -70,7 +70,7 @@ def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
     Raises: ValueError, with the line, where it cannot be told what a place stands in, or nothing is only text there.
     """
     known = frozenset(names)
-    if not any(found["name"] in known for found in _PLACE.finditer(command)):
+    if not any(match["name"] in known for match in _PLACE.finditer(command)):
         return (command,)
     reader = _Reader(command, known)
     reader.plain("")
@@ -92,7 +92,7 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
         case ArgumentPlace():
             return _quote(values[part.name], part.around) if values.get(part.name) is not None else ""
         case HereDocument():
-            body = "".join(_fill_part(one, values) for one in part.parts)
+            body = "".join(_fill_part(inner, values) for inner in part.parts)
             joined = (body, body.replace("\\\n", ""))
             lines = [line.lstrip("\t") if part.tabs else line for text in joined for line in text.split("\n")]
             if part.delimiter in lines:
@@ -100,13 +100,13 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
             return body
 
 
-def _quote(value: Any, around: Around) -> str:
-    if isinstance(value, list) and around is Around.NOTHING:
-        return " ".join(_quote(one, around) for one in cast("list[Any]", value))
+def _quote(value: Any, quoting: Around) -> str:
+    if isinstance(value, list) and quoting is Around.NOTHING:
+        return " ".join(_quote(item, quoting) for item in cast("list[Any]", value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if "\0" in text:
         raise ValueError("an argument may not hold a NUL character")
-    match around:
+    match quoting:
         case Around.NOTHING:
             return shlex.quote(text)
         case Around.SINGLE:
@@ -161,17 +161,17 @@ class _Reader:
                     pass
 
     def _take(self, count: int = 1) -> str:
-        taken = self.text[self.at : self.at + count]
+        text = self.text[self.at : self.at + count]
         self.at += count
-        self.parts.append(taken)
-        return taken
+        self.parts.append(text)
+        return text
 
-    def _place(self, around: Around) -> bool:
-        found = _PLACE.match(self.text, self.at)
-        if found is None or found["name"] not in self.names:
+    def _place(self, quoting: Around) -> bool:
+        match = _PLACE.match(self.text, self.at)
+        if match is None or match["name"] not in self.names:
             return False
-        self.parts.append(ArgumentPlace(found["name"], around, self._line))
-        self.at = found.end()
+        self.parts.append(ArgumentPlace(match["name"], quoting, self._line))
+        self.at = match.end()
         return True
 
     @property
@@ -197,14 +197,14 @@ class _Reader:
             return False
         return True
 
-    def _until(self, end: str, around: Around) -> None:
+    def _until(self, end: str, quoting: Around) -> None:
         while self.at < len(self.text):
-            if self._place(around):
+            if self._place(quoting):
                 continue
             char = self._take()
             if char == end:
                 return
-            if char == "\\" and around is Around.ESCAPED:
+            if char == "\\" and quoting is Around.ESCAPED:
                 self._take()
 
     def _double(self, end: str) -> None:
@@ -226,48 +226,48 @@ class _Reader:
         if re.search(r"\bcase\b", self.text[begin : self.at]):
             raise self._unclear("a case in parentheses")
 
-    def _skip_to(self, end: str, what: str) -> None:
+    def _skip_to(self, end: str, construct: str) -> None:
         """Pass over a stretch without places."""
         stop = self.text.find(end, self.at)
         if stop < 0 or not _SIMPLE.fullmatch(self.text, self.at, stop):
-            raise self._unclear(what)
+            raise self._unclear(construct)
         self._take(stop - self.at + len(end))
 
     def _comment(self) -> None:
         end = self.text.find("\n", self.at)
         end = len(self.text) if end < 0 else end
-        if any(found["name"] in self.names for found in _PLACE.finditer(self.text, self.at, end)):
+        if any(match["name"] in self.names for match in _PLACE.finditer(self.text, self.at, end)):
             raise self._unclear("a comment")
         self._take(end - self.at)
 
-    def _unclear(self, what: str) -> ValueError:
-        return ValueError(f"{what} cannot have arguments in or near it (line {self._line} of the command)")
+    def _unclear(self, construct: str) -> ValueError:
+        return ValueError(f"{construct} cannot have arguments in or near it (line {self._line} of the command)")
 
     def _delimiter(self) -> None:
         tabs = self.text.startswith("-", self.at)
         if tabs:
             self._take()
-        found = _DELIMITER.match(self.text, self.at)
-        if found is None:
+        match = _DELIMITER.match(self.text, self.at)
+        if match is None:
             raise self._unclear("a here document without a plain delimiter")
-        word = found["word"]
-        self._take(found.end() - self.at)
+        word = match["word"]
+        self._take(match.end() - self.at)
         self._waiting.append((word.strip("'\"\\"), word[0] in "'\"\\", tabs))
 
     def _documents(self) -> None:
         waiting, self._waiting = self._waiting, []
         for delimiter, raw, tabs in waiting:
             pattern = rf"^{chr(9) + '*' if tabs else ''}{re.escape(delimiter)}$"
-            found = re.compile(pattern, re.MULTILINE).search(self.text, self.at)
-            if found is None:
+            match = re.compile(pattern, re.MULTILINE).search(self.text, self.at)
+            if match is None:
                 raise self._unclear("a here document without an end")
-            stop = found.start()
+            stop = match.start()
             inside = _Reader(self.text[:stop], self.names, self.at)
             inside.document(raw=raw)
-            own = [part for part in inside.parts if not isinstance(part, HereDocument)]
-            self.parts.append(HereDocument(delimiter, tabs, tuple(own)))
+            without_documents = [part for part in inside.parts if not isinstance(part, HereDocument)]
+            self.parts.append(HereDocument(delimiter, tabs, tuple(without_documents)))
             self.at = stop
-            self._take(found.end() - stop)
+            self._take(match.end() - stop)
 
     def document(self, *, raw: bool) -> None:
         while self.at < len(self.text):

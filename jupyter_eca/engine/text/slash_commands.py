@@ -37,11 +37,11 @@ class CommandCall:
 
 def parse(message: str) -> CommandCall | None:
     """Parse a message. None when it is no command; whether there is one of that name is not known here."""
-    found = _COMMAND.fullmatch(message.strip())
-    if found is None:
+    match = _COMMAND.fullmatch(message.strip())
+    if match is None:
         return None
-    text = (found["text"] or "").strip()
-    return CommandCall(found["name"], text, split_words(text))
+    text = (match["text"] or "").strip()
+    return CommandCall(match["name"], text, split_words(text))
 
 
 def split_words(text: str) -> tuple[str, ...]:
@@ -101,7 +101,9 @@ NATIVE: Final = (
 def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
     """Return the commands with the query in their name or description."""
     wanted = query.strip().removeprefix("/").casefold()
-    return tuple(one for one in commands if wanted in one.name.casefold() or wanted in one.description.casefold())
+    return tuple(
+        command for command in commands if wanted in command.name.casefold() or wanted in command.description.casefold()
+    )
 
 
 def guess_command(name: str, names: Iterable[str]) -> str:
@@ -137,28 +139,32 @@ def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument
     `declared` is what its front matter says of them: by name, or by position for those that have none. Those by name
     are required unless it says no.
     """
-    found = list(_PLACE.finditer(template))
-    numbers = sorted({int(match["number"]) for match in found if match["number"]})
-    names = list(dict.fromkeys(match["name"] for match in found if match["name"]))
-    every = ["args"] if any(match["number"] is match["name"] is None for match in found) else []
-    known = [_parse_declared(one) for one in cast("list[Any]", declared)] if isinstance(declared, list) else []
-    by_name = {one.name: one for one in known if one is not None}
+    matches = list(_PLACE.finditer(template))
+    numbers = sorted({int(match["number"]) for match in matches if match["number"]})
+    names = list(dict.fromkeys(match["name"] for match in matches if match["name"]))
+    every = ["args"] if any(match["number"] is match["name"] is None for match in matches) else []
+    known = (
+        [_parse_declared(declaration) for declaration in cast("list[Any]", declared)]
+        if isinstance(declared, list)
+        else []
+    )
+    by_name = {argument.name: argument for argument in known if argument is not None}
     placed = [(str(number), known[number - 1] if number <= len(known) else None) for number in numbers]
-    whole = known[0] if every and not numbers and len(known) == 1 else None
+    all_arguments = known[0] if every and not numbers and len(known) == 1 else None
     return (
-        *(one or CommandArgument(name=name) for name, one in placed),
+        *(argument or CommandArgument(name=name) for name, argument in placed),
         *(by_name.get(name) or CommandArgument(name=name, required=True) for name in names),
-        *(whole or CommandArgument(name=name) for name in every),
+        *(all_arguments or CommandArgument(name=name) for name in every),
     )
 
 
-def _parse_declared(one: Any) -> CommandArgument | None:
-    given: dict[str, Any] = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-    name, about = given.get("name"), given.get("description")
+def _parse_declared(declaration: Any) -> CommandArgument | None:
+    fields: dict[str, Any] = cast("dict[str, Any]", declaration) if isinstance(declaration, dict) else {}
+    name, about = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or not name:
         return None
     description = about if isinstance(about, str) else None
-    return CommandArgument(name=name, description=description, required=given.get("required") is not False)
+    return CommandArgument(name=name, description=description, required=fields.get("required") is not False)
 
 
 def expand(template: str, called: CommandCall) -> str:

@@ -150,8 +150,14 @@ async def config_completions(caller: CommandCaller, params: asked.SessionConfigC
         raise RemoteError(f"There is no property {params.property!r}.", AhpErrorCode.INVALID_PARAMS)
     labels = schema.get("enumLabels") or schema["enum"]
     query = (params.query or "").casefold()
-    found = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
-    return {"items": [one for one in found if query in one["label"].casefold() or query in one["value"].casefold()]}
+    completions = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
+    return {
+        "items": [
+            completion
+            for completion in completions
+            if query in completion["label"].casefold() or query in completion["value"].casefold()
+        ]
+    }
 
 
 async def authenticate(caller: CommandCaller, params: asked.Authenticate) -> Json:  # noqa: ARG001

@@ -37,18 +37,22 @@ async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json
     if not 0 <= offset <= len(units) // 2:
         raise RemoteError("The offset is outside of the text.", AhpErrorCode.INVALID_PARAMS)
     typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
-    if found := _COMMAND.fullmatch(typed):
-        named = filter_commands(await commands(host), found["query"])
-        return [_item(offset, typed, f"/{one.name} ", _command(one.name, one.description)) for one in named]
-    if found := _CONTEXT.fullmatch(typed):
+    if match := _COMMAND.fullmatch(typed):
+        named = filter_commands(await commands(host), match["query"])
+        return [
+            _item(offset, typed, f"/{command.name} ", _command(command.name, command.description)) for command in named
+        ]
+    if match := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
-        contexts = await list_offers(host.tool_contexts.build_surroundings(chat, None), found["query"], live=True)
-        shown = (
-            (one, _insert_text(one, host.workspace.files)) for one in contexts if not isinstance(one, CursorContext)
+        contexts = await list_offers(host.tool_contexts.build_surroundings(chat, None), match["query"], live=True)
+        insertions = (
+            (context, _insert_text(context, host.workspace.files))
+            for context in contexts
+            if not isinstance(context, CursorContext)
         )
         return [
-            _item(offset, found["token"], f"@{word} ", attachments.make_attachment(one, root))
-            for one, word in shown
+            _item(offset, match["token"], f"@{word} ", attachments.make_attachment(context, root))
+            for context, word in insertions
             if word
         ]
     return []

@@ -144,8 +144,8 @@ class AhpConnection:
             await self._wake.wait()
             self._wake.clear()
             behind, self._out = self._out, deque()
-            for one in _join_pieces(behind):
-                await self._link.send(dialect.action_message(one) if isinstance(one, Envelope) else one)
+            for piece in _join_pieces(behind):
+                await self._link.send(dialect.action_message(piece) if isinstance(piece, Envelope) else piece)
 
     def close(self) -> None:
         """End this connection: the same client has opened another."""
@@ -199,15 +199,15 @@ class AhpConnection:
         self._push(answer)
 
     def _result(self, request: Request) -> Awaitable[Json | None]:
-        given = dialect.drop_nulls({} if request.params is None else request.params)
+        values = dialect.drop_nulls({} if request.params is None else request.params)
         match request.method:
             case "initialize":
-                return self._initialize(_parse(asked.Initialize, given))
+                return self._initialize(_parse(asked.Initialize, values))
             case "reconnect":
-                return self._reconnect(_parse(asked.Reconnect, given))
+                return self._reconnect(_parse(asked.Reconnect, values))
             case method if self.front and method in COMMANDS:
                 command = COMMANDS[method]
-                return command.run(self, _parse(command.params, given))
+                return command.run(self, _parse(command.params, values))
             case method:
                 raise RemoteError(f"There is no request {method!r}.", AhpErrorCode.METHOD_NOT_FOUND)
 
@@ -256,10 +256,10 @@ class AhpConnection:
         return dialect.write_replay(replay)
 
     async def _snapshots(self, uris: Iterable[str]) -> list[Json]:
-        there = [uri for uri in dict.fromkeys(uris) if await self._exists(uri)]
-        for uri in there:
+        existing = [uri for uri in dict.fromkeys(uris) if await self._exists(uri)]
+        for uri in existing:
             self._subscribe(uri)
-        return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in there if self.front.hub.has(uri)]
+        return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in existing if self.front.hub.has(uri)]
 
     async def _exists(self, uri: str) -> bool:
         return self.front.hub.has(uri) or await self.front.find_session(uri) is not None
@@ -281,13 +281,13 @@ class AhpConnection:
         """Handle a notification. The protocol wants a malformed one to be ignored."""
         if self._front is None:
             return
-        given = dialect.drop_nulls(message.params)
+        values = dialect.drop_nulls(message.params)
         try:
             if message.method == "unsubscribe":
-                self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(given).resource)
+                self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(values).resource)
                 self._front.check_watched(uri)
             elif message.method == "dispatchAction":
-                await self._dispatch(self._front, asked.DispatchAction.model_validate(given))
+                await self._dispatch(self._front, asked.DispatchAction.model_validate(values))
         except ValidationError as error:
             _log.warning("%s was ignored: %s", message.method, error.errors(include_url=False, include_input=False))
         except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
@@ -325,11 +325,13 @@ class AhpConnection:
 def _join_pieces(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:
     """Join pieces of the same text that follow each other."""
     last: Message | Envelope | None = None
-    for one in messages:
-        both = dialect.join_text(last, one) if isinstance(last, Envelope) and isinstance(one, Envelope) else None
+    for message in messages:
+        both = (
+            dialect.join_text(last, message) if isinstance(last, Envelope) and isinstance(message, Envelope) else None
+        )
         if last is not None and both is None:
             yield last
-        last = both or one
+        last = both or message
     if last is not None:
         yield last
 

@@ -36,44 +36,52 @@ def server_uri(name: str) -> str:
 
 def list_disabled(state: Json) -> set[str]:
     """Return the URIs of customizations that are disabled in a session."""
-    return {str(one["customization"]["uri"]) for one in items(state, "customizations") if not one["enabled"]}
+    return {
+        str(customization["customization"]["uri"])
+        for customization in items(state, "customizations")
+        if not customization["enabled"]
+    }
 
 
 async def customizations(host: Host) -> list[Json]:
-    return [one for source in SOURCES for one in await source(host)]
+    return [customization for source in SOURCES for customization in await source(host)]
 
 
 async def _servers(host: Host) -> list[Json]:
-    found: list[Json] = []
+    servers: list[Json] = []
     for server in host.notifications.list_servers():
         if server.type == "mcp":
-            said = (server.instructions or "").partition("\n")[0]
-            shown = _one(server_uri(server.name), server.name, said, status=_STATUS.get(server.status))
-            found.append(omit_none(**{**shown, "enabled": not server.disabled}, statusMessage=server.error))
-    return found
+            description = (server.instructions or "").partition("\n")[0]
+            customization = _one(server_uri(server.name), server.name, description, status=_STATUS.get(server.status))
+            servers.append(omit_none(**{**customization, "enabled": not server.disabled}, statusMessage=server.error))
+    return servers
 
 
 async def _commands(host: Host) -> list[Json]:
-    found = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
-    return [_one(f"command:{name}", f"/{name}", command.description) for name, command in found.items()]
+    by_name = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+    return [_one(f"command:{name}", f"/{name}", command.description) for name, command in by_name.items()]
 
 
 async def _agents(host: Host) -> list[Json]:
     """List the agents of the configuration; the built-in ones are no customization."""
     known = host.current.resolved.agents
-    return [_one(f"agent:{name}", name, one.description) for name, one in known.items() if name in host.config.agent]
+    return [
+        _one(f"agent:{name}", name, agent.description) for name, agent in known.items() if name in host.config.agent
+    ]
 
 
 async def _rules(host: Host) -> list[Json]:
-    found = await rules.find(host.workspace.files, host.config, host.audiences.warn)
-    return [_one(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in found]
+    project_rules = await rules.find(host.workspace.files, host.config, host.audiences.warn)
+    return [_one(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in project_rules]
 
 
 async def _skills(host: Host) -> list[Json]:
     """List the skills of the user and the project; the built-in ones are no customization."""
-    found = await skills.find(host)
+    all_skills = await skills.find(host)
     return [
-        _one(f"skill:{one.name}", one.name, one.description) for one in found if one.origin is not SkillOrigin.SHIPPED
+        _one(f"skill:{skill.name}", skill.name, skill.description)
+        for skill in all_skills
+        if skill.origin is not SkillOrigin.SHIPPED
     ]
 
 
@@ -83,14 +91,18 @@ SOURCES: Final[tuple[Source, ...]] = (_servers, _rules, _skills, _commands, _age
 def list_client_customizations(state: Json) -> list[Json]:
     """Return the customizations of the active client. A new one is loading until its content was read."""
     client = record(state, "activeClient")
-    known = {one["customization"]["uri"]: one for one in items(state, "customizations") if "clientId" in one}
-    found: list[Json] = []
+    known = {
+        customization["customization"]["uri"]: customization
+        for customization in items(state, "customizations")
+        if "clientId" in customization
+    }
+    customizations_now: list[Json] = []
     for ref in items(client, "customizations"):
         before = known.get(ref["uri"], {})
         same = before.get("customization") == ref and before.get("clientId") == client["clientId"]
         new = {"customization": ref, "enabled": True, "clientId": client["clientId"], "status": "loading"}
-        found.append(before if same else new)
-    return found
+        customizations_now.append(before if same else new)
+    return customizations_now
 
 
 def _one(uri: str, name: str, description: str | None, status: str | None = "loaded") -> Json:

@@ -48,12 +48,12 @@ def resource_of(action: Json) -> str:
 
 
 def write_envelope(envelope: Envelope) -> Json:
-    said: Json = {"action": _write_action(envelope.action), "serverSeq": envelope.seq}
+    message: Json = {"action": _write_action(envelope.action), "serverSeq": envelope.seq}
     if envelope.origin is not None:
-        said["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
+        message["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
     if envelope.refused is not None:
-        said["rejectionReason"] = envelope.refused
-    return said
+        message["rejectionReason"] = envelope.refused
+    return message
 
 
 def _write_action(action: Json) -> Json:
@@ -84,9 +84,9 @@ def write_replay(replay: MissedActions) -> Json:
 def drop_nulls(data: Any) -> Any:
     """Return a client's message without nulls: on input they mean that a field is absent."""
     if isinstance(data, dict):
-        given = cast("Json", data)
-        return {k: v if k in _OPAQUE else drop_nulls(v) for k, v in given.items() if v is not None}
-    return [drop_nulls(one) for one in cast("list[Any]", data)] if isinstance(data, list) else data
+        fields = cast("Json", data)
+        return {k: v if k in _OPAQUE else drop_nulls(v) for k, v in fields.items() if v is not None}
+    return [drop_nulls(item) for item in cast("list[Any]", data)] if isinstance(data, list) else data
 
 
 def join_text(earlier: Envelope, next: Envelope) -> Envelope | None:

@@ -117,8 +117,8 @@ class AhpFront:
             except Exception:  # noqa: BLE001  # the boundary to clients: a bug costs one piece of work, not all of them
                 _log.exception("work for clients of the Agent Host Protocol failed")
 
-        def forget(done: asyncio.Task[None]) -> None:
-            self._running.discard(done)
+        def forget(task: asyncio.Task[None]) -> None:
+            self._running.discard(task)
             work.close()  # it may have been cancelled before it began
 
         task = self._tasks.create_task(run_guarded())
@@ -130,21 +130,21 @@ class AhpFront:
 
     async def find_session(self, uri: str) -> AhpSession | None:
         """Return the session of a URI, which is read from the store if it must be; None if there is none."""
-        found = self.sessions.get(uri)
-        if found is None:
+        session = self.sessions.get(uri)
+        if session is None:
             chat = chat_of(uri)
             if chat is None:
                 return None
             row = await self.host.chats.read_row(chat)
-            found = self.sessions.get(uri)  # meanwhile somebody else may have wanted it
-            if found is None:
+            session = self.sessions.get(uri)  # meanwhile somebody else may have wanted it
+            if session is None:
                 foreign = row is not None and row.workspace != self.host.store.workspace
                 if foreign or (row is None and chat not in self._notes.notes):
                     return None
-                found = self._open(chat)
-        found.wanted = True
-        await found.opened.wait()
-        return found if self.hub.has(uri) else None
+                session = self._open(chat)
+        session.wanted = True
+        await session.opened.wait()
+        return session if self.hub.has(uri) else None
 
     def _open(self, chat: str) -> AhpSession:
         """Open a session. Events that come from now on follow those of the store."""
@@ -236,12 +236,14 @@ class AhpFront:
         await self.host.store.settle()
         rows = {row.id: row for row in await self.host.chats.list_rows()}
         known = self._notes.notes
-        found = {
+        summaries = {
             chat: notes.summary(session_uri(chat), PROVIDER, rows.get(chat), known.get(chat, {}))
             for chat in {**rows, **known}
         }
-        found |= {one.chat: one.state["summary"] for one in self.sessions.values() if self.hub.has(one.uri)}
-        return sorted(found.values(), key=lambda one: int(one["modifiedAt"]), reverse=True)
+        summaries |= {
+            session.chat: session.state["summary"] for session in self.sessions.values() if self.hub.has(session.uri)
+        }
+        return sorted(summaries.values(), key=lambda summary: int(summary["modifiedAt"]), reverse=True)
 
     async def exists(self, uri: str) -> bool:
         chat = chat_of(uri) or ""

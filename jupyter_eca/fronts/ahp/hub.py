@@ -133,7 +133,7 @@ class Hub:
         replayed.
         """
         del self._states[uri], self._reducers[uri]
-        self._forgotten = {one: seq for one, seq in self._forgotten.items() if seq > self._floor}
+        self._forgotten = {resource: seq for resource, seq in self._forgotten.items() if seq > self._floor}
         self._forgotten[uri] = self._next()
 
     def state(self, uri: str) -> Json:
@@ -169,7 +169,7 @@ class Hub:
     def language(self, uri: str) -> str | None:
         """Return the language of the newest subscriber: the state is one for all of them."""
         newest = reversed(self._listeners.values())
-        return next((one.language for one in newest if uri in one.subscriptions), None)
+        return next((client.language for client in newest if uri in client.subscriptions), None)
 
     def notify(self, notification: Json) -> None:
         for listener in list(self._listeners.values()):
@@ -220,6 +220,10 @@ class Hub:
         wanted = list(dict.fromkeys(uris))
         if any(after < self._forgotten.get(uri, 0) for uri in wanted):
             return None
-        there = {uri for uri in wanted if uri in self._states}
-        missed = (one for one in self._kept if one.seq > after and one.resource in there and one.is_for(client))
-        return MissedActions(tuple(missed), tuple(uri for uri in wanted if uri not in there))
+        existing = {uri for uri in wanted if uri in self._states}
+        missed = (
+            envelope
+            for envelope in self._kept
+            if envelope.seq > after and envelope.resource in existing and envelope.is_for(client)
+        )
+        return MissedActions(tuple(missed), tuple(uri for uri in wanted if uri not in existing))

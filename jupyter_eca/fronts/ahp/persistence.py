@@ -38,8 +38,8 @@ class NoteStore:
         """Read the notes. Return the number after which no action was ever numbered."""
         start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
         self._reserved = start + RESERVED
-        found = await self._store.do(lambda tables: tables.notes())
-        self.notes = {chat: notes.read(text) for chat, text in found.items()}
+        rows = await self._store.do(lambda tables: tables.notes())
+        self.notes = {chat: notes.read(text) for chat, text in rows.items()}
         return start
 
     async def run(self) -> None:

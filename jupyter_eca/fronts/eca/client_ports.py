@@ -95,10 +95,10 @@ class LinkKernel:
     async def inspect(self, name: str) -> notebook.Inspection:
         ran = await self.execute("", _INSPECT.format(name))
         try:
-            found = json.loads(ran.text)
+            text = json.loads(ran.text)
         except ValueError as error:
             raise ToolError(f"{name} cannot be inspected: {ran.text}") from error
-        return notebook.Inspection(found=found is not None, text=as_plain_text(found or ""))
+        return notebook.Inspection(found=text is not None, text=as_plain_text(text or ""))
 
     async def _ask(self, method: str, params: Model, result: type[T]) -> T:
         try:

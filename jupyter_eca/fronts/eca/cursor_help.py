@@ -88,7 +88,7 @@ class CursorHelp:
             earlier.cancel()
         task = self._session.start(self._rewrite(params, chosen, request, earlier))
         self._rewrites[params.id] = task
-        task.add_done_callback(lambda done: self._forget(params.id, done))
+        task.add_done_callback(lambda ended: self._forget(params.id, ended))
         return rewrite.RewritePromptResult(model=model)
 
     def stop(self, id: str | int) -> None:
@@ -188,8 +188,8 @@ class CursorHelp:
             await asyncio.gather(answer, return_exceptions=True)
         if not text:
             return rewrite.CompletionInlineResult()
-        here = Range(start=params.position, end=params.position)
-        item = rewrite.CompletionItem(text=text, doc_version=params.doc_version, range=here)
+        cursor = Range(start=params.position, end=params.position)
+        item = rewrite.CompletionItem(text=text, doc_version=params.doc_version, range=cursor)
         return rewrite.CompletionInlineResult(items=(item,))
 
     def _supersede(self) -> asyncio.Future[None]:

@@ -31,22 +31,23 @@ Notice = tuple[str, "Model"]
 
 
 def project(
-    event: Event, wire_id: ChatId, *, envelope: bool, again: bool = False, parent: ChatId | None = None
+    event: Event, wire_id: ChatId, *, envelope: bool, replayed: bool = False, parent: ChatId | None = None
 ) -> Iterator[Notice]:
     """Yield the content, and the status changes that clients expect around it.
 
     ECA 2.3: `running` comes first, `idle` just before the final progress. `aside` is for the model alone and is never
     sent.
 
-    `again`: this is a replay. The status is sent once after it, and what the chat was waiting for does not matter.
+    `replayed`: the event is part of a replay. The status is sent once after the replay, and it does not matter what
+    the chat was waiting for.
     `parent`: the chat is a subagent's, which clients show within the parent: it has no status and no title.
     """
     running = isinstance(event.content, ProgressContent) and event.content.state == "running"
-    if running and (again or event.role is Role.USER):
+    if running and (replayed or event.role is Role.USER):
         return
     if parent is not None and isinstance(event.content, MetadataContent):
         return
-    if again or parent is not None:
+    if replayed or parent is not None:
         yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope, parent=parent)
         return
     if event.role is Role.USER and isinstance(event.content, TextContent):
@@ -63,8 +64,8 @@ def make_content(
     content = event.content if envelope else _plain(event.content)
     received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content, parent_chat_id=parent)
     if envelope:
-        more = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
-        received = received.model_copy(update=more)
+        turn_fields = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
+        received = received.model_copy(update=turn_fields)
     return received
 
 
@@ -88,9 +89,9 @@ def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[
 
     `of_chat` are flags that stand on another page; they are placed if their message is here.
     """
-    here = {event.seq for event in events}
+    numbers = {event.seq for event in events}
     flags = [event for event in events if isinstance(event.content, FlagContent)]
-    flags += [event for event in of_chat if event.seq not in here]
+    flags += [event for event in of_chat if event.seq not in numbers]
     placed: list[Event] = []
     for event in events:
         if isinstance(event.content, FlagContent):
@@ -105,12 +106,12 @@ def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[
 
 def merge_subagents(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
     """Yield events of a chat and its subagents in the order of their numbers; flags stay where they are."""
-    others = list(reversed(of_subagents))
+    waiting = list(reversed(of_subagents))
     for event in events:
-        while others and others[-1].seq < event.seq and not isinstance(event.content, FlagContent):
-            yield others.pop()
+        while waiting and waiting[-1].seq < event.seq and not isinstance(event.content, FlagContent):
+            yield waiting.pop()
         yield event
-    yield from reversed(others)
+    yield from reversed(waiting)
 
 
 def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:

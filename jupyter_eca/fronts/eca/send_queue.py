@@ -46,7 +46,7 @@ def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 def compact(items: Iterable[Item]) -> list[Item]:
     """Merge events that follow each other; everything else stays where it is."""
-    found: list[Item] = []
+    merged: list[Item] = []
     for run in runs(items):
-        found += merge_pieces(item for item in run if isinstance(item, Event)) or run
-    return found
+        merged += merge_pieces(item for item in run if isinstance(item, Event)) or run
+    return merged

@@ -55,8 +55,8 @@ def load_handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
     """Return the function of each method: a coroutine function for a request, a plain one for a notification."""
     return {
         name: function
-        for found in loader.find("fronts.eca.methods", "HANDLERS").values()
-        for name, function in found.items()
+        for handlers in loader.find("fronts.eca.methods", "HANDLERS").values()
+        for name, function in handlers.items()
     }
 
 
@@ -262,10 +262,10 @@ class EcaSession:
                 self.shown[chat] = max(seq, self.shown.get(chat, 0))
                 await self._show_event(item)
 
-    async def _show_event(self, event: Event, *, again: bool = False) -> None:
+    async def _show_event(self, event: Event, *, replayed: bool = False) -> None:
         parent = self.host.subagents.parent(event.chat)
         within, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
-        for method, params in project(event, wire_id, envelope=self.can.envelope, again=again, parent=within):
+        for method, params in project(event, wire_id, envelope=self.can.envelope, replayed=replayed, parent=within):
             await self.notify(method, params)
 
     async def show_again(
@@ -287,11 +287,11 @@ class EcaSession:
         if anew:
             for method, params in reset_chat(wire_id, title):
                 await self.notify(method, params)
-        shown = merge_pieces(events)
-        placed = shown if self.can.envelope else place_flags(shown, flags)
+        merged = merge_pieces(events)
+        placed = merged if self.can.envelope else place_flags(merged, flags)
         for event in merge_subagents(placed, await self._read_subagents(chat, within)):
-            await self._show_event(event, again=True)
-        self.shown[chat] = max((event.seq for event in shown), default=0 if anew else self.shown.get(chat, 0))
+            await self._show_event(event, replayed=True)
+        self.shown[chat] = max((event.seq for event in merged), default=0 if anew else self.shown.get(chat, 0))
         status = self.host.chats.status(chat)
         # A chat that waits for an answer to `/login` is idle here: only results and lists have the status `login`.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
@@ -299,17 +299,17 @@ class EcaSession:
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
         """Return what subagents of a chat said in a part of it."""
-        found = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
-        for event in found:
+        said_by_subagents = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
+        for event in said_by_subagents:
             self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
-        return merge_pieces(found)
+        return merge_pieces(said_by_subagents)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
         """Send a notification. `chat` is the host's id of its chat: the client gets its own id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
-        if (said := dialect.translate_notification(self.dialect, method, params.wire())) is not None:
-            await self.peer.notify(method, dialect.shorten(said, self._most))
+        if (translated := dialect.translate_notification(self.dialect, method, params.wire())) is not None:
+            await self.peer.notify(method, dialect.shorten(translated, self._most))
 
     def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
         """Return a tool server as this client may see it."""

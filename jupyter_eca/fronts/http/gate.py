@@ -96,11 +96,11 @@ class GateMiddleware:
         origin = headers.get("origin")
         if origin is not None and origin not in {*self._gate.origins, f"http://{host}"}:
             return 403, f"Pages of {origin} may not come here; --cors-origin allows it."
-        given = headers.get("authorization", "").partition(" ")[2].strip()
+        token = headers.get("authorization", "").partition(" ")[2].strip()
         if (
             self._gate.token
             and path not in _OPEN
-            and not hmac.compare_digest(given.encode(), self._gate.token.encode())
+            and not hmac.compare_digest(token.encode(), self._gate.token.encode())
         ):
             return 401, "The token is wrong or missing: send `Authorization: Bearer TOKEN`."
         return None

@@ -47,8 +47,8 @@ async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None
         timeout_graceful_shutdown=GRACE,
     )
     try:
-        shown = f"[{gate.host}]" if ":" in gate.host else gate.host
-        ready(f"http://{shown}:{listening.getsockname()[1]}")
+        host = f"[{gate.host}]" if ":" in gate.host else gate.host
+        ready(f"http://{host}:{listening.getsockname()[1]}")
         await uvicorn.Server(settings).serve([listening])
     finally:
         listening.close()

@@ -38,10 +38,10 @@ def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
 
 def describe_error(error: ToolError, version: str) -> types.CallToolResult:
     suggestions = error.suggestions if isinstance(error, RefusedCall) else (error.fix,) if error.fix else ()
-    said = str(error)
-    if error.fix and said.endswith(error.fix):
-        said = said[: -len(error.fix)].strip()
-    return make_result(make_failure(said, suggestions), version)
+    text = str(error)
+    if error.fix and text.endswith(error.fix):
+        text = text[: -len(error.fix)].strip()
+    return make_result(make_failure(text, suggestions), version)
 
 
 def make_failure(message: str, suggestions: Sequence[str] = ()) -> ToolAnswer:

@@ -33,11 +33,11 @@ _SCHEMA: Final[dict[str, Any]] = {
 
 
 def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
-    what = f"{call.name}: {call.summary}" if call.summary else call.name
+    title = f"{call.name}: {call.summary}" if call.summary else call.name
     details = call.details.diff if isinstance(call.details, FileChangeDetails) else ""
-    shown = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
-    cut = shown if len(shown) <= _MOST else f"{shown[:_MOST]}\n[... {len(shown) - _MOST} characters left out ...]"
-    return types.ElicitRequestFormParams(message=f"May this run in Jupyter? {what}\n\n{cut}", requested_schema=_SCHEMA)
+    body = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    cut = body if len(body) <= _MOST else f"{body[:_MOST]}\n[... {len(body) - _MOST} characters left out ...]"
+    return types.ElicitRequestFormParams(message=f"May this run in Jupyter? {title}\n\n{cut}", requested_schema=_SCHEMA)
 
 
 def is_approved(answer: types.ElicitResult) -> bool:

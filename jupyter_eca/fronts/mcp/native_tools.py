@@ -41,15 +41,15 @@ _CREATING: Final = frozenset({"notebook_create"})
 
 def list_offers(host: Host) -> list[Offer]:
     """List the tools that can work now and that the default agent may use."""
-    who = host.current.resolved.agent()
+    agent = host.current.resolved.agent()
     # A chat has a plan from its first call on.
-    there = replace(host.tool_contexts.build("", None), plan=Plan())
+    context = replace(host.tool_contexts.build("", None), plan=Plan())
     return [
         _make_offer(tool)
-        for tool in host.toolbox.list_available(there)
+        for tool in host.toolbox.list_available(context)
         if tool.spec.origin is Origin.NATIVE
-        and (tool.reads or who.has_tool(tool.spec, reads=tool.reads, agents=tool.agents))
-        and not is_hidden(who.policy, tool.spec)
+        and (tool.reads or agent.has_tool(tool.spec, reads=tool.reads, agents=tool.agents))
+        and not is_hidden(agent.policy, tool.spec)
     ]
 
 

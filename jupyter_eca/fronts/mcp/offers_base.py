@@ -144,9 +144,9 @@ def offer(
         model = None if parameters is not None else arguments_of(function)
 
         async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> Outcome:
-            given = {"arguments": arguments} if model is None else validate(model, arguments)
-            found = await function(call, **given)
-            return found if isinstance(found, Outcome) else ToolAnswer(found)
+            values = {"arguments": arguments} if model is None else validate(model, arguments)
+            outcome = await function(call, **values)
+            return outcome if isinstance(outcome, Outcome) else ToolAnswer(outcome)
 
         schema = _schema(model) if parameters is None else parameters
         return Offer(name, inspect.getdoc(function) or "", schema, hints, run, governed)

@@ -104,14 +104,14 @@ class CallInProgress:
         """Return the outcome of one request. Raises: whatever the work raises."""
         self.context = context
         self._take_answer((params.input_responses or {}).get(_QUESTION))
-        asked = asyncio.ensure_future(self._asked.wait())
+        question = asyncio.ensure_future(self._asked.wait())
         try:
-            await asyncio.wait((self.work, asked), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((self.work, question), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await self.cancel()
             raise
         finally:
-            asked.cancel()
+            question.cancel()
         if self._question is None or self.work.done():
             outcome = await self.work
             if isinstance(outcome, Exception):

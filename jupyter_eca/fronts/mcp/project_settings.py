@@ -25,17 +25,17 @@ async def put(host: Host, changes: Mapping[Place, Any]) -> str:
     """
     files = host.workspace.files
     path = files.resolve(".eca/config.json")
-    shown = files.shorten(path)
+    name = files.shorten(path)
     try:
-        await asyncio.to_thread(_put, path, shown, changes)
+        await asyncio.to_thread(_put, path, name, changes)
     except (OSError, ConfigError) as error:
-        raise ToolError(f"{shown} cannot be changed: {error}.") from error
-    return shown
+        raise ToolError(f"{name} cannot be changed: {error}.") from error
+    return name
 
 
 def _put(path: Path, name: str, changes: Mapping[Place, Any]) -> None:
     text = text_file.read(path, name) if path.exists() else ""
-    for where, value in changes.items():
-        text = jsonc.put(text, where, value)
+    for place, value in changes.items():
+        text = jsonc.put(text, place, value)
     path.parent.mkdir(parents=True, exist_ok=True)
     text_file.write(path, name, text)

@@ -59,16 +59,16 @@ async def _on_stdio(backend: Backend) -> None:
 
 
 async def _on_http(backend: Backend) -> None:
-    given = os.environ.get("MCP_HTTP_PORT", "3000")
-    if not (given.isascii() and given.isdecimal() and int(given) < 65536):
-        raise ConfigError(f"MCP_HTTP_PORT is {given!r}; it is a number below 65536.")
+    port = os.environ.get("MCP_HTTP_PORT", "3000")
+    if not (port.isascii() and port.isdecimal() and int(port) < 65536):
+        raise ConfigError(f"MCP_HTTP_PORT is {port!r}; it is a number below 65536.")
     token = os.environ.get("MCP_HTTP_TOKEN") or secrets.token_urlsafe(32)
     gate = Gate("127.0.0.1", normalize_origins(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
 
     def ready(address: str) -> None:
-        shown = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
+        described = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
         sys.stderr.write(f"The MCP server is at {address}/mcp; clients send `Authorization: Bearer TOKEN`.\n")
-        sys.stderr.write(f"Token: {shown}\n")
+        sys.stderr.write(f"Token: {described}\n")
         sys.stderr.flush()
 
     async def health(_: Request) -> JSONResponse:
@@ -76,4 +76,4 @@ async def _on_http(backend: Backend) -> None:
 
     async with application(backend) as mcp:
         app = Starlette(routes=[Route("/health", health), Route("/mcp", mcp)])
-        await serve_http(app, gate, int(given), ready)
+        await serve_http(app, gate, int(port), ready)

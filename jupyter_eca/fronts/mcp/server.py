@@ -85,7 +85,7 @@ class McpFront:
         """Take calls for as long as this context lasts. Calls that run at its end are cancelled."""
         async with asyncio.TaskGroup() as tasks:
             calls = self._calls = CallsInProgress(tasks)
-            self._note = lambda what: _ignore(tasks.create_task(self._notify_change(what)))
+            self._note = lambda change: _ignore(tasks.create_task(self._notify_change(change)))
             unlisten = self._backend.listen(self._note)
             try:
                 yield
@@ -99,12 +99,14 @@ class McpFront:
     async def _tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         del context
         offers = self._offers.tools
-        return types.ListToolsResult(tools=[_describe(offer) for offer in sorted(offers, key=lambda one: one.name)])
+        return types.ListToolsResult(
+            tools=[_describe(offer) for offer in sorted(offers, key=lambda offered: offered.name)]
+        )
 
     async def _call(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        offer = next((one for one in self._offers.tools if one.name == params.name), None)
+        offer = next((offered for offered in self._offers.tools if offered.name == params.name), None)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
 
@@ -135,25 +137,25 @@ class McpFront:
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         del context
-        found = [one for shelf in self._offers.shelves for one in await shelf.list(self._backend)]
-        return types.ListResourcesResult(resources=found)
+        resources = [resource for shelf in self._offers.shelves for resource in await shelf.list(self._backend)]
+        return types.ListResourcesResult(resources=resources)
 
     async def _templates(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         del context
-        found = [one for shelf in self._offers.shelves for one in shelf.templates()]
-        return types.ListResourceTemplatesResult(resource_templates=found)
+        templates = [template for shelf in self._offers.shelves for template in shelf.templates()]
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         del context
         for shelf in self._offers.shelves:
             try:
-                found = await shelf.read(self._backend, params.uri)
+                result = await shelf.read(self._backend, params.uri)
             except EcaError as error:
                 raise MCPError(types.INVALID_PARAMS, str(error), {"uri": params.uri}) from error
-            if found is not None:
-                return found
+            if result is not None:
+                return result
         raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri})
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
@@ -187,8 +189,8 @@ class McpFront:
 
     async def _prompts(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         del context
-        found = [one for prompts in self._offers.prompts for one in await prompts.list(self._backend)]
-        return types.ListPromptsResult(prompts=found)
+        listed = [prompt for prompts in self._offers.prompts for prompt in await prompts.list(self._backend)]
+        return types.ListPromptsResult(prompts=listed)
 
     async def _prompt(
         self, context: Context, params: types.GetPromptRequestParams
@@ -196,11 +198,11 @@ class McpFront:
         del context
         for prompts in self._offers.prompts:
             try:
-                found = await prompts.get(self._backend, params)
+                result = await prompts.get(self._backend, params)
             except EcaError as error:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from error
-            if found is not None:
-                return found
+            if result is not None:
+                return result
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -209,12 +211,12 @@ class McpFront:
         values: list[str] = []
         if isinstance(params.ref, types.ResourceTemplateReference):
             for shelf in self._offers.shelves:
-                if any(one.uri_template == params.ref.uri for one in shelf.templates()):
+                if any(template.uri_template == params.ref.uri for template in shelf.templates()):
                     values += await shelf.complete(self._backend, params.ref.uri, params.argument.name)
         fitting = [value for value in values if value.startswith(params.argument.value)]
-        shown = fitting[:MOST_COMPLETIONS]
-        more = len(fitting) > len(shown)
-        return types.CompleteResult(completion=types.Completion(values=shown, total=len(fitting), has_more=more))
+        first = fitting[:MOST_COMPLETIONS]
+        has_more = len(fitting) > len(first)
+        return types.CompleteResult(completion=types.Completion(values=first, total=len(fitting), has_more=has_more))
 
     async def _set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
         """Accept a log level and ignore it: nothing is logged to clients, but older ones want to set it."""

@@ -70,7 +70,7 @@ class TurnListeners:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        return any(one.caller.can_ask and not one.silent for one in self._by_chat.get(chat, ()))
+        return any(listener.caller.can_ask and not listener.silent for listener in self._by_chat.get(chat, ()))
 
     def answers(self, chat: str) -> bool:
         return self.approves(chat)
@@ -96,8 +96,8 @@ class TurnListeners:
         listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
         for listener in list(listeners):
             if listener.caller.can_ask and (answer := await listener.caller.ask(_make_form(question))):
-                said = (answer.content or {}).get("answer") if answer.action == "accept" else None
-                return ChatAskQuestionResult(answer=str(said)) if said else ChatAskQuestionResult(cancelled=True)
+                text = (answer.content or {}).get("answer") if answer.action == "accept" else None
+                return ChatAskQuestionResult(answer=str(text)) if text else ChatAskQuestionResult(cancelled=True)
         raise RemoteError("no user can answer questions here")
 
 

@@ -44,7 +44,7 @@ def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
     message, *suggestions = REFUSALS[rejected.reason]
     if panel and rejected.reason is RejectReason.NOBODY:
         suggestions.insert(0, _PANEL)
-    return RefusedCall(message, *(one.replace("NAME", rejected.name) for one in suggestions))
+    return RefusedCall(message, *(suggestion.replace("NAME", rejected.name) for suggestion in suggestions))
 
 
 @dataclass
@@ -95,8 +95,8 @@ class TurnResult:
         """Return the answer to a prompt. Raises: RefusedCall when there is none."""
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
-            again = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
-            raise RefusedCall(remarks or f"The answer was {self.outcome}.", again)
+            fix = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
+            raise RefusedCall(remarks or f"The answer was {self.outcome}.", fix)
         data = {
             "sessionId": session,
             "model": model,

@@ -90,11 +90,11 @@ class Handlers:
     # -- how
 
     async def _turn(self, request: Request) -> RestTurn:
-        asked = await _body(request, rest.ChatRequest)
-        chat = asked.chat_id or self._front.default_chat
+        chat_request = await _body(request, rest.ChatRequest)
+        chat = chat_request.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
         if not after:
-            return await self._front.ask(asked.message, chat)
+            return await self._front.ask(chat_request.message, chat)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
             raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))
@@ -107,8 +107,8 @@ class Handlers:
                     raise HTTPException(502, item.what.message)
                 if item is not None and isinstance(item.what, rest.Text):
                     texts.append(item.what.content)
-        said = rest.ChatResponse(response="".join(texts), tool_calls=tuple(turn.projection.calls))
-        return _json(said, {"x-chat-id": turn.chat})
+        body = rest.ChatResponse(response="".join(texts), tool_calls=tuple(turn.projection.calls))
+        return _json(body, {"x-chat-id": turn.chat})
 
 
 def operations(handlers: Handlers) -> Sequence[Operation]:
@@ -179,7 +179,7 @@ def application(front: RestFront) -> Starlette:
         policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         return HTMLResponse(page(description), headers={"content-security-policy": policy})
 
-    routes = [StarletteRoute(one.path, one.answer, methods=[one.method]) for one in known]
+    routes = [StarletteRoute(operation.path, operation.answer, methods=[operation.method]) for operation in known]
     routes += [StarletteRoute("/openapi.json", document), StarletteRoute("/", read), StarletteRoute("/docs", read)]
     return Starlette(
         routes=routes,
@@ -211,14 +211,16 @@ async def _body(request: Request, model: type[T]) -> T:
         return model.model_validate_json(body)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False, include_context=False)
-        words = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'the body'}: {one['msg']}" for one in problems)
+        words = "; ".join(
+            f"{'.'.join(map(str, problem['loc'])) or 'the body'}: {problem['msg']}" for problem in problems
+        )
         raise HTTPException(422, words) from None
 
 
-def _json(said: rest.RestModel | Sequence[rest.RestModel], headers: dict[str, str] | None = None) -> Response:
+def _json(body: rest.RestModel | Sequence[rest.RestModel], headers: dict[str, str] | None = None) -> Response:
     """Write a result. Lists leave out absent optional fields, as the contract wants; `server_id` is written as null."""
-    if isinstance(said, rest.RestModel):
-        content = said.model_dump(mode="json")
+    if isinstance(body, rest.RestModel):
+        content = body.model_dump(mode="json")
     else:
-        content = [one.model_dump(mode="json", exclude_none=isinstance(one, rest.Server)) for one in said]
+        content = [item.model_dump(mode="json", exclude_none=isinstance(item, rest.Server)) for item in body]
     return Response(json.dumps(content), headers=headers, media_type="application/json")

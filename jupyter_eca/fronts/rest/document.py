@@ -76,8 +76,8 @@ class Operation:
 def openapi(operations: Sequence[Operation]) -> Json:
     schemas: Json = {}
     paths: dict[str, Json] = {}
-    for one in operations:
-        paths.setdefault(one.shown_path, {})[one.method.lower()] = _operation(one, schemas)
+    for operation in operations:
+        paths.setdefault(operation.shown_path, {})[operation.method.lower()] = _operation(operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -122,12 +122,12 @@ def _operation(operation: Operation, schemas: Json) -> Json:
 
 def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
     """Return the schema of a type. The definitions in it are added to `schemas`."""
-    made = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
-    schemas.update(made.pop("$defs", {}))
+    schema = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
+    schemas.update(schema.pop("$defs", {}))
     if isinstance(kind, type) and issubclass(kind, rest.RestModel):
-        schemas[kind.__name__] = made
+        schemas[kind.__name__] = schema
         return {"$ref": _REF.format(model=kind.__name__)}
-    return made
+    return schema
 
 
 def page(description: Json) -> str:
@@ -136,9 +136,9 @@ def page(description: Json) -> str:
     parts = [f"<h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}. {escape(info['description'])}</p>"]
     parts.append('<p>For programs: <a href="openapi.json">openapi.json</a></p>')
     for path, methods in description["paths"].items():
-        for method, one in methods.items():
-            parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(one['summary'])}</p>")
-            parts.append(_describe_answers(one))
+        for method, operation in methods.items():
+            parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(operation['summary'])}</p>")
+            parts.append(_describe_answers(operation))
     for name, schema in description["components"]["schemas"].items():
         parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2><pre>{escape(json.dumps(schema, indent=2))}</pre>')
     head = f'<meta charset="utf-8"><title>{escape(info["title"])}</title><style>{_STYLE}</style>'

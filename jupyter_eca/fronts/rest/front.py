@@ -139,16 +139,16 @@ class RestFront:
             self._host.mcp.start(name)
             async with asyncio.timeout(self._host.config.mcp_timeout_seconds + MARGIN):
                 while True:
-                    told = await news.get()
-                    if told.name != name:
+                    update = await news.get()
+                    if update.name != name:
                         continue
-                    if isinstance(told, ToolServerRemovedParams):
+                    if isinstance(update, ToolServerRemovedParams):
                         raise UnknownServer(f"The server {name!r} was removed.")
-                    if told.status is ServerStatus.RUNNING:
-                        return told
-                    if told.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH}:
-                        why = told.error or "no reason given"
-                        raise NotConnected(f"The server {name!r} is {told.status.value}: {why}.")
+                    if update.status is ServerStatus.RUNNING:
+                        return update
+                    if update.status in {ServerStatus.FAILED, ServerStatus.REQUIRES_AUTH}:
+                        why = update.error or "no reason given"
+                        raise NotConnected(f"The server {name!r} is {update.status.value}: {why}.")
         except TimeoutError:
             raise NotConnected(f"The server {name!r} does not start.") from None
         finally:
@@ -285,5 +285,5 @@ def _path(server: ToolServerUpdatedParams) -> str:
     if server.url:
         parts = urlsplit(server.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    script = next((one for one in server.args or () if not one.startswith("-")), None)
+    script = next((argument for argument in server.args or () if not argument.startswith("-")), None)
     return script or server.command or ""

@@ -115,16 +115,16 @@ def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
     A client that has not received that one needs all pieces. The id comes after the data: there are clients that look
     at the beginning of an event only.
     """
-    *others, last = _write_data(item.what)
-    for data in others:
+    *earlier, last = _write_data(item.what)
+    for data in earlier:
         yield f"data: {data}\n\n".encode()
     id = f"\nid: {item.seq}" if ids and item.seq > 0 else ""
     yield f"data: {last}{id}\n\n".encode()
 
 
-def _write_data(what: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str]:
+def _write_data(event: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str]:
     """Write the data as ASCII JSON: cut anywhere, it is still characters."""
-    match what:
+    match event:
         case TurnCompleted():
             return ["[DONE]"]
         case TurnFailed(message=message):
@@ -133,4 +133,4 @@ def _write_data(what: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str
             pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]
             return [json.dumps(rest.Text(content=piece).model_dump()) for piece in pieces]
         case _:
-            return [json.dumps(what.model_dump())]
+            return [json.dumps(event.model_dump())]

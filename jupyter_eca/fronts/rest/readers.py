@@ -39,8 +39,8 @@ class TurnReader:
 
     def show(self, event: Event) -> None:
         """Keep an event if the contract has it."""
-        told = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
-        if event.turn != self.turn or not told:
+        is_in_contract = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
+        if event.turn != self.turn or not is_in_contract:
             return
         self._behind.append(event)
         if len(self._behind) > self._room:

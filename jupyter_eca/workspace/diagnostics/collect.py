@@ -68,7 +68,7 @@ async def check_notebook(
     diagnostics = [
         *notebook_problems,
         *errors,
-        *(one for found, _ in linted for one in found),
+        *(diagnostic for of_linter, _ in linted for diagnostic in of_linter),
         *flaws,
         *editor_diagnostics,
     ]
@@ -111,15 +111,15 @@ async def check_file(
         text = await asyncio.to_thread(real.read_text, "utf-8")
     except (OSError, ValueError) as error:
         raise ToolError(f"{files.shorten(real)} cannot be read: {error}.") from error
-    root = next((one.resolve() for one in files.roots if real.is_relative_to(one.resolve())), real.parent)
+    root = next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), real.parent)
     python = await asyncio.to_thread(ty.choose_python, root)
     linted = await asyncio.gather(
         _try_linter(ruff.check_file(name, real, text)), _try_linter(ty.check_file(name, real, root, python))
     )
     flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
     flaws = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
-    found = merge([*(one for found, _ in linted for one in found), *flaws, *editor_diagnostics])
-    return DiagnosticsReport(tuple(found), tuple(note for _, note in linted if note))
+    merged = merge([*(one for merged, _ in linted for one in merged), *flaws, *editor_diagnostics])
+    return DiagnosticsReport(tuple(merged), tuple(note for _, note in linted if note))
 
 
 async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
@@ -154,7 +154,7 @@ def _locate(files: Files, path: str) -> tuple[Path, Path]:
         real = files.resolve(path)
     except ToolError:
         return root / "notebook.ipynb", root
-    return real, next((one.resolve() for one in files.roots if real.is_relative_to(one.resolve())), root)
+    return real, next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), root)
 
 
 def _file_uri(files: Files, file: str) -> str | None:

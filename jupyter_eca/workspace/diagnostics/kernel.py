@@ -54,14 +54,14 @@ async def ask_kernel(
             python = await asyncio.to_thread(_find_interpreter, word)
             if state.status != "idle" and kernel is not asking:
                 return KernelFacts(python=python)
-            found = await kernel.variables(chat, ())
+            result = await kernel.variables(chat, ())
     except (ToolError, TimeoutError):
         return KernelFacts()
-    names = frozenset(one.name for one in found.variables)
-    return KernelFacts(names if not found.left_out else None, python)
+    names = frozenset(variable.name for variable in result.variables)
+    return KernelFacts(names if not result.left_out else None, python)
 
 
 def _find_interpreter(word: str | None) -> str | None:
     """Return the absolute path of a program; None when it does not exist."""
-    found = shutil.which(word) if word else None
-    return str(Path(found).absolute()) if found else None
+    program = shutil.which(word) if word else None
+    return str(Path(program).absolute()) if program else None

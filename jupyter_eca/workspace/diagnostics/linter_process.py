@@ -45,16 +45,16 @@ class LinterResult:
         Raises: LinterError with what the linter reported.
         """
         if self.code not in good:
-            said = " ".join(self.errors.removeprefix(f"{name} failed").split())
-            raise LinterError(f"{name} failed: {said[:300] or f'exit status {self.code}'}")
+            errors = " ".join(self.errors.removeprefix(f"{name} failed").split())
+            raise LinterError(f"{name} failed: {errors[:300] or f'exit status {self.code}'}")
         return self.output
 
 
 def find(name: str) -> str | None:
     """Find a program: first where pip installs programs, then on the PATH of the user."""
     folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
-    own = os.pathsep.join(folder for folder in folders if folder)
-    return shutil.which(name, path=own) or shutil.which(name)
+    search_path = os.pathsep.join(folder for folder in folders if folder)
+    return shutil.which(name, path=search_path) or shutil.which(name)
 
 
 async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:

@@ -74,8 +74,8 @@ def parse_cell(source: str) -> ParsedCell:
     lines = source.split("\n")
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     opaque = bool(_OPAQUE.search(source))
-    if found := _CELL.match(lines[first]):
-        name, rest = found[1], found[2]
+    if match := _CELL.match(lines[first]):
+        name, rest = match[1], match[2]
         binds = {word for groups in _BINDS.findall(rest) for word in groups if word}
         if name not in _PYTHON_MAGICS:
             return ParsedCell(ast.Module([], []), None, frozenset(binds), name not in _FOREIGN_MAGICS)
@@ -84,30 +84,30 @@ def parse_cell(source: str) -> ParsedCell:
         lines[first] = ""
         tree, flaw = _parse_without_magics(lines)
         return ParsedCell(tree, flaw, frozenset(binds), opaque)
-    timed = {name for line in lines if (found := _TIMED.match(line)) for name in _list_stored_names(found[2])}
+    timed = {name for line in lines if (match := _TIMED.match(line)) for name in _list_stored_names(match[2])}
     tree, flaw = _parse_without_magics(lines)
     return ParsedCell(tree, flaw, frozenset(timed), opaque)
 
 
 def _list_stored_names(statement: str) -> set[str]:
     tree = _compile(statement)
-    names = (one for one in ast.walk(tree) if isinstance(one, ast.Name)) if isinstance(tree, ast.Module) else ()
-    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name)) if isinstance(tree, ast.Module) else ()
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
     """Parse the lines. When Python stops at a line that is a magic, that line is replaced, and the rest is parsed
     again."""
     for _ in range(MAX_ROUNDS):
-        found = _compile("\n".join(lines))
-        if isinstance(found, ast.Module):
-            return found, None
-        if not _mask(lines, found.line):
-            return None, found
+        parsed = _compile("\n".join(lines))
+        if isinstance(parsed, ast.Module):
+            return parsed, None
+        if not _mask(lines, parsed.line):
+            return None, parsed
     for at in range(len(lines)):
         _mask(lines, at, try_previous=False)
-    found = _compile("\n".join(lines))
-    return (found, None) if isinstance(found, ast.Module) else (None, found)
+    parsed = _compile("\n".join(lines))
+    return (parsed, None) if isinstance(parsed, ast.Module) else (None, parsed)
 
 
 def _compile(source: str) -> ast.Module | Flaw:
@@ -129,12 +129,12 @@ def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
         if not 0 <= number < len(lines):
             continue
         line = lines[number]
-        if found := _TIMED.match(line):
-            lines[number] = f"{found[1]}{found[2]}"
-        elif found := _LINE.match(line):
-            lines[number] = f"{found[1]}pass"
-        elif found := _ASSIGNED.match(line):
-            lines[number] = f"{found[1]}None"
+        if match := _TIMED.match(line):
+            lines[number] = f"{match[1]}{match[2]}"
+        elif match := _LINE.match(line):
+            lines[number] = f"{match[1]}pass"
+        elif match := _ASSIGNED.match(line):
+            lines[number] = f"{match[1]}None"
         else:
             continue
         while line.endswith("\\") and number + 1 < len(lines):

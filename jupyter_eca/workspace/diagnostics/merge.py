@@ -30,15 +30,17 @@ _ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2, Sever
 def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] = ()) -> list[EditorDiagnostic]:
     """Remove duplicates, and false reports of undefined names. `bound_names` are defined although a linter cannot
     see it: by a magic, or in the kernel."""
-    kept: dict[tuple[str, int, str], EditorDiagnostic] = {}
-    for one in diagnostics:
-        name = _find_undefined_name(one)
-        if name and one.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
+    merged: dict[tuple[str, int, str], EditorDiagnostic] = {}
+    for diagnostic in diagnostics:
+        name = _find_undefined_name(diagnostic)
+        if name and diagnostic.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
             continue  # ty reports a keyword as a name where the syntax is broken
-        kind = _classify(one, name)
+        kind = _classify(diagnostic, name)
         # One mistake makes a parser report several errors, line after line.
-        kept.setdefault((one.uri, 0 if kind == _SYNTAX_KIND else one.range.start.line, kind), one)
-    return list(kept.values())
+        merged.setdefault(
+            (diagnostic.uri, 0 if kind == _SYNTAX_KIND else diagnostic.range.start.line, kind), diagnostic
+        )
+    return list(merged.values())
 
 
 def rank_by_severity(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:

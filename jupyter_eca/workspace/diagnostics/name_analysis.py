@@ -54,18 +54,18 @@ def analyze_names(tree: ast.Module) -> CellNames:
 
     Raises: RecursionError for a tree that is too deep.
     """
-    found = CellNames()
-    _NameVisitor(found).visit_all(tree.body)
-    found.reads_later = {name: spot for name, spot in found.reads_later.items() if name not in found.binds}
-    return found
+    names = CellNames()
+    _NameVisitor(names).visit_all(tree.body)
+    names.reads_later = {name: spot for name, spot in names.reads_later.items() if name not in names.binds}
+    return names
 
 
 class _NameVisitor(ast.NodeVisitor):
     """Visits the tree of a cell. `local` are the names of the enclosing scopes, outermost first; none at the level
     of the cell. `deferred` code runs only when somebody calls it."""
 
-    def __init__(self, found: CellNames, local: tuple[set[str], ...] = (), *, deferred: bool = False) -> None:
-        self._names = found
+    def __init__(self, names: CellNames, local: tuple[set[str], ...] = (), *, deferred: bool = False) -> None:
+        self._names = names
         self._local = local
         self._deferred = deferred
 
@@ -154,10 +154,10 @@ class _NameVisitor(ast.NodeVisitor):
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         self.visit(node.generators[0].iter)
         stored = {
-            one.id
+            target.id
             for part in node.generators
-            for one in ast.walk(part.target)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            for target in ast.walk(part.target)
+            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
         }
         _NameVisitor(self._names, (*self._local, stored), deferred=self._deferred).generic_visit(node)
 
@@ -182,24 +182,26 @@ class _NameVisitor(ast.NodeVisitor):
             self._names.binds.add(name)
 
     def _add_read(self, name: str, node: ast.Name) -> None:
-        found = self._names
-        if name in found.binds and not self._deferred:
+        names = self._names
+        if name in names.binds and not self._deferred:
             return
         if any(name in scope for scope in self._local) or is_known(name):
             return
-        (found.reads_later if self._deferred else found.reads).setdefault(name, (node.lineno - 1, node.col_offset))
+        (names.reads_later if self._deferred else names.reads).setdefault(name, (node.lineno - 1, node.col_offset))
 
 
 def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
     """Return the local names of a function, and the names that it binds outside of itself by `global`."""
     every = [node.args, *node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    more = [one for one in (node.args.vararg, node.args.kwarg) if one is not None]
-    local = _list_type_parameters(node) | {one.arg for one in (*every, *more) if isinstance(one, ast.arg)}
+    variadic = [argument for argument in (node.args.vararg, node.args.kwarg) if argument is not None]
+    local = _list_type_parameters(node) | {
+        argument.arg for argument in (*every, *variadic) if isinstance(argument, ast.arg)
+    }
     outer: set[str] = set()
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while waiting:
-        one = waiting.pop()
-        match one:
+        child = waiting.pop()
+        match child:
             case ast.Global(names=names):
                 outer |= set(names)
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
@@ -215,10 +217,10 @@ def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
                 local.add(name)
             case _:
                 pass
-        waiting.extend(ast.iter_child_nodes(one))
+        waiting.extend(ast.iter_child_nodes(child))
     return local - outer, outer
 
 
 def _list_type_parameters(node: ast.AST) -> set[str]:
     """Return the type parameters (PEP 695)."""
-    return {one.name for one in getattr(node, "type_params", ())}
+    return {parameter.name for parameter in getattr(node, "type_params", ())}

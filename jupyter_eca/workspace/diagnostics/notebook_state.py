@@ -73,14 +73,14 @@ def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedC
     """Analyze one cell. In a notebook of another language, nothing is known of its names."""
     if not python:
         return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
-    found = parse_cell(cell.source)
+    parsed = parse_cell(cell.source)
     try:
-        names = analyze_names(found.tree) if found.tree else CellNames()
+        names = analyze_names(parsed.tree) if parsed.tree else CellNames()
     except RecursionError:
         return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
-    names.binds |= found.binds
+    names.binds |= parsed.binds
     return AnalyzedCell(
-        number, cell, names, found.opaque or found.tree is None or names.has_star_import, found.flaw, found.binds
+        number, cell, names, parsed.opaque or parsed.tree is None or names.has_star_import, parsed.flaw, parsed.binds
     )
 
 
@@ -118,8 +118,8 @@ def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiag
         if place in in_order:
             continue
         count = analyzed.cell.execution_count or 0
-        late = [one for one in ran[place + 1 :] if (one.cell.execution_count or 0) < count]
-        early = [one for one in ran[:place] if (one.cell.execution_count or 0) > count]
+        late = [analyzed for analyzed in ran[place + 1 :] if (analyzed.cell.execution_count or 0) < count]
+        early = [analyzed for analyzed in ran[:place] if (analyzed.cell.execution_count or 0) > count]
         explanation = " and ".join(
             part
             for part in (
@@ -166,8 +166,8 @@ def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]
         unseen = unseen or analyzed.is_opaque
         for name, spot in analyzed.names.reads.items():
             candidates = definers.get(name, [])
-            above = [one for one in candidates if one.number < analyzed.number]
-            below = [one for one in candidates if one.number > analyzed.number]
+            above = [candidate for candidate in candidates if candidate.number < analyzed.number]
+            below = [candidate for candidate in candidates if candidate.number > analyzed.number]
             if above:
                 yield from _check_stale_read(path, analyzed, name, spot, above[-1])
             elif not unseen and below:
@@ -208,8 +208,8 @@ def _check_lost_names(
         return
     names = sorted(kernel - {name for analyzed in code for name in analyzed.names.binds})
     if names:
-        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
+        rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{rest}"
         yield make_diagnostic(make_uri(path), 0, 0, Severity.WARNING, message, SOURCE, "lost-by-restart")
 
 

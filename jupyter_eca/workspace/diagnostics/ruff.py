@@ -39,22 +39,24 @@ async def check_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) ->
 
     Raises: LinterError.
     """
-    found = await _run(build_notebook_json(code), real)
-    broken = {_find_cell_index(one) for one in found if _find_code(one) == SYNTAX_CODE}
+    problems = await _run(build_notebook_json(code), real)
+    broken = {_find_cell_index(problem) for problem in problems if _find_code(problem) == SYNTAX_CODE}
     if broken:
         # Ruff reports nothing else of a source that it cannot parse, and a notebook is one source to it. So the broken
         # cells are left out, and the rest is checked again.
-        found = [one for one in found if _find_code(one) == SYNTAX_CODE] + await _run(
+        problems = [problem for problem in problems if _find_code(problem) == SYNTAX_CODE] + await _run(
             build_notebook_json(code, broken), real
         )
         unseen = collect_words(code, broken)
-        found = [
-            one for one in found if _find_code(one) != "F821" or extract_quoted_name(str(one["message"])) not in unseen
+        problems = [
+            problem
+            for problem in problems
+            if _find_code(problem) != "F821" or extract_quoted_name(str(problem["message"])) not in unseen
         ]
     return [
-        _make_diagnostic(path, code[_find_cell_index(one)], one)
-        for one in found
-        if 0 <= _find_cell_index(one) < len(code)
+        _make_diagnostic(path, code[_find_cell_index(problem)], problem)
+        for problem in problems
+        if 0 <= _find_cell_index(problem) < len(code)
     ]
 
 
@@ -64,8 +66,10 @@ async def check_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
     Raises: LinterError.
     """
     return [
-        make_diagnostic(uri, *_find_spot(one), _choose_severity(one), str(one["message"]), SOURCE, _find_code(one))
-        for one in await _run(text, real)
+        make_diagnostic(
+            uri, *_find_spot(problem), _choose_severity(problem), str(problem["message"]), SOURCE, _find_code(problem)
+        )
+        for problem in await _run(text, real)
     ]
 
 
@@ -86,17 +90,17 @@ async def _run(text: str, real: Path) -> list[dict[str, Any]]:
 
 def _has_rules(folder: Path) -> bool:
     """Return whether the user has chosen rules, in this folder or in one above it."""
-    for one in (folder, *folder.parents):
-        if any((one / name).is_file() for name in _CONFIG_FILES):
+    for parent in (folder, *folder.parents):
+        if any((parent / name).is_file() for name in _CONFIG_FILES):
             return True
         with suppress(OSError, ValueError):
-            if "ruff" in tomllib.loads((one / "pyproject.toml").read_text("utf-8")).get("tool", {}):
+            if "ruff" in tomllib.loads((parent / "pyproject.toml").read_text("utf-8")).get("tool", {}):
                 return True
     return False
 
 
 def _find_folder(real: Path) -> Path:
-    return next(one for one in real.parents if one.is_dir())
+    return next(folder for folder in real.parents if folder.is_dir())
 
 
 def _find_cell_index(finding: dict[str, Any]) -> int:

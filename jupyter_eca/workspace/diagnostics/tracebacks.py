@@ -59,12 +59,12 @@ def _follow_traceback(
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
     for count, file, line in _read_frames(output):
-        other = by_count.get(count) if count is not None else None
-        if other is not None:
-            text = message if other.id == cell.id else f"{message} (when called by cell [{cell.id}])"
-            text += " (the cell was edited since)" if other.state is CellState.EDITED else ""
+        called = by_count.get(count) if count is not None else None
+        if called is not None:
+            text = message if called.id == cell.id else f"{message} (when called by cell [{cell.id}])"
+            text += " (the cell was edited since)" if called.state is CellState.EDITED else ""
             seen.setdefault(
-                (other.id, line), make_cell_diagnostic(path, other, (line - 1, 0), Severity.ERROR, text, SOURCE)
+                (called.id, line), make_cell_diagnostic(path, called, (line - 1, 0), Severity.ERROR, text, SOURCE)
             )
         elif file and (uri := files(file)) is not None:
             text = f"{message} (when called by cell [{cell.id}] of {path})"

@@ -54,23 +54,23 @@ async def check_notebook(
     try:
         copy = Path(folder.name) / "notebook.ipynb"
         await asyncio.to_thread(copy.write_text, build_notebook_json(code, broken), "utf-8")
-        found = await _run(copy, root, python, real.parent)
+        problems = await _run(copy, root, python, real.parent)
     finally:
         await asyncio.to_thread(folder.cleanup)
     return [
         make_cell_diagnostic(
             path,
-            code[int(one["cell"]) - 1].cell,
-            _find_spot(one),
-            _choose_severity(one),
-            one["said"],
+            code[int(problem["cell"]) - 1].cell,
+            _find_spot(problem),
+            _choose_severity(problem),
+            problem["said"],
             SOURCE,
-            one["code"],
+            problem["code"],
         )
-        for one in found
-        if one["cell"]
-        and 0 < int(one["cell"]) <= len(code)
-        and not (one["code"] == "unresolved-reference" and extract_quoted_name(one["said"]) in unseen)
+        for problem in problems
+        if problem["cell"]
+        and 0 < int(problem["cell"]) <= len(code)
+        and not (problem["code"] == "unresolved-reference" and extract_quoted_name(problem["said"]) in unseen)
     ]
 
 
@@ -79,9 +79,10 @@ async def check_file(uri: str, real: Path, root: Path, python: str | None) -> li
 
     Raises: LinterError.
     """
-    found = await _run(real, root, python, real.parent)
+    problems = await _run(real, root, python, real.parent)
     return [
-        make_diagnostic(uri, *_find_spot(one), _choose_severity(one), one["said"], SOURCE, one["code"]) for one in found
+        make_diagnostic(uri, *_find_spot(problem), _choose_severity(problem), problem["said"], SOURCE, problem["code"])
+        for problem in problems
     ]
 
 

@@ -101,13 +101,13 @@ class FileIndex:
 
     async def search(self, query: str, limit: int) -> list[IndexEntry]:
         """Find files and directories, the best matches first. An empty query finds what was changed last."""
-        found = [
+        matches = [
             (fit, IndexEntry(path, False)) for fit, path in await self._search_roots(query, limit, directories=False)
         ]
-        found += [
+        matches += [
             (fit, IndexEntry(path, True)) for fit, path in await self._search_roots(query, limit, directories=True)
         ]
-        return [entry for _, entry in sorted(found, key=lambda one: one[0])][:limit]
+        return [entry for _, entry in sorted(matches, key=lambda match: match[0])][:limit]
 
     async def search_files(self, query: str, limit: int) -> list[str]:
         """Find files only. See `search`."""
@@ -133,12 +133,12 @@ class FileIndex:
         self.refresh_soon()
         if not self._roots:
             await self._wait_for_refresh()
-        found: list[tuple[Fit, str]] = []
+        matches: list[tuple[Fit, str]] = []
         for root in self._roots:
             names = root.directory_index if directories else root.file_index
             hits = names.search(_make_relative(query, root.folder), limit)
-            found += [(fit, str(root.folder / name)) for fit, name in hits]
-        return sorted(found, key=lambda one: one[0])[:limit]
+            matches += [(fit, str(root.folder / name)) for fit, name in hits]
+        return sorted(matches, key=lambda match: match[0])[:limit]
 
     async def _wait_for_refresh(self) -> None:
         with suppress(TimeoutError):

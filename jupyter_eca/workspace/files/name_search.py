@@ -60,32 +60,32 @@ class NameIndex:
         query = " ".join(query.lower().split())
         if not query:
             return [(Fit.EXACT, name) for name in self.names[:limit]]
-        found = self._find_together(query, limit)
-        if len(found) < limit and min(found.values(), default=Fit.LETTERS) > Fit.PREFIX:
+        fits = self._find_together(query, limit)
+        if len(fits) < limit and min(fits.values(), default=Fit.LETTERS) > Fit.PREFIX:
             for number in self._find_apart(query):
-                found.setdefault(number, Fit.LETTERS)
-                if len(found) == limit:
+                fits.setdefault(number, Fit.LETTERS)
+                if len(fits) == limit:
                     break
-        best = sorted((fit, number) for number, fit in found.items())[:limit]
+        best = sorted((fit, number) for number, fit in fits.items())[:limit]
         return [(fit, self.names[number]) for fit, number in best]
 
     def _find_together(self, query: str, limit: int) -> dict[int, Fit]:
         """Find names that contain the query, by the number of the name."""
         until = perf_counter() + TOGETHER_S
-        found: dict[int, Fit] = {}
+        fits: dict[int, Fit] = {}
         good = 0
         for count, place in enumerate(self._find_places(f"/{query}\n")):
-            found[self._find_number(place)] = Fit.EXACT
+            fits[self._find_number(place)] = Fit.EXACT
             good = count + 1
         for count, place in enumerate(self._find_places(query)):
             number = self._find_number(place)
             fit = self._rate_fit(query, place, number)
-            if fit < found.get(number, len(Fit)):
-                found[number] = fit
+            if fit < fits.get(number, len(Fit)):
+                fits[number] = fit
                 good += fit is Fit.PREFIX
             if good >= limit or (count % _CLOCK_NAMES == 0 and perf_counter() > until):
                 break
-        return found
+        return fits
 
     def _find_places(self, part: str) -> Iterator[int]:
         place = self._text.find(part)
@@ -127,5 +127,5 @@ class NameIndex:
 
 def rate_fit(query: str, name: str) -> Fit | None:
     """Return how well one name matches; None when it does not."""
-    found = NameIndex((name.replace("\n", " "),)).search(query, 1)
-    return found[0][0] if found else None
+    matches = NameIndex((name.replace("\n", " "),)).search(query, 1)
+    return matches[0][0] if matches else None

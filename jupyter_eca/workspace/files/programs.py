@@ -73,8 +73,8 @@ async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
     """Yield the output of a program, split at `end`."""
     stream, rest = process.stdout, b""
     while stream is not None and (chunk := await stream.read(_CHUNK)):
-        *whole, rest = (rest + chunk).split(end)
-        for record in whole:
+        *complete, rest = (rest + chunk).split(end)
+        for record in complete:
             yield record
         rest = rest[:_MAX_RECORD]
     if rest:
@@ -108,5 +108,5 @@ async def is_in_work_tree(folder: Path) -> bool:
 def _build_environment() -> dict[str, str]:
     """Return our environment, without variables that could direct git to another repository. Messages are in
     English, and text is UTF-8."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**variables, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}

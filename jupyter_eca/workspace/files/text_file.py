@@ -93,11 +93,11 @@ def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
     shorter = min(len(before), len(after))
     head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     tail = next((index for index in range(shorter - head) if before[-1 - index] != after[-1 - index]), shorter - head)
-    skipped, left = max(0, head - 3), max(0, tail - 3)
-    old, new = before[skipped : len(before) - left], after[skipped : len(after) - left]
+    skipped, skipped_end = max(0, head - 3), max(0, tail - 3)
+    old, new = before[skipped : len(before) - skipped_end], after[skipped : len(after) - skipped_end]
     for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
         yield (
-            re.sub(r"[-+]\d+", lambda found: _move_line_number(found[0], skipped), line)
+            re.sub(r"[-+]\d+", lambda match: _move_line_number(match[0], skipped), line)
             if line.startswith("@@ ")
             else line
         )

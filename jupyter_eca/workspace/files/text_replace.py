@@ -61,9 +61,9 @@ def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
     return [(at, at + len(sought))] if at >= 0 else []
 
 
-def _make_ambiguous_error(count: int, how: str) -> ToolError:
+def _make_ambiguous_error(count: int, comparison: str) -> ToolError:
     return ToolError(
-        f"original_content fits {count} places {how}; nothing was changed.",
+        f"original_content fits {count} places {comparison}; nothing was changed.",
         "Add lines around it until it is unique, or set all_occurrences to replace exact ones.",
     )
 
@@ -92,11 +92,11 @@ def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
     index = next(index for index, line in enumerate(wanted) if line.strip())
     quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
     if real.endswith(quoted):
-        more = real.removesuffix(quoted)
-        return "".join(more + line if line.strip() else line for line in split_lines(fresh))
+        missing = real.removesuffix(quoted)
+        return "".join(missing + line if line.strip() else line for line in split_lines(fresh))
     if quoted.endswith(real):
-        less = quoted.removesuffix(real)
-        return "".join(line.removeprefix(less) for line in split_lines(fresh))
+        surplus = quoted.removesuffix(real)
+        return "".join(line.removeprefix(surplus) for line in split_lines(fresh))
     return fresh
 
 
@@ -111,8 +111,8 @@ def _splice(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
     line_end = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"
     fresh = fresh.replace("\n", line_end)
     pieces: list[str] = []
-    done = 0
+    end_of_last = 0
     for start, end in spans:
-        pieces += text[done : start + bisect_left(pairs, start)], fresh
-        done = end + bisect_left(pairs, end)
-    return "".join([*pieces, text[done:]])
+        pieces += text[end_of_last : start + bisect_left(pairs, start)], fresh
+        end_of_last = end + bisect_left(pairs, end)
+    return "".join([*pieces, text[end_of_last:]])

@@ -50,11 +50,11 @@ class _JobOutput:
         self._unfinished: dict[Stream, str] = {}
 
     def add(self, stream: Stream, text: str) -> None:
-        *whole, rest = (self._unfinished.get(stream, "") + text).split("\n")
+        *complete, rest = (self._unfinished.get(stream, "") + text).split("\n")
         while len(rest) > _MAX_LINE:
-            whole.append(rest[:_MAX_LINE])
+            complete.append(rest[:_MAX_LINE])
             rest = rest[_MAX_LINE:]
-        self._lines.extend(JobLine(text=render_line(line), stream=stream) for line in whole[-MAX_LINES:])
+        self._lines.extend(JobLine(text=render_line(line), stream=stream) for line in complete[-MAX_LINES:])
         self._unfinished[stream] = rest
 
     def lines(self) -> tuple[JobLine, ...]:
@@ -226,8 +226,8 @@ class BackgroundJobs:
                 killed = tasks.create_task(_wait_for(entry.killed))
                 await process.exited.wait()
                 while reading and not killed.done():
-                    done, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
-                    reading -= done
+                    finished, _ = await asyncio.wait({killed, *reading}, return_when=asyncio.FIRST_COMPLETED)
+                    reading -= finished
                 killed.cancel()
                 await process.kill()
                 await process.close(*reading)
@@ -244,7 +244,7 @@ class BackgroundJobs:
             update={"status": JobStatus.KILLED if killed else status, "exit_code": code}
         )
         entry.ended.set()
-        ended = [id for id, one in self._entries.items() if one.ended.is_set()]
+        ended = [id for id, entry_of_job in self._entries.items() if entry_of_job.ended.is_set()]
         for id in ended[: max(0, len(ended) - _MAX_ENDED)]:
             del self._entries[id]
         self._on_change(self.list())

@@ -181,12 +181,12 @@ def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, m
 
 def _find_shell() -> str:
     preferred = os.environ.get("SHELL", "")
-    found = preferred if Path(preferred).name in _POSIX_SHELLS and shutil.which(preferred) else shutil.which("sh")
-    if found is None:
+    shell = preferred if Path(preferred).name in _POSIX_SHELLS and shutil.which(preferred) else shutil.which("sh")
+    if shell is None:
         raise ToolError(
             "No POSIX shell is installed here.", "Ask the user to install one, for example Git for Windows."
         )
-    return found
+    return shell
 
 
 def _signal_all(pid: int, mark: str, method: str) -> int:
@@ -195,9 +195,9 @@ def _signal_all(pid: int, mark: str, method: str) -> int:
     import psutil
 
     sent = 0
-    for other in psutil.pids():
+    for other_pid in psutil.pids():
         with suppress(psutil.Error, OSError):  # it ended meanwhile, or is that of another user
-            process = psutil.Process(other)
+            process = psutil.Process(other_pid)
             if _belongs_to(process, pid, mark) and process.status() != psutil.STATUS_ZOMBIE:
                 getattr(process, method)()
                 sent += 1

@@ -192,8 +192,8 @@ class ClientKernel:
             return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
 
         content = (await self._run_exclusively(ask))["content"]
-        found = content.get("status") == "ok" and bool(content.get("found"))
-        return Inspection(found=found, text=as_plain_text(content["data"].get("text/plain", "")) if found else "")
+        is_known = content.get("status") == "ok" and bool(content.get("found"))
+        return Inspection(found=is_known, text=as_plain_text(content["data"].get("text/plain", "")) if is_known else "")
 
     async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
         """Describe variables of the kernel.
@@ -247,13 +247,13 @@ class ClientKernel:
         them.
         """
         process = self._find_pid()
-        asked: set[str] = set()
+        requests: set[str] = set()
         patience = FIRST_PATIENCE
         while self._heard_pids != [process]:
-            asked.add(self._client.kernel_info())
+            requests.add(self._client.kernel_info())
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
-                    while (await self._read_parent_id()) not in asked:
+                    while (await self._read_parent_id()) not in requests:
                         pass
                 self._heard_pids = [process]
             patience = min(patience * 2, MAX_PATIENCE)  # a busy kernel would find all these requests in its queue

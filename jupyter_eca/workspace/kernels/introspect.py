@@ -72,8 +72,8 @@ class _ShortRepr(reprlib.Repr):
         if level <= 0:
             return "{...}" if x else "{}"
         items = itertools.islice(x.items(), MAX_ITEMS)
-        shown = [f"{self.repr1(key, level - 1)}: {self.repr1(value, level - 1)}" for key, value in items]
-        return "{" + ", ".join([*shown, "..."] if len(x) > MAX_ITEMS else shown) + "}"
+        parts = [f"{self.repr1(key, level - 1)}: {self.repr1(value, level - 1)}" for key, value in items]
+        return "{" + ", ".join([*parts, "..."] if len(x) > MAX_ITEMS else parts) + "}"
 
 
 _preview_repr = _ShortRepr()
@@ -98,14 +98,16 @@ def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> s
     described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
     deadline = time.monotonic() + TOTAL_S
     with _TimeLimit() as time_limit, contextlib.nullcontext() if names else _shorten_arrays():
-        found = [
+        descriptions = [
             _describe_variable(
                 name, namespace[name], time_limit, _choose_detail(place, bool(names), time.monotonic() > deadline)
             )
             for place, name in enumerate(described)
         ]
     missing = [name for name in names if name not in namespace]
-    return json.dumps({"variables": found, "missing": missing, "left_out": len(wanted) - len(missing) - len(described)})
+    return json.dumps(
+        {"variables": descriptions, "missing": missing, "left_out": len(wanted) - len(missing) - len(described)}
+    )
 
 
 def _shorten_arrays() -> contextlib.AbstractContextManager[object]:
@@ -266,7 +268,7 @@ def _add_details(description: dict[str, Any], value: Any) -> None:
         return
     if isinstance(value, dict):
         items = itertools.islice(cast("dict[Any, Any]", value).items(), MAX_COLUMNS)
-        description["sample"] = _cut("\n".join(_describe_entry(key, one) for key, one in items), SAMPLE_CHARS)
+        description["sample"] = _cut("\n".join(_describe_entry(key, item) for key, item in items), SAMPLE_CHARS)
     elif len(text := _sample_repr.repr(value)) > PREVIEW_CHARS:
         description["preview"] = ""
         description["sample"] = _cut(text, SAMPLE_CHARS)

@@ -85,7 +85,7 @@ class ServerKernels:
         running = self._kernels.list_kernel_ids()
         if not running:
             raise ToolError("No kernel is running.", _OPEN_A_NOTEBOOK)
-        return id or max(running, key=lambda one: self._kernels.get_kernel(one).last_activity)
+        return id or max(running, key=lambda kernel_id: self._kernels.get_kernel(kernel_id).last_activity)
 
     def find_language(self, id: str | None) -> str:
         """Return the language of a kernel in small letters.
@@ -123,9 +123,11 @@ class ServerKernels:
         closed."""
         from jupyter_client.session import Session
 
-        kernels = {one: self._kernels.get_kernel(one) for one in self._kernels.list_kernel_ids()}
-        for gone in [one for one, (manager, _) in self._open.items() if kernels.get(one) is not manager]:
-            self._open.pop(gone)[1].close()
+        kernels = {kernel_id: self._kernels.get_kernel(kernel_id) for kernel_id in self._kernels.list_kernel_ids()}
+        for closed_id in [
+            kernel_id for kernel_id, (manager, _) in self._open.items() if kernels.get(kernel_id) is not manager
+        ]:
+            self._open.pop(closed_id)[1].close()
         manager = kernels[id]
         if id not in self._open:
             # The session is our own: clients that share a session also share its address, and get each other's replies.
@@ -151,8 +153,8 @@ class ServerKernel:
     """One kernel of a server: that of a notebook, or the one that was used last."""
 
     def __init__(self, kernels: ServerKernels, id: str | None = None, path: str = "") -> None:
-        whose = f"the kernel of {path}" if path else "the notebook kernel of this Jupyter server that was used last"
-        self.description = f"`run_code` and `variables` work on {whose}, where the user's variables are."
+        which = f"the kernel of {path}" if path else "the notebook kernel of this Jupyter server that was used last"
+        self.description = f"`run_code` and `variables` work on {which}, where the user's variables are."
         self.id = id
         self._kernels = kernels
 

@@ -39,10 +39,10 @@ def parse_variables(text: str) -> KernelVariablesResult:
     Raises: ToolError when it printed something else.
     """
     try:
-        found = json.loads(text)
-        types = found.pop("types", {"name": [], "type": []})
+        parsed = json.loads(text)
+        types = parsed.pop("types", {"name": [], "type": []})
         rest = [{"name": name, "type": type} for name, type in zip(types["name"], types["type"], strict=True)]
-        return KernelVariablesResult.model_validate(found | {"variables": found["variables"] + rest})
+        return KernelVariablesResult.model_validate(parsed | {"variables": parsed["variables"] + rest})
     except (ValueError, KeyError, TypeError) as error:
         raise ToolError(f"This kernel's variables cannot be read: {text[:200]!r}.") from error
 

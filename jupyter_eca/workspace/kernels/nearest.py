@@ -30,8 +30,8 @@ class CellKernels:
         """Return the kernel of the cell that asks, or that of another notebook."""
         if path is None or self._others is None:
             return self._asking
-        found = await self._others.find(path)
-        return self._asking if found.id == self._asking.id else found
+        kernel = await self._others.find(path)
+        return self._asking if kernel.id == self._asking.id else kernel
 
     async def find_idle(self, chat: str, path: str) -> CellKernel:
         """Raises: ToolError."""
@@ -55,5 +55,5 @@ async def find_active_kernel(
     """
     if kernels is None or notebooks is None:
         return kernel
-    active = next((one.path for one in await notebooks.list() if one.active), None)
+    active = next((info.path for info in await notebooks.list() if info.active), None)
     return kernel if active is None else await kernels.find(active)

@@ -28,8 +28,8 @@ def as_plain_text(text: str) -> str:
 def describe_bundle(data: Mapping[str, Any]) -> str:
     """Return the text of a MIME bundle, with a note about the parts that only the user sees."""
     text = str(data.get("text/plain", ""))
-    shown = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
-    return "\n".join(part for part in (text, f"[shown to the user: {', '.join(shown)}]" if shown else "") if part)
+    types = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
+    return "\n".join(part for part in (text, f"[shown to the user: {', '.join(types)}]" if types else "") if part)
 
 
 class OutputText:

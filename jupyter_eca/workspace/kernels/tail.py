@@ -67,8 +67,8 @@ class Tail:
         above, line_end, last = "".join(self._parts).rpartition("\n")
         drawn = last.rstrip("\r")
         drawn = drawn.rpartition("\r")[2] + last[len(drawn) :][:1]
-        kept = (as_plain_text(above) + line_end + drawn)[-MAX_CHARS:]
-        self._parts, self._size = [kept], len(kept)
+        tail = (as_plain_text(above) + line_end + drawn)[-MAX_CHARS:]
+        self._parts, self._size = [tail], len(tail)
 
     def _clear(self) -> None:
         self._parts.clear()

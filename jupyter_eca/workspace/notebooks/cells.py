@@ -65,12 +65,12 @@ def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = (
     numbers in the order of the cells. `known_ids` are used instead, where all ids are already known.
     """
     counts: Counter[str] = Counter()
-    found: list[NbformatCell] = []
+    identified: list[NbformatCell] = []
     for number, node in enumerate(nodes):
         id = known_ids[number] if known_ids else str(node.get("id") or _make_id(node))
         counts[id] += 1
-        found.append(NbformatCell(id if counts[id] == 1 else f"{id}-{counts[id]}", node))
-    return found
+        identified.append(NbformatCell(id if counts[id] == 1 else f"{id}-{counts[id]}", node))
+    return identified
 
 
 def _make_id(node: dict[str, Any]) -> str:
@@ -111,22 +111,22 @@ def apply_changes(
 
     Raises: ToolError when one of the changes cannot be made.
     """
-    made = list(cells)
+    result = list(cells)
     for change in changes:
         match change:
             case InsertCell(index=index, cell=cell):
-                made.insert(_check_index(index), _make_cell(made, cell, with_ids=with_ids))
+                result.insert(_check_index(index), _make_cell(result, cell, with_ids=with_ids))
             case EditCell(cell_id=id, was=was, source=source):
-                at = _find_unchanged(made, id, was)
-                made[at] = NbformatCell(id, {**made[at].node, "source": source})
+                at = _find_unchanged(result, id, was)
+                result[at] = NbformatCell(id, {**result[at].node, "source": source})
             case DeleteCell(cell_id=id, was=was):
-                del made[_find_unchanged(made, id, was)]
+                del result[_find_unchanged(result, id, was)]
             case MoveCell(cell_id=id, index=index):
-                moved = made.pop(find(made, id))
-                made.insert(_check_index(index), moved)
+                moved = result.pop(find(result, id))
+                result.insert(_check_index(index), moved)
             case PutCell(index=index, cell=cell, was=was):
-                _put_cell(made, index, cell, was, with_ids=with_ids)
-    return made
+                _put_cell(result, index, cell, was, with_ids=with_ids)
+    return result
 
 
 def _check_index(index: int) -> int:

@@ -69,9 +69,9 @@ class LockedPrompt(Brief):
         """Describe to the reader what is different now."""
         contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
-        named = [one for one in ("model", "agent", "variant") if getattr(self, one) != getattr(now, one)]
+        named = [field for field in ("model", "agent", "variant") if getattr(self, field) != getattr(now, field)]
         changed = ["the prompt"] if self.prompt != now.prompt else []
-        changed += [f"the {one} (it was {getattr(self, one) or 'not named'})" for one in named]
+        changed += [f"the {field} (it was {getattr(self, field) or 'not named'})" for field in named]
         changed += [f"what is in {name}" for name in names]
         if self.previous != now.previous:
             changed.append("an answer before it in this chat")
@@ -139,16 +139,16 @@ class LockFiles:
         if lock.file:
             if not lock.file.endswith(SUFFIX):
                 raise ToolError(f"{lock.file} cannot be a lock file: its name must end in {SUFFIX}.")
-            own = files.resolve(str(folder / lock.file))
-            return cls(files, own, (), not own.exists())
+            lock_file = files.resolve(str(folder / lock.file))
+            return cls(files, lock_file, (), not lock_file.exists())
         if lock.notebook.endswith(".ipynb"):
             with suppress(ToolError):
-                own = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
-                others = tuple(path for path in _find_lock_files(files, own.parent) if path != own)
-                return cls(files, own, others, not own.exists())
-        found = _find_lock_files(files, files.resolve(str(folder)))
-        own = found[0] if len(found) == 1 else files.resolve(str(folder / NAMELESS))
-        return cls(files, own, tuple(path for path in found if path != own), not found)
+                lock_file = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
+                others = tuple(path for path in _find_lock_files(files, lock_file.parent) if path != lock_file)
+                return cls(files, lock_file, others, not lock_file.exists())
+        lock_files = _find_lock_files(files, files.resolve(str(folder)))
+        lock_file = lock_files[0] if len(lock_files) == 1 else files.resolve(str(folder / NAMELESS))
+        return cls(files, lock_file, tuple(path for path in lock_files if path != lock_file), not lock_files)
 
     @property
     def display_path(self) -> str:
@@ -174,11 +174,13 @@ class LockFiles:
         Raises: ToolError.
         """
         turns = list(self._read(self.path))
-        places = [at for at, one in enumerate(turns) if _is_same_turn(one, turn) or one.key == replaced_key]
+        places = [
+            at for at, recorded in enumerate(turns) if _is_same_turn(recorded, turn) or recorded.key == replaced_key
+        ]
         place = places[0] if places else len(turns)
-        after = [one for at, one in enumerate(turns) if at > place and at not in places]
+        after = [recorded for at, recorded in enumerate(turns) if at > place and at not in places]
         turns[place:] = [turn, *after]
-        data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(one) for one in turns]}
+        data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(recorded) for recorded in turns]}
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
         try:
             atomic_write.write(self.path, text.encode())
@@ -203,11 +205,11 @@ class LockFiles:
 
 def _find_lock_files(files: Files, folder: Path) -> list[Path]:
     """List the lock files of a folder. A symbolic link that leads out of the workspace is left out."""
-    found: list[Path] = []
+    lock_files: list[Path] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         with suppress(ToolError):
-            found.append(files.resolve(str(path)))
-    return found
+            lock_files.append(files.resolve(str(path)))
+    return lock_files
 
 
 def _is_same_turn(recorded: LockedTurn, turn: LockedTurn) -> bool:

@@ -67,7 +67,7 @@ def _is_papermill_parameters(cell: str) -> bool:
         statements = ast.parse(rest).body
     except (SyntaxError, ValueError):
         return False
-    return bool(statements) and all(isinstance(one, ast.Assign | ast.AnnAssign) for one in statements)
+    return bool(statements) and all(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in statements)
 
 
 def as_ipython_source(cell: str, default_kind: DefaultCellKind) -> str:

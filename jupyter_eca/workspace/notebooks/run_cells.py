@@ -93,8 +93,8 @@ async def run(
 
 def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[NotebookCell, ...]:
     """Return the cells with these ids, each once."""
-    found = (document.cell(id) for id in dict.fromkeys(ids))
-    return tuple(cell for cell in found if cell is not None)
+    cells = (document.cell(id) for id in dict.fromkeys(ids))
+    return tuple(cell for cell in cells if cell is not None)
 
 
 async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:

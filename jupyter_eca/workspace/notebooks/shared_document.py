@@ -54,9 +54,9 @@ class SharedNotebooks:
         cells.apply_changes(held, changes, with_ids=True)
         with document.ydoc.transaction():
             for change in changes:
-                made = cells.apply_changes(held, (change,), with_ids=True)
-                _apply_change(document, change, held, made)
-                held = made
+                changed = cells.apply_changes(held, (change,), with_ids=True)
+                _apply_change(document, change, held, changed)
+                held = changed
         return await self._to_document(path, document)
 
     async def run(
@@ -117,10 +117,10 @@ class SharedNotebooks:
 def _list_cells(document: Any) -> list[NbformatCell]:
     """List the cells by the ids that the pages use. A shared notebook always has ids, even if its file is too old to
     store them."""
-    found: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
     for at, ycell in enumerate(document.ycells):
-        found.append(document.get_cell(at) | {"id": str(ycell["id"])})
-    return cells.identify_cells(found)
+        nodes.append(document.get_cell(at) | {"id": str(ycell["id"])})
+    return cells.identify_cells(nodes)
 
 
 def _to_cell(document: Any, index: int, cell: NbformatCell) -> NotebookCell:

@@ -67,16 +67,16 @@ def format_cell(number: int, heading: str, source: str, outputs: str = "") -> st
 
 def render_outputs(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
     """Render outputs as text. Of a long text, the beginning and the end are kept."""
-    shown = OutputText()
+    output_text = OutputText()
     for output in outputs:
         kind = str(output.get("output_type"))
-        shown.add(_NBFORMAT3_KINDS.get(kind, kind), _to_message_content(output))
-    return _shorten(shown.text, most)
+        output_text.add(_NBFORMAT3_KINDS.get(kind, kind), _to_message_content(output))
+    return _shorten(output_text.text, most)
 
 
 def load_pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
     """Return the images in the outputs of a cell, at most one for each output."""
-    return tuple(found for output in cell.outputs if (found := _load_picture(as_object(output.get("data")))))
+    return tuple(picture for output in cell.outputs if (picture := _load_picture(as_object(output.get("data")))))
 
 
 def list_objects(value: Any) -> Iterator[dict[str, Any]]:

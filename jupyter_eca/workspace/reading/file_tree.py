@@ -16,11 +16,11 @@ def draw_tree(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> s
     dots."""
     paths = {tuple(name.split("/")) for name in names}
     every = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
-    kept = set(sorted(every, key=lambda path: (len(path), path))[:MAX_ENTRIES])
-    cut = {path[:-1] for path in every - kept}
-    lines = [_draw_line(path, path in paths, path in cut, sizes or {}) for path in sorted(kept)]
-    if len(kept) < len(every):
-        lines.append(f"[{len(kept)} of {len(every)} entries, the nearest first; directory_tree shows more]")
+    nearest = set(sorted(every, key=lambda path: (len(path), path))[:MAX_ENTRIES])
+    cut = {path[:-1] for path in every - nearest}
+    lines = [_draw_line(path, path in paths, path in cut, sizes or {}) for path in sorted(nearest)]
+    if len(nearest) < len(every):
+        lines.append(f"[{len(nearest)} of {len(every)} entries, the nearest first; directory_tree shows more]")
     return "\n".join(lines)
 
 

@@ -87,8 +87,8 @@ def _shrink(data: bytes, name: str) -> bytes:
     try:
         picture: Any = Image.open(io.BytesIO(data))
         picture.thumbnail((_MAX_SIDE, _MAX_SIDE))
-        made = io.BytesIO()
-        picture.convert("RGB").save(made, "JPEG", quality=85)
+        buffer = io.BytesIO()
+        picture.convert("RGB").save(buffer, "JPEG", quality=85)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ToolError(f"{problem} and cannot be made smaller: {error}.") from error
-    return made.getvalue()
+    return buffer.getvalue()

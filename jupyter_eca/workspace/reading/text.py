@@ -56,14 +56,14 @@ def truncate(text: str, first: int = 1, total: int | None = None) -> str:
     if lines[-1] == "":
         lines.pop()
     total = first - 1 + len(lines) if total is None else total
-    kept = lines[: _count_fitting(lines)]
-    if len(kept) == total:
+    fitting = lines[: _count_fitting(lines)]
+    if len(fitting) == total:
         return text
-    if not kept and lines:
+    if not fitting and lines:
         cut = len(lines[0]) - MAX_CHARACTERS
-        kept = [f"{lines[0][:MAX_CHARACTERS]} [{cut} characters of this line left out]"]
-    shown = "\n".join(kept)
-    return f"[lines {first}-{first + len(kept) - 1} of {total}]\n{shown}"
+        fitting = [f"{lines[0][:MAX_CHARACTERS]} [{cut} characters of this line left out]"]
+    body = "\n".join(fitting)
+    return f"[lines {first}-{first + len(fitting) - 1} of {total}]\n{body}"
 
 
 def _count_fitting(lines: list[str]) -> int:

@@ -51,8 +51,8 @@ def is_public(address: Address) -> bool:
 
 
 async def _look_up(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in addresses]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,10 @@ async def _choose_address(url: URL, reach: NetworkAccess) -> str:
         raise ToolError(f"{url} is no http or https address.")
     if url.userinfo:
         raise ToolError(f"{url.host}: an address with a password in it is not fetched.")
-    found = await reach.lookup(url.host, url.port or {"http": 80, "https": 443}[url.scheme])
-    if not found or not all(reach.allows(ip_address(one)) for one in found):
+    addresses = await reach.lookup(url.host, url.port or {"http": 80, "https": 443}[url.scheme])
+    if not addresses or not all(reach.allows(ip_address(address)) for address in addresses):
         raise ToolError(f"{url.host} is not on the public internet; it is not fetched.", "Paste what it says instead.")
-    return found[0]
+    return addresses[0]
 
 
 async def _read(response: Response, url: URL) -> WebPage:

@@ -99,17 +99,17 @@ class Card(Paged):
         for page in self._pages.values():
             self.start(page.tell(received))
 
-    async def ask(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+    async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """The first answer that a page gives. Cancel it to take the question back."""
         answer: asyncio.Future[ChatAskQuestionResult] = self._loop.create_future()
-        self.questions.append((asked, answer))
+        self.questions.append((question, answer))
         for page in self._pages.values():
-            self.start(page.ask(asked, answer))
+            self.start(page.ask(question, answer))
         try:
             return await answer
         finally:
             answer.cancel()
-            self.questions = [one for one in self.questions if one[1] is not answer]
+            self.questions = [pending for pending in self.questions if pending[1] is not answer]
 
     # -- what pages say
 
@@ -150,11 +150,11 @@ class _Page:
         if self._ready:
             await self._peer.notify("chat/contentReceived", received.wire())
 
-    async def ask(self, asked: ChatAskQuestionParams, answer: asyncio.Future[ChatAskQuestionResult]) -> None:
+    async def ask(self, question: ChatAskQuestionParams, answer: asyncio.Future[ChatAskQuestionResult]) -> None:
         """Until it is answered here or elsewhere; a page that leaves, or answers nonsense, has not answered."""
         if not self._ready:
             return
-        request = asyncio.ensure_future(self._peer.request("chat/askQuestion", asked.wire()))
+        request = asyncio.ensure_future(self._peer.request("chat/askQuestion", question.wire()))
         await asyncio.wait((request, answer), return_when=asyncio.FIRST_COMPLETED)
         if not request.done():
             request.cancel()
@@ -178,5 +178,5 @@ class _Page:
         self._ready = True
         for received in self._card.told:
             self._card.start(self.tell(received))
-        for asked, answer in self._card.questions:
-            self._card.start(self.ask(asked, answer))
+        for question, answer in self._card.questions:
+            self._card.start(self.ask(question, answer))

@@ -48,20 +48,20 @@ _UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
 def inert(text: str) -> str:
     """Return the text with its formatting and its blocks of code."""
     out: list[str] = []
-    said: list[str] = []
+    paragraph: list[str] = []
     outdent = 0
     lines = iter(re.split(r"\r\n|\r|\n", text))
     for line in lines:
-        if found := _FENCE.match(line):
-            outdent = len(found[1])
-            source = "\n".join(_until_closed(lines, found[2] or found[4], outdent))
-            out += [prose("\n".join(said)), block(source, _language(found[3] or found[5] or ""))]
-            said = []
+        if fence := _FENCE.match(line):
+            outdent = len(fence[1])
+            source = "\n".join(_until_closed(lines, fence[2] or fence[4], outdent))
+            out += [prose("\n".join(paragraph)), block(source, _language(fence[3] or fence[5] or ""))]
+            paragraph = []
         else:
             # A block ends the list that it stood in; what followed it in there would be taken for indented code.
             outdent = min(outdent, _indent(line)) if line.strip() else outdent
-            said.append(line[outdent:])
-    return "\n\n".join(part.strip("\n") for part in [*out, prose("\n".join(said))] if part.strip())
+            paragraph.append(line[outdent:])
+    return "\n\n".join(part.strip("\n") for part in [*out, prose("\n".join(paragraph))] if part.strip())
 
 
 def prose(text: str) -> str:
@@ -81,22 +81,22 @@ def code(text: str) -> str:
     return f"<code>{_entities(' '.join(text.split()))}</code>"
 
 
-def _escape_found(found: re.Match[str]) -> str:
-    match found.lastgroup:
+def _escape_found(match: re.Match[str]) -> str:
+    match match.lastgroup:
         case "code":
             # Not between backticks: a table splits its cells inside of those, and then they are no code.
-            return code(found["code"])
+            return code(match["code"])
         case "display" | "inline":
-            return _formula("$" if found.lastgroup == "inline" else "$$", found[found.lastgroup])
+            return _formula("$" if match.lastgroup == "inline" else "$$", match[match.lastgroup])
         case "url":
-            label, url = found["label"].strip() or found["url"], found["url"]
-            return f"{_entities(found['bangs'][1:])}[{prose(label)}]({html.escape(url)})"
+            label, url = match["label"].strip() or match["url"], match["url"]
+            return f"{_entities(match['bangs'][1:])}[{prose(label)}]({html.escape(url)})"
         case "bare":
-            return f"[{prose(found['bare'])}]({html.escape(found['bare'])})"
+            return f"[{prose(match['bare'])}]({html.escape(match['bare'])})"
         case "box":
-            return found["box"]
+            return match["box"]
         case group:
-            return _entities(found[group or 0])
+            return _entities(match[group or 0])
 
 
 def _formula(mark: str, source: str) -> str:

@@ -21,9 +21,13 @@ MAX_BASE64: Final = 2_000_000
 
 def as_bundles(pictures: Sequence[ImageContent]) -> Iterator[dict[str, str]]:
     """Yield MIME bundles of the pictures that can be shown; the text mentions each picture."""
-    good = [one for one in pictures if one.media_type in _TYPES and len(one.base64) <= MAX_BASE64 and _pure(one.base64)]
-    for one in good[:MAX_PICTURES]:
-        yield {one.media_type: one.base64, "text/plain": f"[{one.media_type}]"}
+    good = [
+        picture
+        for picture in pictures
+        if picture.media_type in _TYPES and len(picture.base64) <= MAX_BASE64 and _pure(picture.base64)
+    ]
+    for picture in good[:MAX_PICTURES]:
+        yield {picture.media_type: picture.base64, "text/plain": f"[{picture.media_type}]"}
 
 
 def _pure(text: str) -> bool:

@@ -93,12 +93,12 @@ class CellQuestions:
         content = received.content
         if not isinstance(content, ToolCallContent) or isinstance(content, ToolCallPrepareContent):
             return
-        known = [one for one in self._told if _same(one, received)]
+        known = [other for other in self._told if _same(other, received)]
         if not (asks or known):
             return
         self._told.append(received)
         if isinstance(content, ToolCalledContent | ToolCallRejectedContent):
-            self._told[:] = [one for one in self._told if not _same(one, received)]
+            self._told[:] = [other for other in self._told if not _same(other, received)]
         if self._card is not None:
             self._card.tell(received)
 
@@ -134,12 +134,12 @@ class CellQuestions:
 
     # -- questions
 
-    async def answer(self, asked: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
+    async def answer(self, question: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
         """Ask a question. `id` names who asks: its next question replaces the one before, which was answered
         elsewhere."""
         id = id or uuid.uuid4().hex
         self.take_back({id})
-        task = self._questions[id] = self._start(self._answer(asked))
+        task = self._questions[id] = self._start(self._answer(question))
         try:
             await asyncio.wait((task,))
         finally:
@@ -149,15 +149,15 @@ class CellQuestions:
             self._settle()
         return terminal_question.NOBODY if task.cancelled() else task.result()
 
-    async def _answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+    async def _answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         self._draw()
         if self._surroundings is FrontEndKind.UNATTENDED:
             return terminal_question.NOBODY
         if (card := await self._show_card()) is not None:
-            return await card.ask(asked)
+            return await card.ask(question)
         try:
             if not self._ended:
-                return terminal_question.ask_answer(asked)
+                return terminal_question.ask_answer(question)
         except KeyboardInterrupt:
             self._interrupt()
         # An answer of any kind would let the model go on; the stop takes the question back.
@@ -250,7 +250,7 @@ class CellQuestions:
         return task
 
 
-def _same(one: ChatContentReceivedParams, other: ChatContentReceivedParams) -> bool:
+def _same(first: ChatContentReceivedParams, second: ChatContentReceivedParams) -> bool:
     """Whether both belong to the same call."""
-    ids = [content.id for content in (one.content, other.content) if isinstance(content, ToolCallContent)]
-    return one.chat_id == other.chat_id and len(set(ids)) == 1
+    ids = [content.id for content in (first.content, second.content) if isinstance(content, ToolCallContent)]
+    return first.chat_id == second.chat_id and len(set(ids)) == 1

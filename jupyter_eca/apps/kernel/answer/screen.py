@@ -64,10 +64,10 @@ class NotebookScreen:
 
     def _show(self, transcript: CellTranscript, *, final: bool = False) -> None:
         text = transcript.as_markdown(final=final)
-        kept = transcript.kept if final else {}
-        if text != self._drawn or kept:
+        metadata = transcript.kept if final else {}
+        if text != self._drawn or metadata:
             data = {"text/markdown": text, "text/plain": transcript.plain()}
-            self._publisher.publish(data, kept, transient={"display_id": self._id}, update=bool(self._drawn))
+            self._publisher.publish(data, metadata, transient={"display_id": self._id}, update=bool(self._drawn))
             self._drawn = text
 
 

@@ -19,11 +19,11 @@ def ask_decision(call: TranscriptCall) -> CallDecision:
 
     Raises: KeyboardInterrupt.
     """
-    shown = "\n".join(filter(None, (plain_about(call.arguments, call.details), call.why)))
+    about = "\n".join(filter(None, (plain_about(call.arguments, call.details), call.why)))
     try:
         with in_input():
             answer = input(
-                f"\n{call.name} wants to run:\n{shown}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
+                f"\n{call.name} wants to run:\n{about}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
             )
     except EOFError:
         return CallDecision(approved=False)

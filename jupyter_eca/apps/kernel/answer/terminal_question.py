@@ -16,24 +16,25 @@ if TYPE_CHECKING:
 NOBODY = ChatAskQuestionResult(cancelled=True)
 
 
-def ask_answer(asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+def ask_answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
     """The loop stands still meanwhile, as it does for an approval. Only return means: no answer.
 
     Raises: KeyboardInterrupt.
     """
-    options = asked.options or ()
-    lines = [f"{number}. {one.label}" for number, one in enumerate(options, 1)]
+    options = question.options or ()
+    lines = [f"{number}. {option.label}" for number, option in enumerate(options, 1)]
     lines = [
-        f"{line} ({one.description})" if one.description else line for line, one in zip(lines, options, strict=True)
+        f"{line} ({option.description})" if option.description else line
+        for line, option in zip(lines, options, strict=True)
     ]
-    hint = "Number" + (" or answer" if asked.allow_freeform else "") if options else "Answer"
-    shown = "\n".join([asked.question, *lines])
+    hint = "Number" + (" or answer" if question.allow_freeform else "") if options else "Answer"
+    text = "\n".join([question.question, *lines])
     try:
         with in_input():
-            words = _secretly(f"\n{shown}\n") if asked.secret else input(f"\n{shown}\n{hint}: ")
+            words = _secretly(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")
     except EOFError:
         return NOBODY
-    return _parse_answer(asked, words.strip())
+    return _parse_answer(question, words.strip())
 
 
 def _secretly(prompt: str) -> str:
@@ -42,14 +43,14 @@ def _secretly(prompt: str) -> str:
     return getpass.getpass(f"{prompt}Your input is not shown: ")
 
 
-def _parse_answer(asked: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
+def _parse_answer(question: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
     """Parse a number of the list, one of its labels (or the beginning of exactly one), or a free text."""
-    labels = [option.label for option in asked.options or ()]
+    labels = [option.label for option in question.options or ()]
     if words.isdecimal() and 1 <= int(words) <= len(labels):
         return ChatAskQuestionResult(answer=labels[int(words) - 1])
-    free = asked.allow_freeform or not labels
+    free = question.allow_freeform or not labels
     same = [label for label in labels if label.lower() == words.lower()]
     begun = [label for label in labels if words and not free and label.lower().startswith(words.lower())]
-    if len(found := same or begun) == 1:
-        return ChatAskQuestionResult(answer=found[0])
+    if len(matches := same or begun) == 1:
+        return ChatAskQuestionResult(answer=matches[0])
     return ChatAskQuestionResult(answer=words) if words and free else NOBODY

@@ -36,26 +36,28 @@ _SAID: Final[dict[type, frozenset[str]]] = {
 
 def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
     """Describe what a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
-    said = _SAID.get(type(details), frozenset())
+    covered = _SAID.get(type(details), frozenset())
     source = arguments.get("code")
     coded = isinstance(source, str)
-    others = {name: value for name, value in arguments.items() if name not in said and not (coded and name == "code")}
-    shown = block(shorten(source), "python") if isinstance(source, str) else ""
+    others = {
+        name: value for name, value in arguments.items() if name not in covered and not (coded and name == "code")
+    }
+    markdown = block(shorten(source), "python") if isinstance(source, str) else ""
     match details:
         case FileChangeDetails():
-            shown += block(_lines(details.diff), "diff")
+            markdown += block(_lines(details.diff), "diff")
         case ShellCommandDetails():
-            shown += block(shorten(_command(arguments, details)), "sh")
+            markdown += block(shorten(_command(arguments, details)), "sh")
         case _:
             pass
-    return shown + (block(shorten(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
+    return markdown + (block(shorten(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
 
 
 def results(details: ToolCallDetails | None) -> str:
     """Describe what a call returned besides its text, folded."""
     match details:
         case JsonOutputsDetails(jsons=jsons) if jsons:
-            blocks = "".join(block(shorten(_indent(one)), "json") for one in jsons)
+            blocks = "".join(block(shorten(_indent(json_text)), "json") for json_text in jsons)
             return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>"
         case _:
             return ""
@@ -113,8 +115,8 @@ def shorten(text: str) -> str:
 
 def _lines(text: str) -> str:
     lines = text.rstrip("\n").splitlines()
-    more = len(lines) - SHOWN_LINES
-    return shorten("\n".join(lines if more <= 0 else [*lines[:SHOWN_LINES], f"… {more} lines more"]))
+    hidden = len(lines) - SHOWN_LINES
+    return shorten("\n".join(lines if hidden <= 0 else [*lines[:SHOWN_LINES], f"… {hidden} lines more"]))
 
 
 def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
@@ -137,5 +139,5 @@ def _indent(text: str) -> str:
 
 
 def _subject(subject: str, status: TaskStatus) -> str:
-    said = prose(" ".join(subject.split()))
-    return f"**{said}**" if status is TaskStatus.IN_PROGRESS and said else said
+    text = prose(" ".join(subject.split()))
+    return f"**{text}**" if status is TaskStatus.IN_PROGRESS and text else text

@@ -108,12 +108,12 @@ class TranscriptCall:
     @property
     def progress_line(self) -> str:
         """The progress in one line; empty once the call has ended."""
-        told = None if self.is_over else self.progress
-        if told is None:
+        progress = None if self.is_over else self.progress
+        if progress is None:
             return ""
-        far = "" if told.progress is None else f"{told.progress:g}"
-        far = f"{far} of {told.total:g}" if far and told.total is not None else far
-        lines = [line for line in told.text.splitlines() if line.strip()]
+        far = "" if progress.progress is None else f"{progress.progress:g}"
+        far = f"{far} of {progress.total:g}" if far and progress.total is not None else far
+        lines = [line for line in progress.text.splitlines() if line.strip()]
         return " · ".join(part for part in (far, lines[-1].strip()[:_LINE] if lines else "") if part)
 
     @property
@@ -212,10 +212,10 @@ class CellTranscript:
                 call.inside = call.inside or CellTranscript(chat=chat)
                 call.inside.add(received)
 
-    def progress(self, told: ChatToolCallProgressParams) -> None:
+    def progress(self, params: ChatToolCallProgressParams) -> None:
         for call in self.calls:
-            if call.id == told.id:
-                call.progress = told
+            if call.id == params.id:
+                call.progress = params
 
     def _say(self, role: Role, text: str) -> None:
         last = self.parts[-1] if self.parts else None
@@ -245,21 +245,21 @@ class CellTranscript:
     @property
     def undecided_calls(self) -> list[TranscriptCall]:
         """The calls that wait for a decision, those of subagents included."""
-        found = [[call] if call.waits else call.inside.undecided_calls if call.inside else [] for call in self.calls]
-        return [call for calls in found for call in calls]
+        waiting = [[call] if call.waits else call.inside.undecided_calls if call.inside else [] for call in self.calls]
+        return [call for calls in waiting for call in calls]
 
     @property
     def text(self) -> str:
         """What the assistant said, without reasoning, calls and remarks of the server; or the answer of a command."""
         words = [part for part in self.parts if isinstance(part, SpokenText)]
-        said = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
-        return "\n\n".join(said or [part.text.strip() for part in words if self._command])
+        texts = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
+        return "\n\n".join(texts or [part.text.strip() for part in words if self._command])
 
     @property
     def remark(self) -> str:
         """The last remark of the server: why a turn failed."""
-        said = [part.text for part in self.parts if isinstance(part, SpokenText) and part.role is Role.SYSTEM]
-        return said[-1] if said else ""
+        remarks = [part.text for part in self.parts if isinstance(part, SpokenText) and part.role is Role.SYSTEM]
+        return remarks[-1] if remarks else ""
 
     @property
     def pictures(self) -> list[ImageContent]:
@@ -338,18 +338,18 @@ def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
     body += details.results(call.details)
     if call.inside is not None:
         body = _steps(call.inside) + body
-    shown = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
+    head_and_body = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
     # What is to be decided about is not hidden in what led to it. It is folded as well: whoever decides is shown it.
     asking = call.inside.undecided_calls if call.inside else []
-    return "\n\n".join([shown, *(_call_markdown(one, one.progress_line, one.why) for one in asking)])
+    return "\n\n".join([head_and_body, *(_call_markdown(inner, inner.progress_line, inner.why) for inner in asking)])
 
 
 def _steps(inside: CellTranscript) -> str:
     """Return the last calls of a subagent. What it said at the end is the result of its call."""
     calls = inside.calls
-    lines = [f"- {code(one.name)} {html.escape(one.state)}" for one in calls[-_STEPS:]]
-    more = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
-    return "\n\n" + "\n".join(more + lines) if lines else ""
+    lines = [f"- {code(call.name)} {html.escape(call.state)}" for call in calls[-_STEPS:]]
+    earlier = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
+    return "\n\n" + "\n".join(earlier + lines) if lines else ""
 
 
 def _why(content: ToolCallContent) -> str:

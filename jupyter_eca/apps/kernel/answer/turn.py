@@ -174,9 +174,9 @@ class CellTurn:
     def _draw(self) -> None:
         self._screen.draw(self._transcript, now=True)
 
-    async def answer(self, asked: ChatAskQuestionParams) -> ChatAskQuestionResult:
+    async def answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask the user at this cell a question of the chat."""
-        return await self._asking.answer(asked, asked.tool_call_id or (self._command and f"/{self._command}"))
+        return await self._asking.answer(question, question.tool_call_id or (self._command and f"/{self._command}"))
 
     async def _show_running(self) -> None:
         """Show that code runs before it does: it may block the kernel for hours."""

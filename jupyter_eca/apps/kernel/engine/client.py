@@ -62,9 +62,9 @@ class Engine:
             kernel.comm_manager.register_target(TARGET, self._take_comm)
             self._say_hello(self._name)
 
-    def _say_hello(self, name: str, **more: bool) -> None:
+    def _say_hello(self, name: str, **flags: bool) -> None:
         kernel = kernel_of(self._shell)
-        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": name, **more}, ident=TOPIC)
+        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": name, **flags}, ident=TOPIC)
 
     def _take_comm(self, comm: Any, message: Any) -> None:
         link = CommLink(comm.send, comm.close)
@@ -79,8 +79,8 @@ class Engine:
 
         comm.on_msg(receive)
         comm.on_close(end)
-        if (asked := self._asked.pop(message["content"]["data"].get("for", ""), None)) is not None:
-            asked.get_loop().call_soon_threadsafe(asked.set_result, link)
+        if (waiting := self._asked.pop(message["content"]["data"].get("for", ""), None)) is not None:
+            waiting.get_loop().call_soon_threadsafe(waiting.set_result, link)
             return
         self._server = link
         if self._opened is not None:
@@ -139,8 +139,8 @@ class Engine:
             ready.cancel()
             running.result()
         self._door = door
-        ours, theirs = pair()
-        self._root(EcaSession(theirs, door, door.own).run())
+        ours, server_link = pair()
+        self._root(EcaSession(server_link, door, door.own).run())
         return ours
 
     async def join(self) -> Link:
@@ -152,14 +152,14 @@ class Engine:
             from jupyter_eca.fronts.eca.session import EcaSession
             from jupyter_eca.transport.memory import pair
 
-            ours, theirs = pair()
-            self._root(EcaSession(theirs, self._door.beside(), self._door.own).run())
+            ours, server_link = pair()
+            self._root(EcaSession(server_link, self._door.beside(), self._door.own).run())
             return ours
         name = uuid.uuid4().hex
-        asked = self._asked[name] = asyncio.get_running_loop().create_future()
+        answer = self._asked[name] = asyncio.get_running_loop().create_future()
         self._say_hello(name, beside=True)
         try:
-            return await asyncio.wait_for(asked, ANSWER_PATIENCE)
+            return await asyncio.wait_for(answer, ANSWER_PATIENCE)
         except TimeoutError:
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         finally:

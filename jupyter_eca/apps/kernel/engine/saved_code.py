@@ -38,10 +38,10 @@ def run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]
         if text
     ]
     for number, output in enumerate(cast("list[Any]", captured.outputs)):
-        shown = is_shown(output.data)
-        data = {} if shown else {mime: _shorten(str(text)) for mime, text in output.data.items()}
-        here = mark(-1, number) if shown else {}
-        outputs.append({"output_type": "display_data", "data": data, "metadata": here})
+        visible = is_shown(output.data)
+        data = {} if visible else {mime: _shorten(str(text)) for mime, text in output.data.items()}
+        metadata = mark(-1, number) if visible else {}
+        outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
     # Only the first line of an error: its traceback names files of this machine.
     if error is not None:
         outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})

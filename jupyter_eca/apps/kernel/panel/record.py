@@ -90,16 +90,16 @@ class Record:
         body = "\n\n---\n\n".join(text.strip() for text in turns)
         if not body:
             return ""
-        again = f"```python\n{_LOAD}\n%eca panel {self._current}\n```"
-        whole = f"*A record of a chat with the assistant. To continue it, run:*\n\n{again}\n\n{body}"
-        return f"<details><summary>{_SUMMARY}</summary>\n\n{whole}\n\n</details>" if folded else whole
+        code = f"```python\n{_LOAD}\n%eca panel {self._current}\n```"
+        record = f"*A record of a chat with the assistant. To continue it, run:*\n\n{code}\n\n{body}"
+        return f"<details><summary>{_SUMMARY}</summary>\n\n{record}\n\n</details>" if folded else record
 
     def plain(self) -> str:
         turns = [f"You: {turn.asked}\n\n{turn.answer.plain()}".strip() for turn in self.turns]
         if not turns:
             return ""
-        again = f"{_LOAD}\n%eca panel {self._current}"
-        return "\n\n".join([*turns, f"A record of a chat with the assistant. To continue it, run:\n\n{again}"])
+        code = f"{_LOAD}\n%eca panel {self._current}"
+        return "\n\n".join([*turns, f"A record of a chat with the assistant. To continue it, run:\n\n{code}"])
 
 
 def _id(chat: ChatId) -> str:

@@ -20,20 +20,20 @@ def omit_none(**fields: Any) -> Json:
 
 def put(state: Json, **fields: Any) -> Json:
     """Return the state with these fields replaced. None removes a field."""
-    kept = {name: value for name, value in state.items() if name not in fields}
-    return {**kept, **omit_none(**fields)}
+    remaining = {name: value for name, value in state.items() if name not in fields}
+    return {**remaining, **omit_none(**fields)}
 
 
 def items(state: Json, name: str) -> list[Json]:
     """Return a field that is a list, or an empty list."""
-    found = state.get(name)
-    return cast("list[Json]", found) if isinstance(found, list) else []
+    value = state.get(name)
+    return cast("list[Json]", value) if isinstance(value, list) else []
 
 
 def record(state: Json, name: str) -> Json:
     """Return a field that is an object, or an empty one."""
-    found = state.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
+    value = state.get(name)
+    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def merge_config(config: Json, action: Json) -> Json:

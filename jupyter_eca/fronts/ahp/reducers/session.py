@@ -44,19 +44,29 @@ def _set_client_tools(state: Json, action: Json, now: int) -> Json:  # noqa: ARG
 
 
 def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    found = items(state, "customizations")
-    changed = [put(one, enabled=action.get("enabled")) if _uri_of(one) == action.get("uri") else one for one in found]
-    return put(state, customizations=changed) if changed != found else state
+    customizations = items(state, "customizations")
+    changed = [
+        put(customization, enabled=action.get("enabled"))
+        if _uri_of(customization) == action.get("uri")
+        else customization
+        for customization in customizations
+    ]
+    return put(state, customizations=changed) if changed != customizations else state
 
 
 def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     ref = record(action, "customization")
-    given = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
-    found = items(state, "customizations")
-    if any(_uri_of(one) == ref.get("uri") for one in found):
-        changed = [put(one, customization=ref, **given) if _uri_of(one) == ref.get("uri") else one for one in found]
+    fields = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
+    customizations = items(state, "customizations")
+    if any(_uri_of(customization) == ref.get("uri") for customization in customizations):
+        changed = [
+            put(customization, customization=ref, **fields)
+            if _uri_of(customization) == ref.get("uri")
+            else customization
+            for customization in customizations
+        ]
         return put(state, customizations=changed)
-    return put(state, customizations=[*found, {"customization": ref, "enabled": False, **given}])
+    return put(state, customizations=[*customizations, {"customization": ref, "enabled": False, **fields}])
 
 
 def _uri_of(customization: Json) -> object:

@@ -41,18 +41,18 @@ def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
         parts = [*items(turn, "responseParts"), {"kind": "toolCall", "toolCall": started}]
         return put(state, activeTurn=put(turn, responseParts=parts))
     changed = False
-    found: list[Json] = []
+    new_parts: list[Json] = []
     for part in items(turn, "responseParts"):
         call = record(part, "toolCall")
         if part.get("kind") == "toolCall" and call.get("toolCallId") == action.get("toolCallId"):
             after = CHANGES[kind](call, action)
             changed = changed or after is not call
-            found.append(put(part, toolCall=after))
+            new_parts.append(put(part, toolCall=after))
         else:
-            found.append(part)
+            new_parts.append(part)
     if not changed:
         return state
-    state = put(state, activeTurn=put(turn, responseParts=found))
+    state = put(state, activeTurn=put(turn, responseParts=new_parts))
     return state if kind in {"session/toolCallDelta", "session/toolCallContentChanged"} else update_activity(state)
 
 
@@ -70,14 +70,14 @@ def _make_ready(call: Json, action: Json) -> Json:
     base = {**_pick(call, *_COMMON), **omit_none(**_pick(action, *_PARAMS))}
     if action.get("confirmed"):
         return {"status": "running", **base, "confirmed": action["confirmed"]}
-    asked = omit_none(**_pick(action, "confirmationTitle", "edits", "editable", "options"))
-    return {"status": "pending-confirmation", **base, **asked}
+    request = omit_none(**_pick(action, "confirmationTitle", "edits", "editable", "options"))
+    return {"status": "pending-confirmation", **base, **request}
 
 
 def _option(call: Json, action: Json) -> Json:
     wanted = action.get("selectedOptionId")
-    found = next((option for option in items(call, "options") if wanted and option.get("id") == wanted), None)
-    return omit_none(selectedOption=found)
+    selected = next((option for option in items(call, "options") if wanted and option.get("id") == wanted), None)
+    return omit_none(selectedOption=selected)
 
 
 def _confirm(call: Json, action: Json) -> Json:

@@ -15,8 +15,12 @@ def start(state: Json, action: Json, now: int) -> Json:
         if steering and steering.get("id") == queued:
             state = put(state, steeringMessage=None)
         if state.get("queuedMessages"):
-            left = [one for one in items(state, "queuedMessages") if one.get("id") != queued]
-            state = put(state, queuedMessages=left or None)
+            remaining = [
+                queued_message
+                for queued_message in items(state, "queuedMessages")
+                if queued_message.get("id") != queued
+            ]
+            state = put(state, queuedMessages=remaining or None)
     return set_modified(set_flag(update_activity(state), SessionStatus.IS_READ, on=False), now)
 
 
@@ -58,21 +62,21 @@ def set_usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
     return state if turn is None else put(state, activeTurn=put(turn, usage=action.get("usage")))
 
 
-def end(how: str, state: Json, action: Json, now: int) -> Json:
+def end(outcome: str, state: Json, action: Json, now: int) -> Json:
     """End the turn. Tool calls that are still open are skipped."""
     turn = find_active(state, action)
     if turn is None:
         return state
-    done = omit_none(
+    ended = omit_none(
         id=turn.get("id"),
         userMessage=turn.get("userMessage"),
         responseParts=[_close_part(part) for part in items(turn, "responseParts")],
         usage=turn.get("usage"),
-        state=how,
-        error=action.get("error") if how == "error" else None,
+        state=outcome,
+        error=action.get("error") if outcome == "error" else None,
     )
-    state = put(state, turns=[*items(state, "turns"), done], activeTurn=None, inputRequests=None)
-    return update_activity(set_modified(state, now), SessionStatus.ERROR if how == "error" else None)
+    state = put(state, turns=[*items(state, "turns"), ended], activeTurn=None, inputRequests=None)
+    return update_activity(set_modified(state, now), SessionStatus.ERROR if outcome == "error" else None)
 
 
 def _close_part(part: Json) -> Json:
@@ -82,10 +86,10 @@ def _close_part(part: Json) -> Json:
 
 def truncate(state: Json, action: Json, now: int) -> Json:
     turns, wanted = items(state, "turns"), action.get("turnId")
-    kept = 0
+    count = 0
     if wanted is not None:
-        kept = next((i + 1 for i, turn in enumerate(turns) if turn.get("id") == wanted), 0)
-        if not kept:
+        count = next((i + 1 for i, turn in enumerate(turns) if turn.get("id") == wanted), 0)
+        if not count:
             return state
-    state = put(state, turns=turns[:kept], activeTurn=None, inputRequests=None)
+    state = put(state, turns=turns[:count], activeTurn=None, inputRequests=None)
     return update_activity(set_modified(state, now))

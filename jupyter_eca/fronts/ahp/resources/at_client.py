@@ -47,14 +47,14 @@ async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
     Raises: RemoteError.
     """
     try:
-        found = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
+        raw = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
     except RemoteError as error:
         if error.code != AhpErrorCode.PERMISSION_DENIED:
             raise
         await _request(ask, LEAVE_S, "resourceRequest", uri=uri, read=True)
-        found = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
+        raw = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
     try:
-        answer = ResourceContent.model_validate(found)
+        answer = ResourceContent.model_validate(raw)
         if len(answer.data) > MOST * 4 // 3 + 4:
             raise RemoteError(f"it has more than {MOST} bytes")
         plain = answer.encoding == "utf-8"
@@ -74,14 +74,21 @@ async def _request(ask: Ask, seconds: float, method: str, **params: object) -> A
 
 async def contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, ...]:
     """Return the attachments of a message as contexts. `ask` reaches the client that sent it."""
-    found: list[ChatContext] = []
-    for one in message.attachments or ():
-        away = isinstance(one, ResourceAttachment) and attachments.OURS not in (one.meta or {})
-        if isinstance(one, ResourceAttachment) and away and ask and await asyncio.to_thread(_is_elsewhere, one.uri):
-            found.append(await _context(ask, one))
+    contexts_read: list[ChatContext] = []
+    for attachment in message.attachments or ():
+        away = isinstance(attachment, ResourceAttachment) and attachments.OURS not in (attachment.meta or {})
+        if (
+            isinstance(attachment, ResourceAttachment)
+            and away
+            and ask
+            and await asyncio.to_thread(_is_elsewhere, attachment.uri)
+        ):
+            contexts_read.append(await _context(ask, attachment))
         else:
-            found += await asyncio.to_thread(attachments.contexts, message.model_copy(update={"attachments": (one,)}))
-    return tuple(found)
+            contexts_read += await asyncio.to_thread(
+                attachments.contexts, message.model_copy(update={"attachments": (attachment,)})
+            )
+    return tuple(contexts_read)
 
 
 def _is_elsewhere(uri: str) -> bool:
@@ -122,12 +129,12 @@ class ClientCustomizations:
 
     async def load(self, ask: Ask) -> None:
         """Read every file that is still loading."""
-        for one in items(self._state(), "customizations"):
-            uri = str(one["customization"]["uri"])
-            if "clientId" in one and one.get("status") == "loading" and uri not in self._loading:
+        for customization in items(self._state(), "customizations"):
+            uri = str(customization["customization"]["uri"])
+            if "clientId" in customization and customization.get("status") == "loading" and uri not in self._loading:
                 self._loading.add(uri)
                 try:
-                    await self._load(ask, one["customization"])
+                    await self._load(ask, customization["customization"])
                 finally:
                     self._loading.discard(uri)
 
@@ -138,7 +145,10 @@ class ClientCustomizations:
             self._texts[uri] = await _read_markdown(ask, uri)
         except RemoteError as error:
             failed = str(error)
-        if any(one["customization"] == ref and "clientId" in one for one in items(self._state(), "customizations")):
+        if any(
+            customization["customization"] == ref and "clientId" in customization
+            for customization in items(self._state(), "customizations")
+        ):
             status = "error" if failed else "loaded"
             self._tell(
                 actions.CustomizationUpdated(
@@ -149,14 +159,16 @@ class ClientCustomizations:
     def contexts(self) -> tuple[ChatContext, ...]:
         """Return the files that the model has not seen yet."""
         off = list_disabled(self._state())
-        there = {
-            one["customization"]["uri"]: one for one in items(self._state(), "customizations") if "clientId" in one
+        known = {
+            customization["customization"]["uri"]: customization
+            for customization in items(self._state(), "customizations")
+            if "clientId" in customization
         }
-        self._texts = {uri: text for uri, text in self._texts.items() if uri in there}
+        self._texts = {uri: text for uri, text in self._texts.items() if uri in known}
         new = [uri for uri in self._texts if uri not in off | self._sent_to_model]
         self._sent_to_model.update(new)
         return tuple(
-            TextContext(label=str(there[uri]["customization"]["displayName"]), content=self._texts[uri]) for uri in new
+            TextContext(label=str(known[uri]["customization"]["displayName"]), content=self._texts[uri]) for uri in new
         )
 
     def forget(self) -> None:
@@ -168,7 +180,7 @@ async def _read_markdown(ask: Ask, uri: str) -> str:
     """Return the text of a file, or of all Markdown files in a folder. Raises: RemoteError."""
     try:
         listed = await _request(ask, ANSWER_S, "resourceList", uri=uri)
-        names = [one.name for one in ResourceListing.model_validate(listed).entries if one.name.endswith(".md")]
+        names = [entry.name for entry in ResourceListing.model_validate(listed).entries if entry.name.endswith(".md")]
         files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MOST_FILES]]
     except (RemoteError, ValidationError):
         files = [uri]  # it is none

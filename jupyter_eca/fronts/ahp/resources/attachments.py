@@ -37,7 +37,7 @@ _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
 
 
 def contexts(message: UserMessage) -> tuple[ChatContext, ...]:
-    return tuple(found for one in message.attachments or () for found in _context(one))
+    return tuple(context for attachment in message.attachments or () for context in _context(attachment))
 
 
 def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:

@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
     """Return the content of a URI and its type; None for a URI that is not one of ours. Raises: RemoteError."""
-    if found := uris.parse_picture(uri):
-        session, seq = found
+    if parts := uris.parse_picture(uri):
+        session, seq = parts
         for event in await _events(host, session):
             if event.seq == seq and isinstance(event.content, ImageContent):
                 return base64.b64decode(event.content.base64), event.content.media_type
-    elif found := uris.parse_side(uri):
-        session, side, call = found
+    elif parts := uris.parse_side(uri):
+        session, side, call = parts
         text = await _side(host, chat_of(session) or "", await _events(host, session), side, call)
         if text is not None:
             return text.encode("utf-8"), "text/plain"
-    elif found := uris.parse_change(uri):
-        session, side, id = found
+    elif parts := uris.parse_change(uri):
+        session, side, id = parts
         await _events(host, session)
         changes = await host.changes.list(chat_of(session) or "", extent=ChangeExtent.CHAT)
-        text = next((one.text for one in changes if one.id == id), None)
-        if text is not None and (shown := text.before if side == "before" else text.after) is not None:
-            return shown.encode("utf-8"), "text/plain"
+        text = next((change.text for change in changes if change.id == id), None)
+        if text is not None and (content := text.before if side == "before" else text.after) is not None:
+            return content.encode("utf-8"), "text/plain"
     elif "/content/" not in uri:
         return None
     raise RemoteError(f"There is no content {uri}.", AhpErrorCode.CONTENT_NOT_FOUND)
@@ -73,8 +73,8 @@ async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call:
             if event.content is about[-1].content:
                 break
             same = isinstance(earlier, FileChangeDetails) and earlier.path == details.path
-            done = isinstance(event.content, ToolCalledContent) and not event.content.error
-            if event.turn == about[-1].turn and done and same and isinstance(earlier, FileChangeDetails):
+            succeeded = isinstance(event.content, ToolCalledContent) and not event.content.error
+            if event.turn == about[-1].turn and succeeded and same and isinstance(earlier, FileChangeDetails):
                 text = unified_diff.apply_diff(text, earlier.diff) if text is not None else None
     after = None if text is None else unified_diff.apply_diff(text, details.diff)
     if after is None:
@@ -93,8 +93,8 @@ async def _content_before(host: Host, chat: str, turn: str, path: str, *, ended:
     except ToolError:
         return None
     if ended:
-        kept = await host.store.do(lambda tables: tables.checkpoints(chat))
-        of_turn = [one for one in kept if (one.turn, one.path) == (turn, str(real))]
+        checkpoints = await host.store.do(lambda tables: tables.checkpoints(chat))
+        of_turn = [checkpoint for checkpoint in checkpoints if (checkpoint.turn, checkpoint.path) == (turn, str(real))]
         if not of_turn or (of_turn[0].before is None and of_turn[0].after == "unkept"):
             return None
         return (of_turn[0].before or b"").decode("utf-8", "replace")

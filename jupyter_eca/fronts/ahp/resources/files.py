@@ -50,12 +50,12 @@ class Resources:
     _grants: dict[str, list[ResourceGrant]] = field(default_factory=dict[str, list[ResourceGrant]])
 
     async def read(self, params: commands.ResourceRead, client: str) -> Json:
-        found = await contents.read(self._host, params.uri)
-        if found is None:
+        content = await contents.read(self._host, params.uri)
+        if content is None:
             path = self._path(params.uri, client)
             data = await asyncio.to_thread(_read, path, params.uri)
-            found = data, mimetypes.guess_type(path.name)[0] or ""
-        data, kind = found
+            content = data, mimetypes.guess_type(path.name)[0] or ""
+        data, kind = content
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
     async def write(self, params: commands.ResourceWrite, client: str) -> Json:
@@ -102,9 +102,9 @@ class Resources:
         raise _permission_error(params.uri, write=write, read=bool(params.read) or not write)
 
     async def _ask_user(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
-        what = "read and change" if write else "read"
+        access = "read and change" if write else "read"
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
-        words = f"May the client {client} {what} {path}? It is outside of the workspace."
+        words = f"May the client {client} {access} {path}? It is outside of the workspace."
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
         return (await self._host.audiences.ask(chat, question)).answer == _ALLOW
 
@@ -124,7 +124,7 @@ class Resources:
         path = parse_file_uri(uri)
         entry = real if path is None else path.parent.resolve() / path.name
         if write and any(
-            root.resolve().is_relative_to(one) for root in self._host.workspace.files.roots for one in (entry, real)
+            root.resolve().is_relative_to(path) for root in self._host.workspace.files.roots for path in (entry, real)
         ):
             raise RemoteError(f"{uri} is the workspace itself.", AhpErrorCode.PERMISSION_DENIED)
         return entry
@@ -143,7 +143,7 @@ class Resources:
             self._host.workspace.files.resolve(str(real))
         except ToolError:
             granted = self._grants.get(client, ())
-            return any(real.is_relative_to(one.path) and (one.write or not write) for one in granted)
+            return any(real.is_relative_to(grant.path) and (grant.write or not write) for grant in granted)
         return True
 
 
@@ -202,10 +202,10 @@ def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
 
 def _list_folder(path: Path, uri: str) -> list[Json]:
     try:
-        found = sorted(path.iterdir())
+        entries = sorted(path.iterdir())
     except OSError as error:
         raise _not_found(uri, error) from error
-    return [{"name": one.name, "type": "directory" if one.is_dir() else "file"} for one in found]
+    return [{"name": entry.name, "type": "directory" if entry.is_dir() else "file"} for entry in entries]
 
 
 def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:

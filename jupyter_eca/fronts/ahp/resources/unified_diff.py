@@ -36,16 +36,16 @@ def side(diff: str, sign: str) -> str:
 
 def _hunks(diff: str) -> list[tuple[int, list[tuple[str, str]]]]:
     """Yield each hunk, and the number of lines before it."""
-    found: list[tuple[int, list[tuple[str, str]]]] = []
+    hunks: list[tuple[int, list[tuple[str, str]]]] = []
     for line in re.findall(r"[^\n]*\n|[^\n]+", diff):
         if head := _HUNK.match(line):
             start = int(head["start"])
-            found.append((start if head["count"] == "0" else max(0, start - 1), []))
-        elif not found:
+            hunks.append((start if head["count"] == "0" else max(0, start - 1), []))
+        elif not hunks:
             continue
         elif line.startswith(_NO_END):
-            sign, text = found[-1][1][-1]
-            found[-1][1][-1] = (sign, text.removesuffix("\n"))
+            sign, text = hunks[-1][1][-1]
+            hunks[-1][1][-1] = (sign, text.removesuffix("\n"))
         else:
-            found[-1][1].append((line[0], line[1:]))
-    return found
+            hunks[-1][1].append((line[0], line[1:]))
+    return hunks

@@ -25,20 +25,20 @@ def picture_uri(session: str, seq: int) -> str:
 
 def parse_picture(uri: str) -> tuple[str, int] | None:
     """Return the session, and the number of the event."""
-    found = _PICTURE.fullmatch(uri)
-    return (found["session"], int(found["seq"])) if found else None
+    match = _PICTURE.fullmatch(uri)
+    return (match["session"], int(match["seq"])) if match else None
 
 
 def parse_side(uri: str) -> tuple[str, str, str] | None:
     """Return the session, `before` or `after`, and the id of the call."""
-    found = _FILE.fullmatch(uri)
-    return (found["session"], found["side"], unquote(found["call"])) if found else None
+    match = _FILE.fullmatch(uri)
+    return (match["session"], match["side"], unquote(match["call"])) if match else None
 
 
 def parse_change(uri: str) -> tuple[str, str, str] | None:
     """Return the session, `before` or `after`, and the id of the change."""
-    found = _CHANGE.fullmatch(uri)
-    return (found["session"], found["side"], unquote(found["change"])) if found else None
+    match = _CHANGE.fullmatch(uri)
+    return (match["session"], match["side"], unquote(match["change"])) if match else None
 
 
 def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:

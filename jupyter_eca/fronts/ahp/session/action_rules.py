@@ -50,8 +50,8 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
         case actions.ToolCallComplete() | actions.ToolCallContentChanged():
             return _refuse_result(state, action, client)
         case actions.ToolCallResultConfirmed():
-            found = _find_call(state, action)
-            waits = found is not None and found["status"] == "pending-result-confirmation"
+            call = _find_call(state, action)
+            waits = call is not None and call["status"] == "pending-result-confirmation"
             return None if waits else "The result of that call does not wait for a confirmation."
         case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
             return _refuse_claim(state, action, client)
@@ -60,7 +60,7 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
         case actions.ConfigChanged(config=config):
             return config_refusal(record(state, "config"), config)
         case actions.Truncated(turn_id=turn) if turn is not None:
-            known = any(one["id"] == turn for one in items(state, "turns"))
+            known = any(known_turn["id"] == turn for known_turn in items(state, "turns"))
             return None if known else "There is no such turn."
         case actions.PendingMessageSet(user_message=message):
             return _refuse_message(message)
@@ -90,7 +90,9 @@ def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
     if any(turn["id"] == action.turn_id for turn in items(state, "turns")):
         return "There is already a turn of that id."
     if (queued := action.queued_message_id) is not None:
-        waiting = {one["id"] for one in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if one}
+        waiting = {
+            message["id"] for message in (*items(state, "queuedMessages"), record(state, "steeringMessage")) if message
+        }
         if queued not in waiting:
             return "No queued message has that id."
     return _refuse_message(action.user_message)
@@ -99,7 +101,9 @@ def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
 def _refuse_message(message: UserMessage) -> str | None:
     if not message.text.strip() and not message.attachments:
         return "The message is empty."
-    size = len(message.text) + sum(len(str(getattr(one, "data", ""))) for one in message.attachments or ())
+    size = len(message.text) + sum(
+        len(str(getattr(attachment, "data", ""))) for attachment in message.attachments or ()
+    )
     return None if size <= MOST else f"The message is longer than {MOST} characters."
 
 
@@ -111,8 +115,8 @@ def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
 
 
 def _refuse_decision(state: Json, action: actions.ToolCallApproved | actions.ToolCallDenied) -> str | None:
-    found = _find_call(state, action)
-    if found is None or found["status"] != "pending-confirmation":
+    call = _find_call(state, action)
+    if call is None or call["status"] != "pending-confirmation":
         return "That call does not wait for a confirmation."
     option = action.selected_option_id
     kind = "approve" if isinstance(action, actions.ToolCallApproved) else "deny"
@@ -126,10 +130,10 @@ def _refuse_decision(state: Json, action: actions.ToolCallApproved | actions.Too
 def _refuse_result(
     state: Json, action: actions.ToolCallComplete | actions.ToolCallContentChanged, client: str
 ) -> str | None:
-    found = _find_call(state, action)
-    if found is None or found["status"] != "running":
+    call = _find_call(state, action)
+    if call is None or call["status"] != "running":
         return "That call is not running."
-    if found.get("toolClientId") != client:
+    if call.get("toolClientId") != client:
         return "That call belongs to another client."
     if isinstance(action, actions.ToolCallComplete) and action.requires_result_confirmation:
         return "This host does not confirm results."
@@ -148,9 +152,13 @@ def _refuse_claim(
 
 
 def _refuse_toggle(state: Json, uri: str) -> str | None:
-    for one in items(state, "customizations"):
-        if one["customization"]["uri"] == uri:
-            return None if uri.startswith("mcp:") or "clientId" in one else "This customization cannot be disabled."
+    for customization in items(state, "customizations"):
+        if customization["customization"]["uri"] == uri:
+            return (
+                None
+                if uri.startswith("mcp:") or "clientId" in customization
+                else "This customization cannot be disabled."
+            )
     return "There is no such customization."
 
 
@@ -168,15 +176,18 @@ def config_refusal(config: Json, values: Mapping[str, Any]) -> str | None:
 
 def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str | None:
     steering = [record(state, "steeringMessage")] if state.get("steeringMessage") else []
-    there = steering if action.kind == "steering" else items(state, "queuedMessages")
-    return None if any(one["id"] == action.id for one in there) else "There is no such message."
+    messages = steering if action.kind == "steering" else items(state, "queuedMessages")
+    return None if any(message["id"] == action.id for message in messages) else "There is no such message."
 
 
 def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
-    request = next((one for one in items(state, "inputRequests") if one["id"] == action.request_id), None)
+    request = next(
+        (input_request for input_request in items(state, "inputRequests") if input_request["id"] == action.request_id),
+        None,
+    )
     if request is None:
         return "There is no such question."
-    questions = {one["id"]: one for one in items(request, "questions")}
+    questions = {question["id"]: question for question in items(request, "questions")}
     if isinstance(action, actions.InputAnswerChanged):
         return None if action.answer is None else _refuse_answer(questions.get(action.question_id), action.answer)
     for id, answer in (action.answers or {}).items():
@@ -204,7 +215,7 @@ def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
     fitting = kind == _VALUES.get(str(question["kind"])) and isinstance(value, _PYTHON[kind])
     if not fitting or (kind == "number" and isinstance(value, bool)):
         return "The answer does not fit the question."
-    known = {one["id"] for one in items(question, "options")}
+    known = {option["id"] for option in items(question, "options")}
     if kind == "selected" and not answer.value.freeform_values and value not in known:
         return "That answer is not one of the options."
     if kind == "selected-many" and not known.issuperset(value):

@@ -46,7 +46,9 @@ class ClientTools:
 
     def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
         """Make the tools. A definition without a usable name is left out."""
-        return tuple(ClientTool(self, spec(one)) for one in definitions if _NAME.fullmatch(one.name))
+        return tuple(
+            ClientTool(self, spec(definition)) for definition in definitions if _NAME.fullmatch(definition.name)
+        )
 
     def complete(self, call: str, result: content.AhpToolResult) -> None:
         if (future := self.waiting.get(call)) and not future.done():
@@ -85,8 +87,8 @@ class ClientTool(Plain):
 
 
 def spec(definition: content.ToolDefinition) -> ToolSpec:
-    given: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
-    schema: dict[str, Any] = {"properties": {}, **given}
+    input_schema: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
+    schema: dict[str, Any] = {"properties": {}, **input_schema}
     return ToolSpec(
         f"{LENT}{definition.name}",
         definition.description or definition.title or definition.name,
@@ -103,8 +105,8 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
     ever end the call (specification, section 14).
     """
     turn = record(state, "activeTurn")
-    own = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
-    if turn.get("id") != action.turn_id or not any(own.items() <= call.items() for call in list_calls(turn)):
+    wanted = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
+    if turn.get("id") != action.turn_id or not any(wanted.items() <= call.items() for call in list_calls(turn)):
         return None
     reason = why(action) or "The client does not run it."
     return AhpToolResult.model_validate(
@@ -113,19 +115,19 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
 
 
 def _result(result: content.AhpToolResult) -> ToolResult:
-    texts = [one.text for one in result.content or () if isinstance(one, TextResult)]
+    texts = [part.text for part in result.content or () if isinstance(part, TextResult)]
     images = tuple(
-        ImagePart(one.content_type, one.data)
-        for one in result.content or ()
-        if isinstance(one, EmbeddedResult) and one.content_type.startswith("image/")
+        ImagePart(part.content_type, part.data)
+        for part in result.content or ()
+        if isinstance(part, EmbeddedResult) and part.content_type.startswith("image/")
     )
     if result.structured_content and not texts:
         texts = [json.dumps(result.structured_content, ensure_ascii=False)]
     if not result.success and result.error is not None:
         texts.append(result.error.message)
     if not texts:
-        said = result.past_tense_message
-        texts = [said.markdown if isinstance(said, Markdown) else said]
+        message = result.past_tense_message
+        texts = [message.markdown if isinstance(message, Markdown) else message]
     details = None
     if result.structured_content:
         details = JsonOutputsDetails(jsons=(json.dumps(cast("Any", result.structured_content)),))

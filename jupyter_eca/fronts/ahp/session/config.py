@@ -79,14 +79,19 @@ def schema(host: Host, model: str) -> Json:
             "enumLabels": ["Ask", "Allow all"],
         },
     }
-    return {"type": "object", "properties": {name: {**one, "sessionMutable": True} for name, one in properties.items()}}
+    return {
+        "type": "object",
+        "properties": {
+            name: {**property_schema, "sessionMutable": True} for name, property_schema in properties.items()
+        },
+    }
 
 
 def complete_values(described: Json, values: Mapping[str, object]) -> Json:
     """Return a value for each property: the one given if it is valid, else the default."""
     return {
-        name: values[name] if values.get(name) in one["enum"] else one["default"]
-        for name, one in record(described, "properties").items()
+        name: values[name] if values.get(name) in property_schema["enum"] else property_schema["default"]
+        for name, property_schema in record(described, "properties").items()
     }
 
 
@@ -109,7 +114,11 @@ def bounds(host: Host, state: Json) -> Bounds:
     say otherwise: the client does the work, and can ask its user itself.
     """
     off = list_disabled(state)
-    servers = {"eca", CLIENT, *(one.name for one in host.mcp.list_servers() if server_uri(one.name) not in off)}
+    servers = {
+        "eca",
+        CLIENT,
+        *(server.name for server in host.mcp.list_servers() if server_uri(server.name) not in off),
+    }
     policy = host.current.resolved.agent(choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
     return Bounds(frozenset(servers) if off else None, allowed)

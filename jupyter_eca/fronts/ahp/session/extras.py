@@ -49,21 +49,24 @@ class SessionExtras:
         server_tools = tools(self._host, self._chat, self._state())
         if items(state, "serverTools") != server_tools:
             self._tell(actions.ServerToolsChanged(session=self._session, tools=server_tools))
-        found = await diffs(self._host, self._chat, self._session)
-        if items(self._state()["summary"], "diffs") != found:
-            self._tell(actions.DiffsChanged(session=self._session, diffs=found))
+        diffs_now = await diffs(self._host, self._chat, self._session)
+        if items(self._state()["summary"], "diffs") != diffs_now:
+            self._tell(actions.DiffsChanged(session=self._session, diffs=diffs_now))
 
 
 def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
-    return [{**one, "enabled": one["enabled"] and one["customization"]["uri"] not in off} for one in offered]
+    return [
+        {**customization, "enabled": customization["enabled"] and customization["customization"]["uri"] not in off}
+        for customization in offered
+    ]
 
 
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
     # The users who watch a session can be asked.
-    has = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
-    found = host.setups.list_tools(config.choice(state).agent, has, config.bounds(host, state))
-    return [_tool(one) for one in found if one.spec.server != config.CLIENT]
+    tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
+    agent_tools = host.setups.list_tools(config.choice(state).agent, tool_context, config.bounds(host, state))
+    return [_tool(tool) for tool in agent_tools if tool.spec.server != config.CLIENT]
 
 
 def _tool(tool: Tool) -> Json:
@@ -78,7 +81,7 @@ async def diffs(host: Host, chat: str, session: str) -> list[Json]:
         changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)
     except EcaError:
         return []  # nothing was ever asked in it, or another program answers in it
-    return [_edit(host, session, one) for one in changes]
+    return [_edit(host, session, change) for change in changes]
 
 
 def _edit(host: Host, session: str, change: Change) -> Json:

@@ -44,16 +44,16 @@ class InputRequests:
         """
         if question.secret:
             raise RemoteError("a secret cannot be asked for in a shared state")
-        asked = request(question)
-        id = str(asked["id"])
+        input_request = request(question)
+        id = str(input_request["id"])
         future: asyncio.Future[ChatAskQuestionResult] = asyncio.get_running_loop().create_future()
         self._open[id] = (question, future)
-        self._tell(actions.InputRequested(session=self._session, request=asked))
+        self._tell(actions.InputRequested(session=self._session, request=input_request))
         try:
             return await future
         finally:
             del self._open[id]
-            if any(one["id"] == id for one in items(self._state(), "inputRequests")):
+            if any(pending["id"] == id for pending in items(self._state(), "inputRequests")):
                 self._tell(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
     def resolve(self, request: Json, response: str, final: Json) -> None:
@@ -74,8 +74,8 @@ def request(question: ChatAskQuestionParams) -> Json:
     if isinstance(question, FieldQuestion):
         kind = _describe_field(question.field)
     elif question.options:
-        shown = ((one.label, one.description, None) for one in question.options)
-        kind = {"kind": "single-select", "options": _options(shown), "allowFreeformInput": question.allow_freeform}
+        options = ((option.label, option.description, None) for option in question.options)
+        kind = {"kind": "single-select", "options": _options(options), "allowFreeformInput": question.allow_freeform}
     else:
         kind = {"kind": "text"}
     return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**about, **kind}]}
@@ -88,7 +88,7 @@ def _describe_field(field: FormField) -> Json:
         case FieldKind.ONE | FieldKind.SEVERAL:
             chosen = set((field.default or "").split(", ")) if field.kind is FieldKind.SEVERAL else {field.default}
             default = None
-            about["options"] = _options((one, None, one in chosen or None) for one in field.choices)
+            about["options"] = _options((choice, None, choice in chosen or None) for choice in field.choices)
         case FieldKind.YES_OR_NO if default is not None:
             default = default == field.choices[0]
         case FieldKind.NUMBER | FieldKind.INTEGER if default is not None:
@@ -114,15 +114,15 @@ def answer(question: ChatAskQuestionParams, request: Json, response: str, final:
         return ChatAskQuestionResult(answer=field.decline)
     if response != "accept":
         return ChatAskQuestionResult(cancelled=True)
-    given: Json = record({**record(request, "answers"), **final}, _ONE)
-    value = record(given, "value")
-    said = [str(one) for one in value.get("freeformValues") or given.get("freeformValues") or ()]
-    if not said and "value" in value:
-        options = {one["id"]: one["label"] for one in items(items(request, "questions")[0], "options")}
-        said = _answer_texts(value["value"], options, field)
-    if not said and field is not None and not field.required:
+    entry: Json = record({**record(request, "answers"), **final}, _ONE)
+    value = record(entry, "value")
+    texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
+    if not texts and "value" in value:
+        options = {option["id"]: option["label"] for option in items(items(request, "questions")[0], "options")}
+        texts = _answer_texts(value["value"], options, field)
+    if not texts and field is not None and not field.required:
         return ChatAskQuestionResult(answer=field.leave_out)
-    return ChatAskQuestionResult(answer=", ".join(said), cancelled=not said)
+    return ChatAskQuestionResult(answer=", ".join(texts), cancelled=not texts)
 
 
 def _answer_texts(value: Any, options: Json, field: FormField | None) -> list[str]:
@@ -132,4 +132,4 @@ def _answer_texts(value: Any, options: Json, field: FormField | None) -> list[st
     if isinstance(value, float) and value.is_integer():
         return [str(int(value))]
     values: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-    return [str(options.get(one, one)) for one in values]
+    return [str(options.get(item, item)) for item in values]

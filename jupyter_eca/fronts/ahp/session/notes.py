@@ -39,8 +39,8 @@ NOTED = frozenset(
 
 
 def read(text: str) -> Json:
-    found = json.loads(text)
-    return cast("Json", found) if isinstance(found, dict) else {}
+    notes = json.loads(text)
+    return cast("Json", notes) if isinstance(notes, dict) else {}
 
 
 def of(state: Json, messages: dict[str, Json]) -> Json:

@@ -94,7 +94,7 @@ class SessionProjection:
         if active and active != turn:
             error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
             yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
-        if active != turn and all(one["id"] != turn for one in items(self._state(), "turns")):
+        if active != turn and all(known_turn["id"] != turn for known_turn in items(self._state(), "turns")):
             message = UserMessage.model_validate(self._messages.get(turn, {"text": text}))
             yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 

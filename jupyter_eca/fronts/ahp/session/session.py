@@ -177,24 +177,24 @@ class AhpSession:
                 self._catch_up(events)
 
     def _apply_stored(self, events: list[Event]) -> None:
-        kept = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
-        if kept is not None:
-            self.dispatch(actions.Truncated(session=self.uri, turn_id=kept[-1] if kept else None))
+        stored_turns = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
+        if stored_turns is not None:
+            self.dispatch(actions.Truncated(session=self.uri, turn_id=stored_turns[-1] if stored_turns else None))
             self._projection.forget()
-        shown = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
-        new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in shown))
+        present = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
+        new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in present))
         for event in merge_pieces(new):
             self._project(event)
 
     def _find_kept_turns(self, stored: list[str]) -> list[str] | None:
         """Return the turns before the first one that is no longer stored; None if all are stored."""
         known = [str(turn["id"]) for turn in items(self.state, "turns")] + ([self.turn] if self.turn else [])
-        kept: list[str] = []
+        stored_turns: list[str] = []
         rest = iter(stored)
         for id in known:
             if id not in self._unseen and next(rest, None) != id:
-                return kept
-            kept.append(id)
+                return stored_turns
+            stored_turns.append(id)
         return None
 
     def dispatch(self, action: actions.AhpAction, at: int | None = None) -> None:
@@ -274,8 +274,8 @@ class AhpSession:
             case actions.PendingMessageRemoved(kind="steering"):
                 self._host.turns.steer(self.chat, "")
             case actions.InputCompleted(request_id=id, response=response):
-                asked = next(one for one in items(before, "inputRequests") if one["id"] == id)
-                self.input_requests.resolve(asked, response, record(raw, "answers"))
+                request = next(pending for pending in items(before, "inputRequests") if pending["id"] == id)
+                self.input_requests.resolve(request, response, record(raw, "answers"))
             case _:
                 pass
 
@@ -359,9 +359,9 @@ class AhpSession:
         self._client_customizations.forget()
         for task in self._starting.values():
             task.cancel()
-        kept = {str(turn["id"]) for turn in items(self.state, "turns")}
+        remaining = {str(turn["id"]) for turn in items(self.state, "turns")}
         self._host.turns.stop(self.chat)
-        self._start(partial(self._keep_turns, kept))
+        self._start(partial(self._keep_turns, remaining))
 
     async def _keep_turns(self, turns: set[str]) -> None:
         if live := self._host.chats.live(self.chat):
@@ -390,8 +390,8 @@ class AhpSession:
 
     def lend(self) -> None:
         """Offer the model the tools of the active client, or none."""
-        found = self.state.get("activeClient")
-        client = ActiveClient.model_validate(found) if found else None
+        active = self.state.get("activeClient")
+        client = ActiveClient.model_validate(active) if active else None
         self.return_client(self.client_tools.owner)
         self.client_tools.owner, self.client_tools.gone = (client.client_id if client else ""), False
         self._host.toolbox.lend(self.chat, self.client_tools.tools(client.tools) if client else ())

@@ -107,9 +107,9 @@ class ToolCallProjection:
         lent = content.name.startswith(LENT)
         name = content.name.removeprefix(LENT)
         owner = (self._owner() or None) if lent else None
-        own = name.removeprefix(f"{content.server}__")
-        shown = own.replace("_", " ").strip().capitalize() or name
-        return actions.ToolCallStart(**about, tool_name=name, display_name=shown, tool_client_id=owner)
+        bare_name = name.removeprefix(f"{content.server}__")
+        display_name = bare_name.replace("_", " ").strip().capitalize() or name
+        return actions.ToolCallStart(**about, tool_name=name, display_name=display_name, tool_client_id=owner)
 
     def _ready(
         self,
@@ -145,11 +145,11 @@ class ToolCallProjection:
     def _result(self, content: ToolCalledContent) -> Json:
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
         edit = self._edit(content)
-        shown = content.summary or f"Called {content.name.removeprefix(LENT)}"
+        summary = content.summary or f"Called {content.name.removeprefix(LENT)}"
         text = "\n".join(output.text for output in content.outputs)
         return omit_none(
             success=not content.error,
-            pastTenseMessage=f"{shown}: failed" if content.error else shown,
+            pastTenseMessage=f"{summary}: failed" if content.error else summary,
             content=[*texts, {"type": "fileEdit", **edit}] if edit and not content.error else texts,
             structuredContent=_find_structured_content(content),
             error={"message": text or "It failed."} if content.error else None,
@@ -194,17 +194,17 @@ def _find_structured_content(content: ToolCalledContent) -> Json | None:
     if isinstance(content.details, JsonOutputsDetails):
         for text in content.details.jsons:
             try:
-                found = json.loads(text)
+                value = json.loads(text)
             except ValueError:
                 continue
-            if isinstance(found, dict):
-                return cast("Json", found)
+            if isinstance(value, dict):
+                return cast("Json", value)
     return None
 
 
 def why(action: actions.ToolCallDenied) -> str:
     """Return what the model is told about a denial."""
     reason = action.reason_message
-    said = reason.markdown if isinstance(reason, Markdown) else reason or ""
+    given_reason = reason.markdown if isinstance(reason, Markdown) else reason or ""
     suggested = action.user_suggestion.text if action.user_suggestion else ""
-    return "\n".join(text for text in (said, suggested) if text)
+    return "\n".join(text for text in (given_reason, suggested) if text)

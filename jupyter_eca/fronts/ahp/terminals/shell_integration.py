@@ -102,4 +102,4 @@ class OutputParser:
 
 
 def _plain(words: str) -> str:
-    return _ESCAPED.sub(lambda found: chr(int(found["code"], 16)) if found["code"] else "\\", words)
+    return _ESCAPED.sub(lambda match: chr(int(match["code"], 16)) if match["code"] else "\\", words)

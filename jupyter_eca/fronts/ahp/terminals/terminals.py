@@ -67,9 +67,11 @@ class Terminals:
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
         hub.add_terminal(uri, {**state, "cols": cols, "rows": rows})
-        said = partial(self._handle_output, uri, OutputParser())
+        on_output = partial(self._handle_output, uri, OutputParser())
         try:
-            self._open[uri] = self._shells.open(folder, cols, rows, said, lambda code: self._handle_exit(uri, code))
+            self._open[uri] = self._shells.open(
+                folder, cols, rows, on_output, lambda code: self._handle_exit(uri, code)
+            )
         except LocalError as error:
             hub.remove(uri)
             raise RemoteError(str(error), AhpErrorCode.INTERNAL) from error
@@ -120,10 +122,10 @@ class Terminals:
                 pass
 
     def _handle_output(self, uri: str, detecting: OutputParser, data: str) -> None:
-        for one in detecting.feed(data):
+        for piece in detecting.feed(data):
             if not self._front.hub.has(uri):
                 return
-            match one:
+            match piece:
                 case TerminalText(text):
                     self._append_output(uri, text)
                 case PromptStarted():
@@ -147,19 +149,19 @@ class Terminals:
     def _append_output(self, uri: str, text: str) -> None:
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
-        kept = "".join(str(part.get("value", part.get("output", ""))) for part in content)
-        if len(kept) > MOST:
+        output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
+        if len(output) > MOST:
             self._dispatch(actions.TerminalCleared(terminal=uri))
-            self._dispatch(actions.TerminalData(terminal=uri, data=kept[-MOST // 2 :]))
+            self._dispatch(actions.TerminalData(terminal=uri, data=output[-MOST // 2 :]))
 
     def _finish_command(self, uri: str, code: int | None) -> None:
         """Note the end of a command. A shell also reports one at its first prompt, and after an empty line."""
         last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
-            taken = now() - last["timestamp"]
+            duration = now() - last["timestamp"]
             self._dispatch(
                 actions.TerminalCommandFinished(
-                    terminal=uri, command_id=last["commandId"], exit_code=code, duration_ms=taken
+                    terminal=uri, command_id=last["commandId"], exit_code=code, duration_ms=duration
                 )
             )
 

@@ -39,7 +39,11 @@ async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
     live = session.host.chats.live(session.find_chat(params.chat_id))
-    call = next((one for one in live.state.calls if one.id == params.tool_call_id), None) if live else None
+    call = (
+        next((state_call for state_call in live.state.calls if state_call.id == params.tool_call_id), None)
+        if live
+        else None
+    )
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
         raise RemoteError(_OVER, ErrorCode.REFUSED)
@@ -47,9 +51,9 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
         return wire.ApprovalsProposeResult(why=_CHAT)
     config = session.host.config
     allowed = config.tool_call.approval.allow
-    if (found := propose_rule(allowed, tool, call.arguments)) is None:
+    if (proposed := propose_rule(allowed, tool, call.arguments)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
-    selector, rule = found
+    selector, rule = proposed
     policy = _policy_with(config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule)
     verdict = call.adjusted.apply_to(decide(policy, tool, call.arguments, frozenset()))
     if verdict.decision is not Decision.ALLOW:

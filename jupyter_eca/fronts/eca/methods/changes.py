@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 async def list(session: EcaSession, params: changes.ChatChangesParams) -> changes.ChatChangesResult:
-    found = await session.host.changes.list(session.find_chat(params.chat_id), params.turn, params.extent)
-    return changes.ChatChangesResult(changes=found)
+    listed = await session.host.changes.list(session.find_chat(params.chat_id), params.turn, params.extent)
+    return changes.ChatChangesResult(changes=listed)
 
 
 async def revert(session: EcaSession, params: changes.ChatReviewParams) -> changes.ChatRevertResult:
-    reverted, left = await session.host.changes.revert(session.find_chat(params.chat_id), params.changes)
-    return changes.ChatRevertResult(reverted=reverted, left=left)
+    reverted, refused = await session.host.changes.revert(session.find_chat(params.chat_id), params.changes)
+    return changes.ChatRevertResult(reverted=reverted, left=refused)
 
 
 async def keep(session: EcaSession, params: changes.ChatReviewParams) -> Done:

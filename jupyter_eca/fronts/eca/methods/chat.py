@@ -29,20 +29,20 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
-    asked = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
+    new_prompt = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
     session.host.toolbox.lend(id, session.lent, session)
     if session.asking is not None:
         session.asking.add(id)
     try:
-        begun = await session.host.turns.prompt(asked, session.kernel)
+        begun = await session.host.turns.prompt(new_prompt, session.kernel)
     except BusyError as error:
         if session.dialect is Dialect.OWN:
             raise
         # An error to this request is one too many for eca-nvim (`vim.notify` where it must not be called); the result
         # says that there is no turn, and the message why.
-        said = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
-        await session.notify("$/showMessage", said)
-        return chat.ChatPromptResult(chat_id=wire_id, model=asked.choice.model, status=chat.PromptStatus.ERROR)
+        warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
+        await session.notify("$/showMessage", warning)
+        return chat.ChatPromptResult(chat_id=wire_id, model=new_prompt.choice.model, status=chat.PromptStatus.ERROR)
     status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
     return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 
@@ -78,9 +78,9 @@ async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundPara
 
 
 async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
-    kept, id = session.host.outputs, make_output_id(params.id)
+    outputs, id = session.host.outputs, make_output_id(params.id)
     try:
-        part = await kept.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
+        part = await outputs.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
     except ToolError as error:
         raise RemoteError("this output is not kept, or not any more", ErrorCode.REFUSED) from error
     return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)

@@ -72,8 +72,8 @@ def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatS
 async def _tell_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
     """Notify the selection, in the order of the reference server: title, model and variants, trust."""
     if title is not None and not session.can.envelope:
-        said = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
-        await session.notify("chat/contentReceived", make_content(said, session.wire_id(id), envelope=False))
+        event = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
+        await session.notify("chat/contentReceived", make_content(event, session.wire_id(id), envelope=False))
     for config in (
         lifecycle.ChatConfig(
             select_model=selection.model,
@@ -100,11 +100,11 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     if session.can.envelope:
         of_subagents = merge_pieces(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
-        shown = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
+        contents = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
     else:
         events = place_flags(page.events, await session.host.archive.flags(id))
-        shown = [make_content(event, session.wire_id(id), envelope=False) for event in events]
-    return chats.ChatHistoryResult(contents=tuple(shown), meta=_meta(page))
+        contents = [make_content(event, session.wire_id(id), envelope=False) for event in events]
+    return chats.ChatHistoryResult(contents=tuple(contents), meta=_meta(page))
 
 
 def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 async def query(session: EcaSession, params: command.ChatQueryCommandsParams) -> command.ChatQueryCommandsResult:
-    found = filter_commands(await list_commands(session.host), params.query)
-    return command.ChatQueryCommandsResult(commands=found, chat_id=params.chat_id)
+    matching = filter_commands(await list_commands(session.host), params.query)
+    return command.ChatQueryCommandsResult(commands=matching, chat_id=params.chat_id)
 
 
 HANDLERS: Final = {"chat/queryCommands": query}

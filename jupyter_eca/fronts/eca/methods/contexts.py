@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 async def query_contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
     _begin_query(session, params.chat_id)
     live = session.can.notebook or session.can.kernel
-    found = await list_offers(_make_context(session, params.chat_id), params.query, params.contexts, live=live)
-    return context.ChatQueryContextResult(contexts=tuple(found), chat_id=params.chat_id)
+    offers = await list_offers(_make_context(session, params.chat_id), params.query, params.contexts, live=live)
+    return context.ChatQueryContextResult(contexts=tuple(offers), chat_id=params.chat_id)
 
 
 async def query_files(session: EcaSession, params: context.ChatQueryFilesParams) -> context.ChatQueryFilesResult:
     _begin_query(session, params.chat_id)
-    found = await _make_context(session, params.chat_id).index.search(params.query, MAX_OFFERED)
+    entries = await _make_context(session, params.chat_id).index.search(params.query, MAX_OFFERED)
     queried = tuple(
-        context.QueriedFile(type="directory" if entry.is_directory else "file", path=entry.path) for entry in found
+        context.QueriedFile(type="directory" if entry.is_directory else "file", path=entry.path) for entry in entries
     )
     return context.ChatQueryFilesResult(files=queried, chat_id=params.chat_id)
 

@@ -82,8 +82,8 @@ async def _announce(session: EcaSession) -> None:
     config = await host.notifications.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     for warning in host.config.warnings:
-        shown = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
-        await session.notify("$/showMessage", shown)
+        message = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
+        await session.notify("$/showMessage", message)
     await _notify_progress(session, "finish")
 
 
@@ -97,9 +97,9 @@ def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFold
     if not session.door.follows:
         return
     host, event = session.host, params.event
-    gone = _folders(event.removed)
-    kept = tuple(root for root in host.workspace.files.roots if root not in gone)
-    roots = tuple(dict.fromkeys((*kept, *_folders(event.added))))
+    removed = _folders(event.removed)
+    remaining = tuple(root for root in host.workspace.files.roots if root not in removed)
+    roots = tuple(dict.fromkeys((*remaining, *_folders(event.added))))
     if roots:
         host.move(Files(roots))
 

@@ -46,22 +46,22 @@ class LinkTool(Plain):
         await self.session.catch_up()  # before a function that blocks the client
         try:
             answer = await self.session.peer.request("tool/call", params.wire())
-            told = wire.ToolCallResult.model_validate(answer)
+            result = wire.ToolCallResult.model_validate(answer)
         except RemoteError as error:
             raise ToolError(f"{self.spec.name} did not answer: {error}.", "Go on without it.") from error
         except ValidationError as error:
             raise ToolError(f"The answer of {self.spec.name} makes no sense.") from error
-        return ToolResult(told.text, told.error)
+        return ToolResult(result.text, result.error)
 
 
 async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
     """Take the client's tools. Raises: ToolError for a name that another tool has."""
     toolbox = session.host.toolbox
-    if taken := [one.name for one in params.tools if toolbox.get(one.name) is not None]:
-        raise ToolError(f"There is a tool {', '.join(taken)} already.", "Give yours another name.")
+    if names_in_use := [tool.name for tool in params.tools if toolbox.get(tool.name) is not None]:
+        raise ToolError(f"There is a tool {', '.join(names_in_use)} already.", "Give yours another name.")
     session.lent = tuple(
-        LinkTool(session, ToolSpec(one.name, one.description, one.parameters, SERVER, Origin.UNKNOWN), one.reads)
-        for one in params.tools
+        LinkTool(session, ToolSpec(tool.name, tool.description, tool.parameters, SERVER, Origin.UNKNOWN), tool.reads)
+        for tool in params.tools
     )
     return Done()
 

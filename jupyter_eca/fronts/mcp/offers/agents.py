@@ -24,8 +24,13 @@ async def agents(call: Assisted) -> dict[str, Any]:
     return {
         "default": resolved.config.default_agent,
         "agents": [
-            {"name": one.name, "description": one.description, "mode": one.mode.value, "onlyLooks": one.looks_only}
-            for one in resolved.agents.values()
+            {
+                "name": agent_offered.name,
+                "description": agent_offered.description,
+                "mode": agent_offered.mode.value,
+                "onlyLooks": agent_offered.looks_only,
+            }
+            for agent_offered in resolved.agents.values()
         ],
     }
 
@@ -46,8 +51,8 @@ async def delegate(
     row = await host.chats.read_row(sessionId) if sessionId else None
     if sessionId and (row is None or row.workspace != host.store.workspace):
         raise RefusedCall(f"There is no session {sessionId!r}.", "Take one from eca_session_list, or leave it out.")
-    asked = Prompt(sessionId or uuid.uuid4().hex, prompt, Choice(model, agent))
-    return await call.backend.prompt(asked, call.caller)
+    new_prompt = Prompt(sessionId or uuid.uuid4().hex, prompt, Choice(model, agent))
+    return await call.backend.prompt(new_prompt, call.caller)
 
 
 OFFERS = Offers((agents, delegate))

@@ -22,8 +22,8 @@ _TOLD = ("default_model", "default_agent", "disabled_tools", "tool_call", "chat"
 async def get(call: Assisted) -> dict[str, Any]:
     """The configuration in force, merged from all its files, without anything secret."""
     config = call.backend.host.config
-    told = config.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_TOLD))
-    return {**told, "providers": sorted(config.providers), "mcpServers": sorted(config.mcp_servers)}
+    settings = config.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_TOLD))
+    return {**settings, "providers": sorted(config.providers), "mcpServers": sorted(config.mcp_servers)}
 
 
 @offer("eca_config_update", Hints.WRITES, governed=True)

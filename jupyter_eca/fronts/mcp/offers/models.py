@@ -24,8 +24,8 @@ Options = Annotated[
 async def models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
     """The models that the assistant can answer with, as PROVIDER/MODEL, and the default one."""
     names, default = await call.backend.host.catalog.list_models()
-    shown = [name for name in names if not provider or name.startswith(f"{provider}/")]
-    return {"default": default or None, "models": shown}
+    matching = [name for name in names if not provider or name.startswith(f"{provider}/")]
+    return {"default": default or None, "models": matching}
 
 
 @offer("eca_model_configure", Hints.WRITES, governed=True)

@@ -43,18 +43,18 @@ class Library:
     async def list(self, backend: Assistant) -> list[types.Resource]:
         opened = await _read_open(backend)
         active = "The notebook that is worked in" if opened and opened[0].active else ""
-        found = [
+        resources = [
             _resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
             for info in opened
         ]
-        found += [
+        resources += [
             _resource(_KERNEL, info.path, f"The kernel of {info.path}: its state and its variables")
             for info in opened
             if info.kernel_id
         ]
         host = backend.host
         await host.store.settle()
-        return found + [
+        return resources + [
             types.Resource(
                 uri=CHAT.format(id=quote(row.id, safe="")),
                 name=row.title or row.id,
@@ -87,13 +87,13 @@ class Library:
         return []
 
     async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
-        found = _ADDRESS.fullmatch(uri)
-        if found is None:
+        match = _ADDRESS.fullmatch(uri)
+        if match is None:
             return None
-        name = unquote(found["name"])
-        match found["kind"]:
+        name = unquote(match["name"])
+        match match["kind"]:
             case "notebook":
-                data = await _notebook(backend, name, unquote(found["cell"]) if found["cell"] else None)
+                data = await _notebook(backend, name, unquote(match["cell"]) if match["cell"] else None)
             case "kernel":
                 data = await _kernel(backend, name)
             case _:
@@ -111,25 +111,25 @@ def _resource(template: str, path: str, description: str) -> types.Resource:
 
 
 def _notebooks(backend: Assistant) -> Notebooks:
-    there = backend.host.tool_contexts.find_notebooks("")
-    if there is None:
+    notebooks = backend.host.tool_contexts.find_notebooks("")
+    if notebooks is None:
         raise RefusedCall("There are no notebooks here.")
-    return there
+    return notebooks
 
 
 async def _read_open(backend: Assistant) -> Sequence[NotebookInfo]:
-    there = backend.host.tool_contexts.find_notebooks("")
-    return await there.list() if there is not None else ()
+    notebooks = backend.host.tool_contexts.find_notebooks("")
+    return await notebooks.list() if notebooks is not None else ()
 
 
 async def _notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
     document = await _notebooks(backend).read(path)
     if cell is None:
-        return {**document.wire(), "cells": [_describe_cells(document, one) for one in document.cells]}
-    one = document.cell(cell)
-    if one is None:
+        return {**document.wire(), "cells": [_describe_cells(document, each) for each in document.cells]}
+    wanted = document.cell(cell)
+    if wanted is None:
         raise RefusedCall(f"{path} has no cell {cell!r}.")
-    return _describe_cells(document, one)
+    return _describe_cells(document, wanted)
 
 
 def _describe_cells(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
@@ -144,11 +144,11 @@ async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
     if kernel is None:
         raise RefusedCall("There is no kernel here.")
     state = await kernel.state()
-    told = {"notebook": path, "id": kernel.id, **state.wire()}
+    fields = {"notebook": path, "id": kernel.id, **state.wire()}
     if state.status != "idle":
-        return told
-    found = await kernel.variables("", ())
-    return {**told, "variables": [one.wire() for one in found.variables]}
+        return fields
+    result = await kernel.variables("", ())
+    return {**fields, "variables": [variable.wire() for variable in result.variables]}
 
 
 async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
@@ -157,8 +157,8 @@ async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
     row = await host.chats.read_row(id)
     if row is None or row.workspace != host.store.workspace:
         raise RefusedCall(f"There is no chat {id!r}.")
-    said = [line for event in merge_pieces(await host.chats.read_events(id)) if (line := _line(event))]
-    return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": said}
+    lines = [line for event in merge_pieces(await host.chats.read_events(id)) if (line := _line(event))]
+    return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": lines}
 
 
 def _line(event: Event) -> dict[str, Any] | None:

@@ -49,7 +49,7 @@ async def enable(
 async def tools(call: Assisted) -> dict[str, Any]:
     """The tools that the assistant works with, by the names that its approval rules use."""
     host = call.backend.host
-    there = host.tool_contexts.build_expected()
+    context = host.tool_contexts.build_expected()
     return {
         "tools": [
             {
@@ -58,7 +58,7 @@ async def tools(call: Assisted) -> dict[str, Any]:
                 "description": tool.spec.description,
                 "onlyReads": tool.reads,
             }
-            for tool in host.setups.list_tools("", there)
+            for tool in host.setups.list_tools("", context)
         ]
     }
 

@@ -117,15 +117,15 @@ async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
         raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
     row = await _check_session(call, sessionId)
     host = call.backend.host
-    said = [
+    prompts = [
         event.content.content_id
         for event in await host.chats.read_events(row.id)
         if event.role is Role.USER and isinstance(event.content, TextContent) and event.content.content_id
     ]
-    if not said:
+    if not prompts:
         raise RefusedCall("There is no prompt in this session to go on from.", "Prompt it first.")
     new = uuid.uuid4().hex
-    await host.archive.fork(row.id, said[-1], new)
+    await host.archive.fork(row.id, prompts[-1], new)
     return {"sessionId": new, "from": row.id}
 
 

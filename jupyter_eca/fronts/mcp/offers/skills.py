@@ -32,12 +32,12 @@ async def skills(call: Assisted) -> dict[str, Any]:
     return {
         "skills": [
             {
-                "name": one.name,
-                "description": one.description,
-                "arguments": [argument.name for argument in one.arguments],
-                "loadedWhenItFits": one.type is CommandKind.SKILL,
+                "name": prompt.name,
+                "description": prompt.description,
+                "arguments": [argument.name for argument in prompt.arguments],
+                "loadedWhenItFits": prompt.type is CommandKind.SKILL,
             }
-            for one in await _list_prompts(call.backend.host)
+            for prompt in await _list_prompts(call.backend.host)
         ]
     }
 
@@ -64,28 +64,30 @@ class WrittenPrompts:
     async def list(self, backend: Assistant) -> list[types.Prompt]:
         return [
             types.Prompt(
-                name=one.name,
-                description=one.description,
+                name=prompt.name,
+                description=prompt.description,
                 arguments=[
                     types.PromptArgument(
                         name=argument.name, description=argument.description, required=argument.required
                     )
-                    for argument in one.arguments
+                    for argument in prompt.arguments
                 ],
             )
-            for one in await _list_prompts(backend.host)
+            for prompt in await _list_prompts(backend.host)
         ]
 
     async def get(self, backend: Assistant, params: types.GetPromptRequestParams) -> types.GetPromptResult | None:
-        host, given = backend.host, params.arguments or {}
-        if found := (await _read_commands(host)).get(params.name):
-            text = expand(found.template, _fill_in(params.name, found.template, found.as_chat_command.arguments, given))
-            return _make_prompt(found.description, text)
+        host, arguments = backend.host, params.arguments or {}
+        if command := (await _read_commands(host)).get(params.name):
+            text = expand(
+                command.template, _fill_in(params.name, command.template, command.as_chat_command.arguments, arguments)
+            )
+            return _make_prompt(command.description, text)
         for skill in await own.find(host):
             if skill.name == params.name:
-                called = _fill_in(skill.name, skill.body, own.describe(skill).arguments, given)
-                made = await own.expand_skill(host, called)
-                return None if made is None else _make_prompt(skill.description, made.message)
+                called = _fill_in(skill.name, skill.body, own.describe(skill).arguments, arguments)
+                expanded = await own.expand_skill(host, called)
+                return None if expanded is None else _make_prompt(skill.description, expanded.message)
         return None
 
 
@@ -98,8 +100,8 @@ async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCom
 
 async def _list_prompts(host: Host) -> list[ChatCommand]:
     """List the prompts, commands first: of two with one name, it is the command that runs."""
-    written = {name: one.as_chat_command for name, one in (await _read_commands(host)).items()}
-    return [*written.values(), *(one for one in await own.list_commands(host) if one.name not in written)]
+    written = {name: command.as_chat_command for name, command in (await _read_commands(host)).items()}
+    return [*written.values(), *(skill for skill in await own.list_commands(host) if skill.name not in written)]
 
 
 def _make_prompt(description: str, text: str) -> types.GetPromptResult:
@@ -107,17 +109,17 @@ def _make_prompt(description: str, text: str) -> types.GetPromptResult:
     return types.GetPromptResult(description=description, messages=[message])
 
 
-def _fill_in(name: str, template: str, shown: Sequence[CommandArgument], said: Mapping[str, str]) -> CommandCall:
+def _fill_in(name: str, template: str, listed: Sequence[CommandArgument], values: Mapping[str, str]) -> CommandCall:
     """Return the message that runs a prompt.
 
     The arguments `1`, `2` are by position, `args` is everything, and the others are by name.
     """
-    meant = {one.name: plain.name for one, plain in zip(shown, list_arguments(template), strict=False)}
-    given = {meant.get(name, name): value for name, value in said.items()}
-    numbers = [int(name) for name in given if name.isdecimal()]
-    loose = [given.get(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
-    named = [f"{name}={value}" for name, value in given.items() if not name.isdecimal() and name != "args"]
-    return CommandCall(name, given.get("args", ""), (*loose, *named))
+    meant = {argument.name: plain.name for argument, plain in zip(listed, list_arguments(template), strict=False)}
+    by_name = {meant.get(name, name): value for name, value in values.items()}
+    numbers = [int(name) for name in by_name if name.isdecimal()]
+    loose = [by_name.get(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
+    named = [f"{name}={value}" for name, value in by_name.items() if not name.isdecimal() and name != "args"]
+    return CommandCall(name, by_name.get("args", ""), (*loose, *named))
 
 
 def _put(path: Path, text: str) -> bool:

@@ -34,8 +34,8 @@ class Api:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def get(self, where: str, /, **parameters: object) -> Any:
-        return await self._ask("GET", where, parameters)
+    async def get(self, path: str, /, **parameters: object) -> Any:
+        return await self._ask("GET", path, parameters)
 
     async def post(self, path: str, body: Mapping[str, Any] | None = None, **parameters: object) -> Any:
         return await self._ask("POST", path, parameters, body or {})
@@ -47,9 +47,9 @@ class Api:
         self, method: str, path: str, parameters: Mapping[str, object], body: Mapping[str, Any] | None = None
     ) -> Any:
         """Send one request. Raises: RefusedCall."""
-        given = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
+        params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
-            answer = await self._client.request(method, path, params=given, json=body)
+            answer = await self._client.request(method, path, params=params, json=body)
         except httpx2.TimeoutException:
             raise RefusedCall(
                 f"OpenCode did not answer {method} {path} in time.",
@@ -78,10 +78,10 @@ def _refusal(answer: httpx2.Response, request: str) -> RefusedCall:
     if answer.status_code in {401, 403}:
         return RefusedCall("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
     try:
-        told: Any = answer.json()
+        body: Any = answer.json()
     except ValueError:
-        told = None
-    words = _word(told, "data", "message") or _word(told, "message")
+        body = None
+    words = _word(body, "data", "message") or _word(body, "message")
     return RefusedCall(
         f"OpenCode answered {answer.status_code} to {request}: {words or answer.reason_phrase}",
         "Correct the arguments and call it again.",

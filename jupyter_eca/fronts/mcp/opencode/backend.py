@@ -70,11 +70,11 @@ class OpenCode:
 
     async def folder(self, argument: str = "") -> Folder:
         """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
-        found = await asyncio.to_thread(_choose_folder, argument, self._project, self._folder)
-        if found is None:
+        chosen = await asyncio.to_thread(_choose_folder, argument, self._project, self._folder)
+        if chosen is None:
             named = argument or self._project
             raise RefusedCall(f"There is no folder {named}.", "Give the absolute path of a project.")
-        return found
+        return chosen
 
 
 @asynccontextmanager
@@ -93,7 +93,7 @@ def _choose_folder(argument: str, project: str, folder: Path) -> Folder | None:
         if named:
             path = Path(named).expanduser().absolute()
             return Folder(str(path), source) if path.is_dir() else None
-    for one in (folder, *folder.parents):
-        if any((one / marker).exists() for marker in _MARKERS):
-            return Folder(str(one), "nearest project")
+    for parent in (folder, *folder.parents):
+        if any((parent / marker).exists() for marker in _MARKERS):
+            return Folder(str(parent), "nearest project")
     return Folder(str(folder), "working directory")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 async def agents(call: Coded) -> dict[str, Any]:
     """Who can answer: each agent with what it is for."""
     folder = await call.backend.folder()
-    found = await call.backend.api.get("/agent", directory=folder.path)
-    told = [
-        {"name": one["name"], "description": one.get("description"), "mode": one.get("mode")}
-        for one in found
-        if not one.get("hidden")
+    answer = await call.backend.api.get("/agent", directory=folder.path)
+    described = [
+        {"name": agent["name"], "description": agent.get("description"), "mode": agent.get("mode")}
+        for agent in answer
+        if not agent.get("hidden")
     ]
-    return {"agents": told, **folder.fields}
+    return {"agents": described, **folder.fields}
 
 
 @offer("opencode_agent_delegate", Hints.WRITES)

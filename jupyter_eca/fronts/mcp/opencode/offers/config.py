@@ -28,16 +28,16 @@ async def models(
 ) -> dict[str, Any]:
     """The models there are, as PROVIDER/MODEL, and each provider's default."""
     del refresh
-    folder, found = await _providers(call)
-    if provider and provider not in {one["id"] for one in found["providers"]}:
+    folder, answer = await _providers(call)
+    if provider and provider not in {known["id"] for known in answer["providers"]}:
         raise RefusedCall(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
     names = [
-        f"{one['id']}/{name}"
-        for one in found["providers"]
-        if not provider or one["id"] == provider
-        for name in one.get("models", {})
+        f"{known['id']}/{name}"
+        for known in answer["providers"]
+        if not provider or known["id"] == provider
+        for name in known.get("models", {})
     ]
-    return {"models": names, "default": found.get("default", {}), **folder.fields}
+    return {"models": names, "default": answer.get("default", {}), **folder.fields}
 
 
 @offer("opencode_model_configure", Hints.WRITES)
@@ -58,12 +58,17 @@ async def configure(
 @offer("opencode_provider_list", Hints.READS)
 async def providers(call: Coded) -> dict[str, Any]:
     """The providers that are set up, and how many models each has."""
-    folder, found = await _providers(call)
-    told = [
-        {"id": one["id"], "name": one.get("name"), "source": one.get("source"), "models": len(one.get("models", {}))}
-        for one in found["providers"]
+    folder, answer = await _providers(call)
+    described = [
+        {
+            "id": provider["id"],
+            "name": provider.get("name"),
+            "source": provider.get("source"),
+            "models": len(provider.get("models", {})),
+        }
+        for provider in answer["providers"]
     ]
-    return {"providers": told, **folder.fields}
+    return {"providers": described, **folder.fields}
 
 
 @offer("opencode_config_get", Hints.READS)
@@ -86,8 +91,8 @@ async def update(
         await check_model(call, folder, name)
     if defaultAgent:
         await check_agent(call, folder, defaultAgent)
-    given = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
-    change = {name: value for name, value in given.items() if value}
+    settings = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
+    change = {name: value for name, value in settings.items() if value}
     if not change:
         raise RefusedCall("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
     await call.backend.api.patch("/config", change, directory=folder.path)
@@ -106,9 +111,11 @@ def hide_secrets(value: Any) -> Any:
     """Return the value without keys and other secrets. Pure."""
     match value:
         case dict():
-            return {name: _mask_value(name) or hide_secrets(one) for name, one in cast("dict[str, Any]", value).items()}
+            return {
+                name: _mask_value(name) or hide_secrets(item) for name, item in cast("dict[str, Any]", value).items()
+            }
         case list():
-            return [hide_secrets(one) for one in cast("list[Any]", value)]
+            return [hide_secrets(item) for item in cast("list[Any]", value)]
         case _:
             return value
 

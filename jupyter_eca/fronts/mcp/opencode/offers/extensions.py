@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 async def skills(call: Coded) -> dict[str, Any]:
     """The skills that the agents can load."""
     folder = await call.backend.folder()
-    found = await call.backend.api.get("/skill", directory=folder.path)
-    told = [{"name": one["name"], "description": one.get("description")} for one in found]
-    return {"skills": told, **folder.fields}
+    answer = await call.backend.api.get("/skill", directory=folder.path)
+    described = [{"name": skill["name"], "description": skill.get("description")} for skill in answer]
+    return {"skills": described, **folder.fields}
 
 
 @offer("opencode_skill_create", Hints.CREATES)
@@ -52,12 +52,12 @@ async def create(
 async def servers(call: Coded) -> dict[str, Any]:
     """The MCP servers that the OpenCode server is a client of, each with its state."""
     folder = await call.backend.folder()
-    found = await call.backend.api.get("/mcp", directory=folder.path)
-    told = [
+    answer = await call.backend.api.get("/mcp", directory=folder.path)
+    described = [
         {"name": name, **{key: state[key] for key in ("status", "error") if key in state}}
-        for name, state in found.items()
+        for name, state in answer.items()
     ]
-    return {"servers": told, **folder.fields}
+    return {"servers": described, **folder.fields}
 
 
 @offer("opencode_mcp_enable", Hints.WRITES)
@@ -91,8 +91,8 @@ async def tools(
         raise RefusedCall("A provider goes with a model.", "Give both, or none for the names of all tools.")
     if not provider:
         return {"tools": await api.get("/experimental/tool/ids", directory=folder.path), **folder.fields}
-    found = await api.get("/experimental/tool", directory=folder.path, provider=provider, model=model)
-    return {"tools": list(found), **folder.fields}
+    answer = await api.get("/experimental/tool", directory=folder.path, provider=provider, model=model)
+    return {"tools": list(answer), **folder.fields}
 
 
 OFFERS = Offers((skills, create, servers, enable, tools))

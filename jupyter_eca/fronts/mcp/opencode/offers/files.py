@@ -25,14 +25,14 @@ async def read(
     if name.is_absolute() or ".." in name.parts:
         raise RefusedCall(f"{path} is not in the project.", "Give a path from the project's folder on.")
     api = call.backend.api
-    found = await api.get("/file/content", directory=folder.path, path=path)
+    answer = await api.get("/file/content", directory=folder.path, path=path)
     # OpenCode answers with an empty text for a file that does not exist.
-    if not found.get("content"):
+    if not answer.get("content"):
         beside = await api.get("/file", directory=folder.path, path=str(name.parent))
-        if name.name not in {one["name"] for one in beside}:
+        if name.name not in {entry["name"] for entry in beside}:
             raise RefusedCall(f"There is no file {path} in {folder.path}.", "Look for it with opencode_find_files.")
-    told = {"path": path, "content": found.get("content", ""), "type": found.get("type"), **folder.fields}
-    return {**told, "encoding": found["encoding"]} if found.get("encoding") else told
+    result = {"path": path, "content": answer.get("content", ""), "type": answer.get("type"), **folder.fields}
+    return {**result, "encoding": answer["encoding"]} if answer.get("encoding") else result
 
 
 @offer("opencode_file_search", Hints.READS)
@@ -43,12 +43,12 @@ async def search(
 ) -> dict[str, Any]:
     """Search the text of the project's files."""
     folder = await call.backend.folder(directory)
-    found = await call.backend.api.get("/find", directory=folder.path, pattern=pattern)
-    told = [
-        {"path": one["path"]["text"], "line": one["line_number"], "text": one["lines"]["text"].rstrip("\n")}
-        for one in found
+    answer = await call.backend.api.get("/find", directory=folder.path, pattern=pattern)
+    matches = [
+        {"path": match["path"]["text"], "line": match["line_number"], "text": match["lines"]["text"].rstrip("\n")}
+        for match in answer
     ]
-    return {"matches": told, **folder.fields}
+    return {"matches": matches, **folder.fields}
 
 
 @offer("opencode_find_files", Hints.READS)
@@ -60,8 +60,8 @@ async def find(
 ) -> dict[str, Any]:
     """Find files by their names."""
     folder = await call.backend.folder()
-    found = await call.backend.api.get("/find/file", directory=folder.path, query=query, type=type, limit=limit)
-    return {"paths": list(found), **folder.fields}
+    answer = await call.backend.api.get("/find/file", directory=folder.path, query=query, type=type, limit=limit)
+    return {"paths": list(answer), **folder.fields}
 
 
 @offer("opencode_find_symbols", Hints.READS)
@@ -70,8 +70,8 @@ async def symbols(
 ) -> dict[str, Any]:
     """Find functions, classes and the like by name, where a language server runs."""
     folder = await call.backend.folder()
-    found = await call.backend.api.get("/find/symbol", directory=folder.path, query=query)
-    return {"symbols": list(found), **folder.fields}
+    answer = await call.backend.api.get("/find/symbol", directory=folder.path, query=query)
+    return {"symbols": list(answer), **folder.fields}
 
 
 OFFERS = Offers((read, search, find, symbols))

@@ -82,12 +82,17 @@ async def prompt(
 async def sessions(call: Coded) -> dict[str, Any]:
     """The sessions of the project, the newest first."""
     folder = await call.backend.folder()
-    found = await call.backend.api.get("/session", directory=folder.path)
-    told = [
-        {"sessionId": one["id"], "title": one.get("title"), "directory": one.get("directory"), "time": one.get("time")}
-        for one in found
+    answer = await call.backend.api.get("/session", directory=folder.path)
+    described = [
+        {
+            "sessionId": session["id"],
+            "title": session.get("title"),
+            "directory": session.get("directory"),
+            "time": session.get("time"),
+        }
+        for session in answer
     ]
-    return {"sessions": told, **folder.fields}
+    return {"sessions": described, **folder.fields}
 
 
 @offer("opencode_session_abort", Hints.WRITES)
@@ -105,19 +110,19 @@ async def of(call: Coded, session: str) -> Folder:
     """Return the folder of a session. Raises: RefusedCall when there is no session of that id."""
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
-    again = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
+    fix = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
     if not session.isascii() or not session.replace("_", "").isalnum():
-        raise RefusedCall(f"{session!r} is no id of a session.", again)
+        raise RefusedCall(f"{session!r} is no id of a session.", fix)
     try:
-        found = await call.backend.api.get(f"/session/{session}")
+        answer = await call.backend.api.get(f"/session/{session}")
     except RefusedCall as error:
-        raise RefusedCall(str(error), again) from error
-    return Folder(str(found["directory"]), "session")
+        raise RefusedCall(str(error), fix) from error
+    return Folder(str(answer["directory"]), "session")
 
 
 async def check_agent(call: Coded, folder: Folder, name: str) -> str:
     """Check an agent's name. OpenCode answers to an unknown one with an error that says nothing."""
-    names = [one["name"] for one in await call.backend.api.get("/agent", directory=folder.path)]
+    names = [agent["name"] for agent in await call.backend.api.get("/agent", directory=folder.path)]
     if name not in names:
         raise RefusedCall(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
     return name
@@ -125,8 +130,8 @@ async def check_agent(call: Coded, folder: Folder, name: str) -> str:
 
 async def check_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
     provider, _, model = name.partition("/")
-    found = await call.backend.api.get("/config/providers", directory=folder.path)
-    models = {one["id"]: one.get("models", {}) for one in found["providers"]}
+    answer = await call.backend.api.get("/config/providers", directory=folder.path)
+    models = {provider["id"]: provider.get("models", {}) for provider in answer["providers"]}
     if model not in models.get(provider, {}):
         raise RefusedCall(f"There is no model {name!r}.", "Take one from opencode_model_list, as PROVIDER/MODEL.")
     return {"providerID": provider, "modelID": model}
@@ -166,13 +171,13 @@ async def send_message(call: Coded, folder: Folder, session: str, body: dict[str
             f"Ask again in the same session: opencode_session_prompt with sessionId {session!r}.",
             "Choose another model; opencode_model_list has them.",
         )
-    told = {"sessionId": session, "messageId": info.get("id"), **folder.fields}
+    result = {"sessionId": session, "messageId": info.get("id"), **folder.fields}
     if info.get("role") != "assistant":
-        return {**told, "noted": True}
+        return {**result, "noted": True}
     text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")
     tools = [_tool(part) for part in parts if part.get("type") == "tool"]
     model = f"{info.get('providerID')}/{info.get('modelID')}"
-    return {**told, "text": text, "toolCalls": tools, "model": model, "agent": info.get("agent")}
+    return {**result, "text": text, "toolCalls": tools, "model": model, "agent": info.get("agent")}
 
 
 def _tool(part: dict[str, Any]) -> dict[str, Any]:
