@@ -1,8 +1,9 @@
-"""`AGENTS.md` of each folder of the workspace (with `includeParentAgentsFiles` also of the folders above), and the
-user's own. It knows no rule: `rules` beside it does.
+"""Reads `AGENTS.md` of each folder of the workspace (with `includeParentAgentsFiles` also of the folders above), and
+the user's own one. It knows no rules: `rules` beside it does.
 
-A project's files may name only what is in the workspace, the user's own also what lies beside them: whoever writes a
-project must not have other files read. What cannot be included is told once, and where it is named.
+A file may include other files by `@path`. A file of the project may include only files of the workspace, because the
+author of a project must not make us read other files. The user's own file may also include files of its own folder.
+If a file cannot be included, the user gets one warning that says where it is mentioned.
 """
 
 from __future__ import annotations
@@ -22,87 +23,97 @@ if TYPE_CHECKING:
 
 NAME: Final = "AGENTS.md"
 
-# Of all of them together.
+# The limit for all files together.
 MAX_CHARS: Final = 200_000
 
-# As ECA finds them, but not in the middle of a word: an address of mail is none.
+# ECA's pattern, but not in the middle of a word: an e-mail address is no mention.
 _MENTION: Final = re.compile(r"(?<![\w@./])@([^\s)]+\.\w+)")
 _FENCE: Final = re.compile(r"[ \t]*(```|~~~)")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
-async def sections(place: InstructionContext) -> tuple[Section, ...]:
-    reading = _Reading(place)
-    await asyncio.to_thread(reading.run)
-    return tuple(reading.found)
+async def sections(context: InstructionContext) -> tuple[Section, ...]:
+    reader = _AgentsFileReader(context)
+    await asyncio.to_thread(reader.run)
+    return tuple(reader.found)
 
 
 @dataclass
-class _Reading:
-    place: InstructionContext
+class _AgentsFileReader:
+    """Reads the files of one turn."""
+
+    context: InstructionContext
     found: list[Section] = field(default_factory=list[Section])
+    """The sections so far, one for each file."""
     seen: set[Path] = field(default_factory=set[Path])
+    """The real paths of the files that were read. Each file is included once."""
     chars: int = 0
+    """The number of characters so far."""
 
     def run(self) -> None:
-        roots = tuple(root.resolve() for root in self.place.files.roots)
+        roots = tuple(root.resolve() for root in self.context.files.roots)
         for root in roots:
-            above = reversed(root.parents) if self.place.config.include_parent_agents_files else ()
+            above = reversed(root.parents) if self.context.config.include_parent_agents_files else ()
             for folder in above:
-                self._first(folder / NAME, (*roots, folder))
-            self._first(root / NAME, roots)
+                self._include_root(folder / NAME, (*roots, folder))
+            self._include_root(root / NAME, roots)
         own = folders.get_user_folder()
         file = own / NAME
-        # Whoever keeps their own as links into another folder keeps what it names there too.
-        self._first(file, (*roots, own.resolve(), file.resolve().parent))
+        # The user's file may be a link into another folder. The files that it mentions are then in that folder too.
+        self._include_root(file, (*roots, own.resolve(), file.resolve().parent))
 
-    def _first(self, path: Path, may: tuple[Path, ...]) -> None:
-        """Read a file that begins a chain. It need not exist, because nobody named it."""
+    def _include_root(self, path: Path, allowed: tuple[Path, ...]) -> None:
+        """Include an `AGENTS.md` itself. A missing one needs no warning, because no file mentions it."""
         if not path.is_file():
             return
-        if not text_files.within(path, may):
-            self.place.warn(f"{path} leads out of the workspace and was not read.")
+        if not text_files.within(path, allowed):
+            self.context.warn(f"{path} leads out of the workspace and was not read.")
         elif path.resolve() not in self.seen:
-            self._include(path.resolve(), may, (), str(path))
+            self._include(path.resolve(), allowed, (), str(path))
 
-    def _include(self, path: Path, may: tuple[Path, ...], chain: tuple[Path, ...], named: str) -> None:
-        """Include a file. `chain` are the files on the way here, `named` is where this one is named."""
+    def _include(self, path: Path, allowed: tuple[Path, ...], chain: tuple[Path, ...], named: str) -> None:
+        """Include a file and the files that it mentions.
+
+        `allowed` are the folders that files may lie in. `chain` are the files that led here by their mentions. `named`
+        says in a warning where this file is mentioned.
+        """
         self.seen.add(path)
         try:
             text = text_files.read_text(path)
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:
-            self.place.warn(f"{named}: left out, {error}.")
+            self.context.warn(f"{named}: left out, {error}.")
             return
         self.chars += len(text)
-        shown = self.place.files.shorten(path)
+        shown = self.context.files.shorten(path)
         if text:
             self.found.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
         for number, mention, sure in _mentions(text):
-            self._mention(path, mention, f"{path}:{number}: @{mention}", may, (*chain, path), sure=sure)
+            self._mention(path, mention, f"{path}:{number}: @{mention}", allowed, (*chain, path), sure=sure)
 
     def _mention(
-        self, path: Path, mention: str, named: str, may: tuple[Path, ...], chain: tuple[Path, ...], *, sure: bool
+        self, path: Path, mention: str, named: str, allowed: tuple[Path, ...], chain: tuple[Path, ...], *, sure: bool
     ) -> None:
         try:
             real = (path.parent / Path(mention).expanduser()).resolve()
-            there = real.exists()
+            exists = real.exists()
         except (OSError, RuntimeError, ValueError):
-            real, there = path, False
-        if not there:
+            real, exists = path, False
+        if not exists:
             if sure:
-                self.place.warn(f"{named}: left out, it is not there.")
-        elif not text_files.within(real, may):
-            self.place.warn(f"{named}: left out, it is outside of the workspace.")
+                self.context.warn(f"{named}: left out, it does not exist.")
+        elif not text_files.within(real, allowed):
+            self.context.warn(f"{named}: left out, it is outside of the workspace.")
         elif real in chain:
-            self.place.warn(f"{named}: left out, it includes itself.")
+            self.context.warn(f"{named}: left out, it includes itself.")
         elif real not in self.seen:
-            self._include(real, may, chain, named)
+            self._include(real, allowed, chain, named)
 
 
 def _mentions(text: str) -> list[tuple[int, str, bool]]:
-    """Return the mentions with their lines, and whether each is certain: in code an `@` may mean anything."""
+    """Return the line number of each mention, its path, and whether it is certainly a mention. In code an `@` may mean
+    anything."""
     found: list[tuple[int, str, bool]] = []
     fenced = ""
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,5 +1,5 @@
-"""What every source of instructions is given, and what it must return. `sources` lists them; the host makes the
-context of a turn.
+"""Defines `Source`, one source of instructions, and `InstructionContext`, its argument. It collects nothing: `sources`
+lists the sources, and the host builds the context of a turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InstructionContext:
-    """The turn that is about to begin: who answers, with which model, and where."""
+    """The turn that is about to begin: its agent, its model and its workspace."""
 
     files: Files
     config: Config
@@ -26,21 +26,22 @@ class InstructionContext:
     model: str
     """The full name of the model: PROVIDER/MODEL."""
     kernel: Kernel | None
+    """The kernel of the cell that started the turn, if a cell did."""
     kernels: Kernels | None
-    """The kernels of notebooks, as the workspace knows them."""
+    """Finds the kernels of notebooks."""
     notebooks: Notebooks | None
     servers: tuple[tuple[str, str], ...]
-    """The MCP servers: the name of each, and its instructions."""
+    """The name and the instructions of each MCP server."""
     interpreters: Interpreters
     """The interpreters that the kernels run on."""
     warn: Callable[[str], None]
-    """Tells the user, once, what is wrong with a file of theirs."""
+    """Warns the user about an error in one of their files. The same warning is shown once."""
     tools: frozenset[str] = frozenset()
     """The names by which rules select the tools that are offered, such as `eca__read_file`."""
     in_notebook: bool = False
-    """Whether a cell asks, or the client has notebooks open."""
+    """Whether the turn was started by a cell, or the client has notebooks open."""
     subagent: bool = False
-    """Whether another agent asks."""
+    """Whether the turn was started by another agent."""
 
     @property
     def facts(self) -> Mapping[str, bool | str]:
@@ -57,7 +58,10 @@ def facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str,
 
 
 class Source(Protocol):
-    """A source of instructions. A mistake in a file of the user is a warning, not an error. The same files give the
-    same text. No two sections have the same `source`."""
+    """A source of instructions.
 
-    async def __call__(self, place: InstructionContext, /) -> tuple[Section, ...]: ...
+    A mistake in a file of the user leads to a warning, not to an exception. The same files must give the same text,
+    because providers cache the beginning of a prompt. No two sections have the same `source`.
+    """
+
+    async def __call__(self, context: InstructionContext, /) -> tuple[Section, ...]: ...

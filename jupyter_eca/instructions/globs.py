@@ -1,7 +1,9 @@
-"""The patterns of path-scoped rules: Java's globs (`FileSystem.getPathMatcher`), which is what ECA matches with.
+"""Compiles the patterns of path-scoped rules. They are Java's globs (`FileSystem.getPathMatcher`), because ECA uses
+them. It knows no rule: `rules` does.
 
-`*` and `?` stay within a folder, `**` does not, `{a,b}` is one or the other, `[a-c]` and `[!a-c]` a character. Unlike a
-shell's, `**/` is at least one folder: `src/**/*.py` does not match `src/a.py`, `src/**.py` does.
+`*` and `?` match within one folder, and `**` matches across folders. `{a,b}` matches `a` or `b`. `[a-c]` and `[!a-c]`
+match one character. Unlike in a shell, `**/` matches at least one folder: `src/**/*.py` does not match `src/a.py`, but
+`src/**.py` does.
 """
 
 from __future__ import annotations

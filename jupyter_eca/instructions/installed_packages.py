@@ -1,5 +1,5 @@
-"""Which packages the interpreters of kernels have. A process beside the kernel is asked: nothing runs in the kernel
-for it. `environment` tells the model.
+"""Finds the packages that the interpreters of kernels have. It runs a second process of the interpreter, and nothing in
+the kernel itself. `environment` writes the result into the system prompt.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import json
 import time
 from typing import Any, Final, cast
 
-# Seconds that one has to answer (it takes 0.1), as a question waits for it.
+# Seconds that an interpreter may take to answer. It usually takes 0.1, and the user's question waits for it.
 PACKAGES_SECONDS: Final = 3.0
 
-# Seconds that an answer holds: while somebody types the next question is drafted again and again, and many chats may
-# begin at once. Who installs something and asks in another chat within them is told of it a chat later.
+# Seconds for which an answer is reused. The system prompt is built often while the user types, and many chats may begin
+# at once. The cost: a package that was installed within these seconds is missing in a chat that begins in them.
 FRESH_SECONDS: Final = 60.0
 
-# What somebody who analyses data calls by its name: their interfaces differ from version to version.
+# The packages of data analysis whose interfaces differ between versions, so that a model needs to know the version.
 PACKAGES: Final = (
     *("numpy", "scipy", "pandas", "polars", "pyarrow", "dask", "xarray", "duckdb", "sqlalchemy", "pyspark"),
     *("geopandas", "networkx", "sympy", "statsmodels", "scikit-learn", "xgboost", "lightgbm", "pymc"),
@@ -24,23 +24,25 @@ PACKAGES: Final = (
     *("matplotlib", "seaborn", "plotly", "altair", "bokeh", "ipywidgets", "pillow", "opencv-python"),
 )
 
-# `version` of one that is not there looks into every folder; a list of all is made in one pass.
-_LOOK: Final = """
+# This lists all distributions in one pass. `version()` of a missing package would search every folder.
+_LIST_VERSIONS: Final = """
 import importlib.metadata, json, sys
 wanted = set(sys.argv[1:])
 found = {}
-for one in importlib.metadata.distributions():
-    name = (one.metadata["Name"] or "").lower().replace("_", "-")
+for distribution in importlib.metadata.distributions():
+    name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
     if name in wanted:
-        found.setdefault(name, one.version)
+        found.setdefault(name, distribution.version)
 print(json.dumps([".".join(map(str, sys.version_info[:3])), found]))
 """
 
 InterpreterFacts = tuple[str, dict[str, str]]
-"""The version of Python, and those of the packages that are there."""
+"""The version of Python, and the versions of the installed packages by name."""
 
 
 class Interpreters:
+    """The facts about the interpreters of this process's kernels, by the path of the interpreter."""
+
     def __init__(self) -> None:
         self._known: dict[str, tuple[float, InterpreterFacts]] = {}
         self._asking: dict[str, asyncio.Lock] = {}
@@ -48,25 +50,25 @@ class Interpreters:
     async def about(self, interpreter: str) -> InterpreterFacts:
         """Return the facts of an interpreter; empty when it does not answer."""
         async with self._asking.setdefault(interpreter, asyncio.Lock()):
-            at, told = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
+            at, facts = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
             if time.monotonic() - at >= FRESH_SECONDS:
-                told = await _ask_interpreter(interpreter)
-                self._known[interpreter] = time.monotonic(), told
-            return told
+                facts = await _ask_interpreter(interpreter)
+                self._known[interpreter] = time.monotonic(), facts
+            return facts
 
 
 async def _ask_interpreter(interpreter: str) -> InterpreterFacts:
     try:
         process = await asyncio.create_subprocess_exec(
-            interpreter, "-c", _LOOK, *PACKAGES,
+            interpreter, "-c", _LIST_VERSIONS, *PACKAGES,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
     except OSError:
         return "", {}
     try:
         async with asyncio.timeout(PACKAGES_SECONDS):
-            said, _ = await process.communicate()
-        version, found = cast("list[Any]", json.loads(said))
+            output, _ = await process.communicate()
+        version, found = cast("list[Any]", json.loads(output))
     except (TimeoutError, ValueError):
         return "", {}
     finally:

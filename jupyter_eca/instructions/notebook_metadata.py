@@ -1,12 +1,12 @@
 """The user's instructions in a notebook: `jupyter_eca.instructions` of its metadata. It edits no notebook; `sources`
 has the instructions that stand at the beginning of a chat.
 
-It is told with the question that is asked in it, not at the beginning of the chat: a chat may move from one notebook to
-another, and what it begins with must not change. It is told once, and again when it has changed.
+These instructions are sent with the user's question, not in the system prompt: a chat may move from one notebook to
+another, and the beginning of the chat must not change. They are sent once, and again after they changed.
 
-Whoever sends a notebook must not have a say in what the assistant does. Only the page can tell whether the notebook is
-trusted (Jupyter's own trust: its user has run or signed all its code), and tells of no others; where no page has it
-open, nothing is told.
+The author of a notebook that was sent to the user must not control the assistant. So only the instructions of trusted
+notebooks are sent (Jupyter's own trust: the user has run or signed all code in it). Only the page knows this, and it
+reports the instructions of trusted notebooks alone. When no page has the notebook open, nothing is sent.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ _NONE: Final = "(none any more)"
 async def find_news(
     notebooks: OpenNotebooks | None, kernel: Kernel | None, history: History, warn: Callable[[str], None]
 ) -> str:
-    """Return what is added to a question, "" when the model knows it already. The notebook is that of the cell that
-    asks, or else the active one."""
+    """Return the text to add to the user's question. It is empty when the model knows the instructions already.
+
+    The notebook is the one whose cell started the turn, or else the active one.
+    """
     found = _find_notebook(await notebooks.list(), kernel) if notebooks else None
     if found is None:
         return ""
@@ -53,7 +55,7 @@ def _find_notebook(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> Not
 
 
 def _find_known(history: History, label: str) -> str:
-    """Return the instructions as they stand last in the conversation."""
+    """Return the newest instructions with this label in the conversation, or an empty text."""
     block = re.compile(re.escape(format_context(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
     found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
     return found[-1] if found else ""

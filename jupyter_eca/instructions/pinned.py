@@ -1,6 +1,6 @@
-"""What a model was told at the beginning of a chat, as it is kept with the chat.
+"""The system prompt of a chat, as it is stored with the chat.
 
-Knows nothing of chats and hosts: `host.turn.system_prompt` decides when it is made anew.
+It knows nothing of chats and hosts: `host.turn.system_prompt` decides when to build a new one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from jupyter_eca.engine.model.texts import Section, join_sections
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """`made_for` names the agent, the model and its variant."""
+    """A system prompt that stays the same for the following turns of a chat."""
 
     made_for: str
+    """The agent, the model and its variant. With other ones a new system prompt is built."""
     sections: tuple[Section, ...]
+    """The sections in the order in which the model reads them."""
 
     @property
     def text(self) -> str:

@@ -1,5 +1,5 @@
-"""Our own prompts (`prompts/*.md`) and the prompt of an agent: its own, or else one of those. It fills in nothing:
-`template` does.
+"""Our own prompts (`prompts/*.md`), and the choice of an agent's prompt: the agent's own one, or else one of ours. It
+fills in no variables: `template` does.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ _READS_CELLS: Final = "toolEnabled_eca__notebook_read"
 
 
 @cache
-def ours(name: str) -> str:
+def read_prompt(name: str) -> str:
+    """Return one of our own prompts."""
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-async def sections(place: InstructionContext) -> tuple[Section, ...]:
-    """Return the prompt. An agent's own prompt replaces all of ours. In a notebook the agent `code` has another prompt
-    than in an editor."""
-    of_ours = "plan" if place.agent.kind == PLAN else "notebook" if place.in_notebook else "code"
+async def sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return the prompt of the agent. An agent's own prompt replaces ours. In a notebook the agent `code` has another
+    prompt than in an editor."""
+    name = "plan" if context.agent.kind == PLAN else "notebook" if context.in_notebook else "code"
     try:
-        words = render(place.agent.prompt or ours(of_ours), place.facts)
+        words = render(context.agent.prompt or read_prompt(name), context.facts)
     except ValueError as error:
-        place.warn(f"The prompt of the agent {place.agent.name} is taken as it is: {error}.")
-        words = place.agent.prompt
+        context.warn(f"The prompt of the agent {context.agent.name} is taken as it is: {error}.")
+        words = context.agent.prompt
     found = [Section("Prompt of the agent", words)] if words else []
-    if place.facts.get(_READS_CELLS):
-        found.append(Section("Notebooks", ours("cells")))
-    if place.subagent:
-        found.append(Section("Subagent", subagents.write_rules(place.agent.max_steps or 0)))
+    if context.facts.get(_READS_CELLS):
+        found.append(Section("Notebooks", read_prompt("cells")))
+    if context.subagent:
+        found.append(Section("Subagent", subagents.write_rules(context.agent.max_steps or 0)))
     return tuple(found)

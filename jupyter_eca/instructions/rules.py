@@ -1,7 +1,9 @@
-"""Rules: Markdown that says how to work, for all agents, models and files or for some (ECA's rules.md).
+"""Rules: Markdown files that say how to work. A rule holds for all agents, models and files, or for some (ECA's
+rules.md). It reads no `AGENTS.md`: `agents_md` does.
 
-They are in `.eca/rules` of a project, in the user's folder, and where the key `rules` says. Those without `paths` are
-told whole; of those with `paths` only that they are there, and the model fetches them for the files it works on.
+Rules lie in `.eca/rules` of a project, in the user's folder, and at the paths of the key `rules`. The system prompt
+contains the whole text of a rule without `paths`. It only lists the rules with `paths`, and the model fetches them for
+the files it works on.
 """
 
 from __future__ import annotations
@@ -41,16 +43,23 @@ them matches, fetch that rule with `fetch_rule`, by its id and the absolute path
 
 @dataclass(frozen=True, slots=True)
 class InstructionRule:
-    """`root` is the folder of the project that it is of, None for one that holds everywhere; `id` its real path."""
+    """One rule, as its file says it. Its text may contain conditions."""
 
     id: str
+    """The real path of its file."""
     name: str
+    """The name of its file."""
     root: Path | None
+    """The folder of the workspace that the rule belongs to. None for a rule that holds in all of them."""
     text: str
     agents: tuple[str, ...] = ()
+    """The agents that the rule is for; empty for all."""
     models: tuple[str, ...] = ()
+    """Regular expressions for the names of models; empty for all models."""
     paths: tuple[str, ...] = ()
+    """Globs for the files that the rule is for; empty for all files."""
     enforce: tuple[str, ...] = (MODIFY,)
+    """Before what the rule must be fetched: `modify`, `read` or both."""
 
     def holds(self, agent: str, model: str) -> bool:
         return (not self.agents or agent in self.agents) and (
@@ -58,11 +67,12 @@ class InstructionRule:
         )
 
     def find_pattern(self, path: Path, roots: tuple[Path, ...]) -> str:
-        """Return the pattern that a real path matches, "" for none. A rule of a project knows its own folder alone."""
+        """Return the pattern that a real path matches, or an empty text. A rule of a project matches only files of its
+        own folder."""
         for root in roots if self.root is None else (self.root,):
             if path.is_relative_to(root):
                 inside = path.relative_to(root).as_posix()
-                return next((one for one in self.paths if _glob(one).fullmatch(inside)), "")
+                return next((pattern for pattern in self.paths if _glob(pattern).fullmatch(inside)), "")
         return ""
 
     def render(self, facts: Mapping[str, bool | str]) -> str:
@@ -71,27 +81,28 @@ class InstructionRule:
 
 
 async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
-    """Return all rules, first those that hold everywhere: what is read last weighs most."""
+    """Return all rules. Those that hold everywhere come first, because a model gives most weight to what it reads
+    last."""
     return await asyncio.to_thread(_find, files, config, warn)
 
 
-async def sections(place: InstructionContext) -> tuple[Section, ...]:
-    every = await find(place.files, place.config, place.warn)
-    holding = [rule for rule in every if rule.holds(place.agent.name, place.model)]
-    told = [section for rule in holding if not rule.paths and (section := _as_section(rule, place))]
-    if told:
-        told[0] = Section(told[0].source, f"{_LEAD}\n\n{told[0].text}")
+async def sections(context: InstructionContext) -> tuple[Section, ...]:
+    every = await find(context.files, context.config, context.warn)
+    holding = [rule for rule in every if rule.holds(context.agent.name, context.model)]
+    found = [section for rule in holding if not rule.paths and (section := _as_section(rule, context))]
+    if found:
+        found[0] = Section(found[0].source, f"{_LEAD}\n\n{found[0].text}")
     scoped = [rule for rule in holding if rule.paths]
-    if scoped and f"eca__{FETCH}" in place.tools:
-        told.append(Section(CATALOGUE, "\n".join([_CATALOGUE, *map(_entry, scoped)])))
-    return tuple(told)
+    if scoped and f"eca__{FETCH}" in context.tools:
+        found.append(Section(CATALOGUE, "\n".join([_CATALOGUE, *map(_entry, scoped)])))
+    return tuple(found)
 
 
-def _as_section(rule: InstructionRule, place: InstructionContext) -> Section | None:
+def _as_section(rule: InstructionRule, context: InstructionContext) -> Section | None:
     try:
-        text = rule.render(place.facts)
+        text = rule.render(context.facts)
     except ValueError as error:
-        place.warn(f"The rule {rule.id} is taken as it is: {error}.")
+        context.warn(f"The rule {rule.id} is taken as it is: {error}.")
         text = rule.text
     return Section(source(rule), f'<rule name="{rule.name}">\n{text}\n</rule>') if text else None
 
@@ -107,12 +118,12 @@ def _entry(rule: InstructionRule) -> str:
 
 def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
     found: dict[Path, InstructionRule] = {}
-    for path in _files(files, config, warn):
+    for path in _list_files(files, config, warn):
         real = path.resolve()
         if real in found:
             continue
         roots = [root for root in (root.resolve() for root in files.roots) if real.is_relative_to(root)]
-        root = max(roots, key=lambda one: len(one.parts), default=None)
+        root = max(roots, key=lambda folder: len(folder.parts), default=None)
         try:
             found[real] = _parse(real, path.name, root)
         except ValueError as error:
@@ -120,32 +131,32 @@ def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[In
     return tuple(sorted(found.values(), key=lambda rule: rule.root is not None))
 
 
-def _files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterator[Path]:
+def _list_files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterator[Path]:
     yield from folders.find_markdown_files(files.roots, "rules", nested=True)
     roots = tuple(root.resolve() for root in files.roots)
     for named in config.rules:
         path = Path(named.path).expanduser()
-        places = [path] if path.is_absolute() else [root / path for root in roots]
-        there = [place for place in places if place.exists()]
-        if not there:
+        candidates = [path] if path.is_absolute() else [root / path for root in roots]
+        existing = [path for path in candidates if path.exists()]
+        if not existing:
             warn(f"There are no rules at {named.path} (`rules` of the configuration).")
-        for place in there:
-            listed = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
-            # As in `folders`: what lies in a project may not lead out of it.
-            inside = any(place.is_relative_to(root) for root in (*roots, *files.roots))
-            yield from (one for one in listed if not inside or text_files.within(one, roots))
+        for top in existing:
+            listed = sorted(file for file in top.rglob("*") if file.is_file()) if top.is_dir() else [top]
+            # A link in a project must not lead out of the workspace. See `folders`.
+            inside = any(top.is_relative_to(root) for root in (*roots, *files.roots))
+            yield from (file for file in listed if not inside or text_files.within(file, roots))
 
 
 def _parse(path: Path, name: str, root: Path | None) -> InstructionRule:
-    """Parse a file. Raises: ValueError that says what is wrong."""
+    """Parse the file of a rule. Raises: ValueError with the mistake as its message."""
     front, text = split_front_matter(text_files.read_text(path))
     rule = InstructionRule(
         str(path),
         name,
         root,
         text,
-        tuple(ALIASES.get(one, one) for one in _words(front, "agent")),
-        tuple(check_pattern(one) for one in _words(front, "model")),
+        tuple(ALIASES.get(agent, agent) for agent in _words(front, "agent")),
+        tuple(check_pattern(pattern) for pattern in _words(front, "model")),
         _words(front, "paths"),
         _words(front, "enforce") or (MODIFY,),
     )
@@ -157,10 +168,10 @@ def _parse(path: Path, name: str, root: Path | None) -> InstructionRule:
 
 
 def _words(front: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Return a list, also of a single word."""
+    """Return the texts of a key, which may be a list or a single text."""
     value: Any = front.get(name)
     every = cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(one, str) and one for one in every):
+    if not all(isinstance(word, str) and word for word in every):
         raise ValueError(f"`{name}` must be a text or a list of texts")
     return tuple(every)
 

@@ -1,5 +1,5 @@
-"""All sources of instructions, in the order in which a model reads them. Each is a module beside it; the host keeps
-the result for the life of a chat.
+"""Lists all sources of instructions, in the order in which a model reads them. Each source is a module beside this one.
+It keeps nothing: the host stores the result for the life of a chat.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ SOURCES: Final[tuple[Source, ...]] = (
 )
 
 
-async def sections(place: InstructionContext) -> tuple[Section, ...]:
-    return tuple([section for source in SOURCES for section in await source(place)])
+async def sections(context: InstructionContext) -> tuple[Section, ...]:
+    return tuple([section for source in SOURCES for section in await source(context)])

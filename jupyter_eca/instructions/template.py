@@ -1,6 +1,7 @@
-"""The conditions and variables of ECA's prompts and rules (its template.md: Selmer's `if`). Pure.
+"""Renders the conditions and variables of ECA's prompts and rules (its template.md: Selmer's `if`). Pure: it reads no
+file, and `base` has the facts.
 
-Only what is documented there is filled in. Braces that name no fact stay as they are: a rule may be about templates.
+Only the documented syntax is replaced. Braces that name no fact stay as they are: a rule may be about templates.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
     Facts = Mapping[str, bool | str]
 
-# One that is alone in its line takes the line with it.
+# A tag that is alone in its line is removed together with the line.
 _TAG: Final = re.compile(
-    r"^[ \t]*\{%\s*(?P<alone>if|elif|else|endif)\b(?P<asked_alone>[^%\n]*)%\}[ \t]*(?:\n|\Z)"
-    r"|\{%\s*(?P<word>if|elif|else|endif)\b(?P<asked>[^%\n]*)%\}",
+    r"^[ \t]*\{%\s*(?P<alone>if|elif|else|endif)\b(?P<condition_alone>[^%\n]*)%\}[ \t]*(?:\n|\Z)"
+    r"|\{%\s*(?P<word>if|elif|else|endif)\b(?P<condition>[^%\n]*)%\}",
     re.MULTILINE,
 )
 _VALUE: Final = re.compile(r"\{\{\s*(?P<name>\w+)\s*\}\}")
@@ -25,11 +26,14 @@ _VALUE: Final = re.compile(r"\{\{\s*(?P<name>\w+)\s*\}\}")
 
 @dataclass
 class _If:
-    """One `if`. `on`: the text that follows is taken; `done`: one of its branches was taken."""
+    """One open `if`."""
 
     on: bool
+    """Whether the text of the current branch is kept."""
     done: bool
+    """Whether the text of some branch was or is kept."""
     last: bool = False
+    """Whether the current branch is the `else`."""
 
 
 def render(text: str, facts: Facts) -> str:
@@ -38,18 +42,18 @@ def render(text: str, facts: Facts) -> str:
     open: list[_If] = []
     at = 0
     for tag in _TAG.finditer(text):
-        if all(one.on for one in open):
+        if all(block.on for block in open):
             out.append(_fill(text[at : tag.start()], facts))
         at = tag.end()
-        _step(open, tag["alone"] or tag["word"], (tag["asked_alone"] or tag["asked"] or "").split(), facts)
+        _apply_tag(open, tag["alone"] or tag["word"], (tag["condition_alone"] or tag["condition"] or "").split(), facts)
     if open:
         raise ValueError("an {% if %} has no {% endif %}")
     return "".join([*out, _fill(text[at:], facts)]).strip()
 
 
-def _step(open: list[_If], word: str, asked: list[str], facts: Facts) -> None:
+def _apply_tag(open: list[_If], word: str, condition: list[str], facts: Facts) -> None:
     if word == "if":
-        holds = _holds(asked, facts)
+        holds = _holds(condition, facts)
         open.append(_If(holds, holds))
         return
     if not open or (open[-1].last and word != "endif"):
@@ -59,13 +63,13 @@ def _step(open: list[_If], word: str, asked: list[str], facts: Facts) -> None:
         return
     top = open[-1]
     top.last = word == "else"
-    top.on = not top.done and (top.last or _holds(asked, facts))
+    top.on = not top.done and (top.last or _holds(condition, facts))
     top.done = top.done or top.on
 
 
-def _holds(asked: list[str], facts: Facts) -> bool:
-    """Whether a condition holds. A fact that does not exist does not hold."""
-    match asked:
+def _holds(condition: list[str], facts: Facts) -> bool:
+    """Whether a condition holds. An unknown fact counts as false."""
+    match condition:
         case ["not", *rest]:
             return not _holds(rest, facts)
         case ["any" | "all" as many, *names] if names:
@@ -73,7 +77,7 @@ def _holds(asked: list[str], facts: Facts) -> bool:
         case [name]:
             return bool(facts.get(name))
         case _:
-            raise ValueError(f"{{% if {' '.join(asked)} %}} is not understood")
+            raise ValueError(f"{{% if {' '.join(condition)} %}} is not understood")
 
 
 def _fill(text: str, facts: Facts) -> str:

@@ -1,5 +1,5 @@
-"""Text files that a user wrote for the model: read whole, or refused with a reason. They block, so call them in a
-thread.
+"""Reads text files that a user wrote for the model. A file is read as a whole, or refused with a reason. It does not
+know what the files are for. The functions block, so call them in a thread.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Every request of a chat carries them: this is 25,000 tokens, far more than anybody writes by hand.
+# Every request of a chat contains these texts. This limit is about 25,000 tokens, far more than anybody writes by hand.
 MAX_BYTES: Final = 100_000
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file. Raises: ValueError that says what is wrong with it."""
+    """Return the text of a file. Raises: ValueError with the reason as its message."""
     try:
-        if not path.is_file():  # a pipe would keep whoever opens it
-            raise ValueError("it is no file" if path.exists() else "it is not there")
+        if not path.is_file():  # opening a pipe would block
+            raise ValueError("it is no file" if path.exists() else "it does not exist")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -34,7 +34,7 @@ def read_text(path: Path) -> str:
 
 
 def within(path: Path, folders: tuple[Path, ...]) -> bool:
-    """Whether a path lies in one of the folders after every link is followed; the folders are real ones."""
+    """Whether a path lies in one of the folders, after every link in it is followed. The folders must be real paths."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError):

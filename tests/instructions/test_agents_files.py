@@ -56,7 +56,7 @@ async def test_what_cannot_be_included_is_told_by_file_and_line_and_the_rest_goe
     file = project / "AGENTS.md"
     assert warned == [
         f"{project / 'a.md'}:1: @AGENTS.md: left out, it includes itself.",
-        f"{file}:3: @gone.md: left out, it is not there.",
+        f"{file}:3: @gone.md: left out, it does not exist.",
         f"{file}:4: @binary.dat: left out, it is not text.",
         f"{file}:4: @huge.txt: left out, it is larger than 100 kB.",
         f"{file}:5: @../outside.md: left out, it is outside of the workspace.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.instructions.prompt_texts import ours
+from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.protocol.notebook import KernelState, NotebookInfo
 from tests.instructions.told import HELLO
 from tests.support.host_and_client import desk
@@ -73,7 +73,7 @@ async def test_the_language_and_the_packages_of_the_kernel_are_told(tmp_path: Pa
 async def test_the_packages_of_a_kernel_whose_cell_asks_are_told_by_its_server(tmp_path: Path) -> None:
     words = await system(tmp_path, AKernel(), from_cell=True)
     assert f"pandas {version('pandas')}" in words
-    assert words.startswith(ours("notebook"))
+    assert words.startswith(read_prompt("notebook"))
 
 
 @pytest.mark.parametrize("kernel", [AKernel("/no/such/python"), AKernel("/bin/false"), AKernel(None, "julia")])

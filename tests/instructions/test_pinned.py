@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_eca.host import commands
 from jupyter_eca.host.commands import CommandAnswer
-from jupyter_eca.instructions.prompt_texts import ours
+from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.plugins.providers.scripted import Script
 from tests.host.faults.vendor import shows, vendor
 from tests.instructions.told import HELLO, put
@@ -179,7 +179,7 @@ async def test_a_copy_of_a_chat_begins_as_it_did_and_a_deleted_one_leaves_nothin
 
 @pytest.mark.parametrize("name", ["code", "notebook", "plan"])
 async def test_our_prompts_are_short_and_say_what_they_must(name: str) -> None:
-    text = ours(name)
+    text = read_prompt(name)
     assert len(text) < 1600  # 400 tokens
     wanted = {
         "notebook": ("state of the notebook", "small steps", "real output"),
@@ -191,9 +191,9 @@ async def test_our_prompts_are_short_and_say_what_they_must(name: str) -> None:
 
 async def test_each_agent_has_its_own_words_and_the_users_stand_in_for_them(project: Path) -> None:
     async with desk(project, HELLO) as table:
-        assert (await system(table.host)).startswith(ours("code"))
+        assert (await system(table.host)).startswith(read_prompt("code"))
     async with desk(project, HELLO, defaultAgent="plan", prompts={"chat": "General."}) as table:
-        assert (await system(table.host)).startswith(ours("plan"))
+        assert (await system(table.host)).startswith(read_prompt("plan"))
     async with desk(project, HELLO, prompts={"chat": "In {{workspaceRoots}}."}) as table:
         assert (await system(table.host)).startswith(f"In {project}.")
     async with desk(project, HELLO, agent={"code": {"systemPrompt": "Mine."}}, prompts={"chat": "No."}) as table:

@@ -9,7 +9,7 @@ from jupyter_eca.engine.approval.policy import key
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.instructions import rules as the_rules
 from jupyter_eca.instructions.base import facts
-from jupyter_eca.instructions.prompt_texts import ours
+from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.instructions.template import render
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def init(place: CommandPlace, called: CommandCall) -> CommandReplacement:
     of_agent = host.config.agent.get(who.name)
     own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
     try:
-        words = render(own or ours("init"), known)
+        words = render(own or read_prompt("init"), known)
     except ValueError as error:
         host.audiences.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
         words = own

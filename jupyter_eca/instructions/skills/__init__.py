@@ -1,6 +1,7 @@
-"""Skills: folders with a `SKILL.md`, as agentskills.io and ECA (3.7) have them. `find` them, `text` for a model.
+"""Skills: folders with a `SKILL.md`, as agentskills.io and ECA (3.7) define them. `find` returns the skills, and `text`
+returns one skill as a model reads it.
 
-Knows files only: not which agent may load one, nor how a model is told of them.
+It knows files only. It does not know which agent may load a skill: `section` and the tool `skill` do.
 """
 
 from jupyter_eca.instructions.skills.model import Skill, SkillOrigin

@@ -1,5 +1,5 @@
-"""What a skill is, and how a `SKILL.md` is parsed. It searches no folder (`registry`) and renders nothing
-(`rendering`).
+"""Defines a skill, and parses a `SKILL.md`. It searches no folder: `registry` does. It renders nothing: `rendering`
+does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ MAX_BYTES: Final = 100_000
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _DESCRIPTION_CHARS: Final = 1024
 
-# How a text has a model load a skill: `skill(name="tidy")`, skill(tidy), skill({"name": "tidy"}); or takes itself in.
+# The ways in which a text makes a model load a skill: `skill(name="tidy")`, skill(tidy), skill({"name": "tidy"}). With
+# `${file:SKILL.md}` a text includes itself.
 _LOADS: Final = re.compile(
     r"\bskill\(\s*\{?\s*(?:[\"']?name[\"']?\s*[=:]\s*)?[\"'`]?(?P<name>[A-Za-z0-9][\w.-]*)"
     r"|\$\{file:(?:\./)?SKILL\.md\}"
@@ -34,7 +35,7 @@ _LOADS: Final = re.compile(
 
 
 class SkillOrigin(StrEnum):
-    """Where a skill is from, in order of precedence."""
+    """Where a skill was found, in order of precedence."""
 
     PROJECT = "project"
     CONFIGURED = "configuration"
@@ -44,16 +45,20 @@ class SkillOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill. `folder` has its `SKILL.md` and its other files. `loops` is the line by which it loads itself, directly
-    or through others; 0 for none."""
+    """A skill that can be loaded."""
 
     name: str
     description: str
+    """One line that says when to use it. It stands in the system prompt."""
     body: str
+    """The text of `SKILL.md` after its front matter, not rendered yet."""
     folder: Path
+    """The folder that contains its `SKILL.md` and its other files."""
     origin: SkillOrigin = SkillOrigin.PROJECT
     arguments: Any = None
+    """`arguments` of the front matter, if the skill is also a command."""
     loops: int = 0
+    """The number of the line by which it loads itself, directly or through other skills; 0 when it does not."""
 
     @property
     def path(self) -> Path:
@@ -62,19 +67,20 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """The parsed `SKILL.md`. `loads` are the skills that its text loads, with the line."""
+    """A parsed `SKILL.md`. See `Skill` for the fields with the same names."""
 
     name: str
     description: str
     body: str
     arguments: Any
     loads: tuple[tuple[str, int], ...]
+    """The name of each skill that its text loads, with the number of the line."""
 
 
 @lru_cache(maxsize=512)
 def read(path: Path, _state: State | None) -> SkillFile | str:
-    """Return the parsed file, or a sentence that says why it is no skill. Each state of a file is parsed once, since
-    all of them are checked before each turn. Raises: OSError."""
+    """Return the parsed file, or the reason why it is no skill. Each state of a file is parsed only once, because all
+    files are checked before each turn. Raises: OSError."""
     try:
         return _parse(path)
     except ValueError as error:
@@ -82,7 +88,7 @@ def read(path: Path, _state: State | None) -> SkillFile | str:
 
 
 def _parse(path: Path) -> SkillFile:
-    """Parse a file. Raises: ValueError, in words for the reader; OSError."""
+    """Parse a file. Raises: ValueError with a message for the user; OSError."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
     text = front_matter.decode_text(path.read_bytes())

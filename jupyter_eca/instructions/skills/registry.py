@@ -1,5 +1,7 @@
-"""Where skills lie: `.eca/skills` and `.agents/skills` of the project, what the configuration names, the same two
-folders of the user, and those that come with this package. Of two with one name the first of these wins."""
+"""Finds the skills: in `.eca/skills` and `.agents/skills` of the project, at the paths of the configuration, in the
+same two folders of the user, and in this package. Of two skills with the same name, the first in this order wins. It
+parses nothing: `model` does.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +24,21 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
 
-# They may be nested (ECA's `**/SKILL.md`), but a link to the home folder must not have all of it searched.
+# Skills may be nested (ECA's `**/SKILL.md`), but a link to the home folder must not make us search all of it.
 _MAX_DEPTH: Final = 6
 _MAX_FOLDERS: Final = 1_000
 _PASSED_OVER: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-# What the standard has in a skill beside its text: no place for others.
+# The folders that the standard gives to a skill for its own files. They contain no other skills.
 _OWN: Final = frozenset({"scripts", "references", "assets"})
 
 
-def unheard(_message: str) -> None:
+def ignore(_message: str) -> None:
     """Ignore a warning: for callers without a user to warn."""
 
 
-async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = unheard) -> tuple[Skill, ...]:
-    """Return the skills as they are now, by name. `warn` is called for each faulty file, each time with the same
-    words."""
+async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore) -> tuple[Skill, ...]:
+    """Return the skills as they are on disk now, sorted by name. `warn` is called for each faulty file. The same fault
+    always gives the same message."""
     found, complaints = await asyncio.to_thread(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
@@ -45,11 +47,12 @@ async def find(files: Files, config: Config | None = None, warn: Callable[[str],
 
 @dataclass(frozen=True, slots=True)
 class SkillRegistry:
-    """Finds the skills, for callers that do not know the configuration."""
+    """Finds the skills for callers that do not know the configuration."""
 
     files: Files
     config: Config
-    warn: Callable[[str], None] = unheard
+    warn: Callable[[str], None] = ignore
+    """Called with a message for each faulty file."""
 
     async def all(self) -> tuple[Skill, ...]:
         return await find(self.files, self.config, self.warn)
@@ -69,13 +72,15 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
             skill = Skill(written.name, written.description, written.body, path.parent, origin, written.arguments)
             found[written.name] = (skill, written)
     loads = {name: dict(reversed(written.loads)) for name, (_, written) in found.items()}
-    looped = [replace(skill, loops=_loop(skill.name, loads)) for skill, _ in found.values()]
-    complaints += [f"{one.path} loads itself (line {one.loops}); it is loaded once." for one in looped if one.loops]
+    looped = [replace(skill, loops=_find_loop(skill.name, loads)) for skill, _ in found.values()]
+    complaints += [
+        f"{skill.path} loads itself (line {skill.loops}); it is loaded once." for skill in looped if skill.loops
+    ]
     return tuple(sorted(looped, key=lambda skill: skill.name)), complaints
 
 
-def _loop(name: str, loads: dict[str, dict[str, int]]) -> int:
-    """Return the line by which a skill comes back to itself, 0 when it does not."""
+def _find_loop(name: str, loads: dict[str, dict[str, int]]) -> int:
+    """Return the number of the line by which a skill loads itself, directly or through others; 0 when it does not."""
     for first, line in loads[name].items():
         ahead, seen = [first], set[str]()
         while ahead:
@@ -93,7 +98,7 @@ def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iter
     within = [root.resolve() for root in roots]
     for root in within:
         for kind in (".eca", ".agents"):
-            for path in _beneath(root / kind / "skills", complaints):
+            for path in _walk(root / kind / "skills", complaints):
                 if folders.is_inside(path, (*within, *own)):
                     yield SkillOrigin.PROJECT, path
                 else:
@@ -103,17 +108,18 @@ def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iter
             here = root / Path(named.path).expanduser()
             yield from ((SkillOrigin.CONFIGURED, path) for path in _find_files(here, complaints))
     for folder in own:
-        yield from ((SkillOrigin.USER, path) for path in _beneath(folder, complaints))
-    yield from ((SkillOrigin.SHIPPED, path) for path in _beneath(SHIPPED, complaints))
+        yield from ((SkillOrigin.USER, path) for path in _walk(folder, complaints))
+    yield from ((SkillOrigin.SHIPPED, path) for path in _walk(SHIPPED, complaints))
 
 
 def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:
-    """Return the `SKILL.md` files: of a folder of skills, of the folder of one, or the file itself."""
-    return [path] if path.name == FILE and path.is_file() else _beneath(path, complaints)
+    """Return the `SKILL.md` files at a path: a folder of skills, the folder of one skill, or a `SKILL.md` itself."""
+    return [path] if path.name == FILE and path.is_file() else _walk(path, complaints)
 
 
-def _beneath(top: Path, complaints: list[str]) -> list[Path]:
-    """Walk the folders beneath. Links are followed, each real folder once: a link to its own parent has no end."""
+def _walk(top: Path, complaints: list[str]) -> list[Path]:
+    """Return the `SKILL.md` files in a folder and its subfolders. Links are followed, but each real folder is visited
+    once, because a link to a parent folder would have no end."""
     found: list[Path] = []
     seen = set[tuple[int, int]]()
     for here, inside, files in os.walk(top, followlinks=True):

@@ -1,4 +1,4 @@
-"""A skill as a model reads it, and the files that lie beside it."""
+"""Renders a skill as a model reads it, and reads the other files of a skill. It finds no skills: `registry` does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.skills.model import Skill
     from jupyter_eca.instructions.skills.registry import SkillRegistry
 
-# Told by name; a skill with more has an overview of them in its text.
+# How many other files are listed by name. A skill with more of them gives an overview in its text.
 _MAX_LISTED: Final = 50
 _MAX_DEPTH: Final = 3
 _MAX_FILE_BYTES: Final = 1_000_000
@@ -25,9 +25,10 @@ _FILE: Final = re.compile(r"\$\{file:[^}]*\}")
 
 
 def text(skill: Skill, body: str) -> str:
-    """Return the text for the model; `body` is that of the skill, rendered. It blocks: it looks into a folder."""
+    """Return the text for the model. `body` is the rendered body of the skill. This blocks, because it lists a
+    folder."""
     parts = [f"Skill: {skill.name}\nIts folder: {skill.folder}", body]
-    if others := _others(skill.folder):
+    if others := _list_others(skill.folder):
         names = "\n".join(f"- {name}" for name in others)
         parts.append(f'Its other files, which skill(name="{skill.name}", file=...) reads:\n{names}')
     if skill.loops:
@@ -36,15 +37,15 @@ def text(skill: Skill, body: str) -> str:
 
 
 def file(skill: Skill, name: str) -> str:
-    """Return a text file of the skill. It blocks. Raises: ToolError for a file that does not exist, lies outside of the
-    skill, or is not text."""
+    """Return the content of a text file of the skill. This blocks. Raises: ToolError for a file that does not exist,
+    lies outside of the skill, or is not text."""
     top = skill.folder.resolve()
     try:
         real = (top / name).resolve()
         if not real.is_relative_to(top):
             raise ToolError(f"{name} is not a file of the skill {skill.name}.", "Use read_file for the workspace.")
         if not real.is_file():
-            listed = ", ".join(_others(skill.folder)) or "none"
+            listed = ", ".join(_list_others(skill.folder)) or "none"
             raise ToolError(f"The skill {skill.name} has no file {name}.", f"Its files are: {listed}.")
         if real.stat().st_size > _MAX_FILE_BYTES:
             raise ToolError(
@@ -61,32 +62,32 @@ def file(skill: Skill, name: str) -> str:
     raise ToolError(f"{real} is not text ({len(data)} bytes).", "Use it by this path, as the skill says.")
 
 
-def render(shelf: SkillRegistry, skill: Skill) -> str:
-    """Return the body with ECA's `${file:...}` and its kind filled in. A skill that somebody else wrote gets files of
-    the workspace only: otherwise a model would be told variables and passwords. It blocks: it reads files, and may run
-    commands."""
+def render(registry: SkillRegistry, skill: Skill) -> str:
+    """Return the body with ECA's `${file:...}` and similar references filled in. A skill that somebody else wrote may
+    include only files of the workspace: otherwise it could send environment variables and passwords to a model. This
+    blocks, because it reads files and may run commands."""
     body = _ITSELF.sub("", skill.body)
     found = ReadingNotes()
     if skill.origin is SkillOrigin.USER:
         text: str = Layer(str(skill.path), skill.folder, os.environ, found, own=True).fill(body)
     else:
         real = skill.folder.resolve()
-        within = next((root for root in shelf.files.roots if real.is_relative_to(root.resolve())), real)
+        within = next((root for root in registry.files.roots if real.is_relative_to(root.resolve())), real)
         layer = Layer(str(skill.path), skill.folder, {}, found, within=within)
         text = _FILE.sub(lambda part: str(layer.fill(part[0])), body)
     for warning in found.warnings:
-        shelf.warn(warning)
+        registry.warn(warning)
     return text
 
 
-def _others(folder: Path) -> list[str]:
+def _list_others(folder: Path) -> list[str]:
     found: list[str] = []
     for here, inside, files in os.walk(folder):
         at = Path(here).relative_to(folder)
         inside[:] = (
-            [] if len(at.parts) >= _MAX_DEPTH else sorted(one for one in inside if not one.startswith((".", "_")))
+            [] if len(at.parts) >= _MAX_DEPTH else sorted(name for name in inside if not name.startswith((".", "_")))
         )
-        found += [(at / one).as_posix() for one in sorted(files) if one != FILE and not one.startswith(".")]
+        found += [(at / name).as_posix() for name in sorted(files) if name != FILE and not name.startswith(".")]
         if len(found) > _MAX_LISTED:
             return [*found[:_MAX_LISTED], "..."]
     return found

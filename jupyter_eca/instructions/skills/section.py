@@ -1,5 +1,5 @@
-"""The list of skills in the system prompt: names and descriptions. The text of a skill is loaded by the tool `skill`
-when it is needed.
+"""The list of skills in the system prompt: their names and descriptions. It contains no text of a skill: the tool
+`skill` loads that when it is needed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _HEAD = """Skills are instructions for one kind of work. When one of these fits 
 the tool `skill` before you begin, and follow it:"""
 
 
-async def sections(place: InstructionContext) -> tuple[Section, ...]:
-    """Return the list, sorted by name so that the same skills give the same bytes, without the skills that the rules
-    deny (ECA's `argsMatchers` for `name`)."""
-    agent = place.agent
+async def sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return the list without the skills that the approval rules deny (ECA's `argsMatchers` for `name`). It is sorted
+    by name, so that the same skills always give the same text."""
+    agent = context.agent
     if is_hidden(agent.policy, SKILL_TOOL) or not agent.has_tool(SKILL_TOOL, reads=True):
         return ()
     lines = [
-        f"- {one.name}: {one.description}"
-        for one in await skills.find(place.files, place.config, place.warn)
-        if decide(agent.policy, SKILL_TOOL, {"name": one.name}, frozenset()).decision is not Decision.DENY
+        f"- {skill.name}: {skill.description}"
+        for skill in await skills.find(context.files, context.config, context.warn)
+        if decide(agent.policy, SKILL_TOOL, {"name": skill.name}, frozenset()).decision is not Decision.DENY
     ]
     return (Section("Skills", "\n".join([_HEAD, *lines])),) if lines else ()
