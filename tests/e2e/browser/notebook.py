@@ -67,22 +67,22 @@ class Notebook:
 
     def wait_until_idle(self) -> None:
         self.page.wait_for_function(
-            f"""([settled, answered]) => {{
-              const kernel = {_PANEL}?.sessionContext?.session?.kernel;
-              if (kernel && window.watchedKernel !== kernel) {{
+            """([settled, answered]) => {
+              const kernel = window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel;
+              if (kernel && window.watchedKernel !== kernel) {
                 window.watchedKernel = kernel;
                 window.commsKnown = false;
-                kernel.anyMessage.connect((_, {{ msg, direction }}) => {{
-                  if (direction === 'recv' && msg.header.msg_type === 'comm_info_reply') {{
+                kernel.anyMessage.connect((_, { msg, direction }) => {
+                  if (direction === 'recv' && msg.header.msg_type === 'comm_info_reply') {
                     window.commsKnown = true;
                     window.idleSince = undefined;
-                  }}
-                }});
-              }}
+                  }
+                });
+              }
               window.idleSince = kernel?.status === 'idle' ? window.idleSince ?? performance.now() : undefined;
               const enough = window.commsKnown ? answered : settled;
               return window.idleSince !== undefined && performance.now() - window.idleSince >= enough;
-            }}""",
+            }""",
             arg=[SETTLED_MS, ANSWERED_MS],
             timeout=SECONDS * 1000,
         )

@@ -30,7 +30,7 @@ def test_edits_are_seen_and_approved_in_the_cells_and_then_kept_and_undone_hunk_
     expect(hunks(notebook, 0).get_by_role("button")).to_have_count(0)
     wait_for(hunks(notebook, 1), 1)
     write_at_the_end(notebook, 1, "y = 2", " # mine")
-    expect(bar(notebook, 1)).to_contain_text("it was changed since")
+    expect(bar(notebook, 1)).to_contain_text("the cell has changed since")
     press(notebook, 1, "Reject")
     press(notebook, 0, "Approve")
     panel.sees("All is done.")
