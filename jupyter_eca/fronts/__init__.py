@@ -1,1 +1,2 @@
-"""Protocols that other programs speak to the host; each is a projection of the one stream of events."""
+"""Owns the protocols by which other programs reach the host. Each front shows the same stream of events in its
+protocol's terms."""
