@@ -1,6 +1,7 @@
 """The assistant from Python: `async with jupyter_eca.connect() as eca: print(await eca.ask("…"))`.
 
-In a notebook it is the engine that `%%eca` asks, with the live kernel; in a script one of its own, over the folder.
+In a notebook, `connect` uses the engine that `%%eca` asks, with the live kernel. In a script, it starts an engine of
+its own for the folder.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Question:
 
 
 class Reply:
-    """A question. It is sent as soon as it is awaited, which returns the `Answer`, or iterated over, which yields its
-    events.
+    """A question. It is sent as soon as it is awaited or iterated over. Awaiting it returns the `Answer`; iterating
+    yields its events.
 
     Raises: TurnError when there is no answer, or only a part; RemoteError when the prompt is refused.
     """
@@ -107,7 +108,8 @@ class Reply:
                             await client.decide(chat, call.id, await self._chat.decide(call))
             except RemoteError:
                 raise
-            except BaseException:  # also a cancelled program, one that leaves the loop, an `approve` that raises
+            # This runs too when the program is cancelled, leaves the loop, or has an `approve` that raises.
+            except BaseException:
                 await self._end(events)
                 raise
         self._check()
@@ -117,7 +119,7 @@ class Reply:
             raise TurnError(self._transcript.remark or "The turn was stopped.")
 
     async def _end(self, events: AsyncIterator[ContentReceived]) -> None:
-        """End the turn, so that the next question finds an idle chat."""
+        """End the turn, so that the chat is idle when the next question comes."""
         await self._chat.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_PATIENCE):
@@ -126,7 +128,8 @@ class Reply:
 
 
 class Chat:
-    """A conversation: each question knows the ones before. With the `id` of an existing chat it continues that chat."""
+    """A conversation, in which each question knows the earlier ones. With the `id` of an existing chat it continues
+    that chat."""
 
     def __init__(self, client: EcaClient, approve: Approve | None = None, id: str = "") -> None:
         self.id = id or uuid.uuid4().hex
@@ -142,7 +145,8 @@ class Chat:
         agent: str = "",
         variant: str = "",
     ) -> Reply:
-        """`contexts` are as after `@` in a prompt: paths, `var:df`, `cell:3`, `error`, addresses; or ECA's models."""
+        """Ask a question. `contexts` are paths, addresses or words such as `var:df`, `cell:3` and `error`, as after `@`
+        in a prompt; or ECA's models."""
         return Reply(self, Question(message, tuple(map(context, contexts)), model, agent, variant))
 
     async def stop(self) -> None:
@@ -157,7 +161,7 @@ class Chat:
 
 
 class Connection(Chat):
-    """What `connect` returns: a chat of its own, and access to others."""
+    """The result of `connect`: a chat of its own, and access to other chats."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -196,8 +200,8 @@ def _absolute(path: Path | str) -> Path:
 
 
 async def _of_the_notebook(shell: Any, *, asks: bool) -> EcaClient:
-    """Return the client that the cells of the kernel use too. Where nobody watches the cells, the first to connect says
-    whether anybody answers."""
+    """Return the client that the cells of the kernel use too. Where nobody watches the cells, the first connection
+    decides whether somebody answers questions."""
     from jupyter_eca.apps.kernel.cell_session import session_of
     from jupyter_eca.apps.kernel.extension import load
     from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end

@@ -15,7 +15,7 @@ from jupyter_eca._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Where the frontends of this API are while they are being developed.
+# The front ends of the chat API have these origins while they are being developed.
 _FRONTEND = "http://localhost:3000"
 
 _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}

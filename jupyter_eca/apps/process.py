@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 # Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
 PARENT_EVERY = 2.0
 
-# How long a key is remembered that only this process keeps in memory.
+# How long a key is remembered that only this process has, in memory.
 _COMMAND = "this command ends, and the next one does not know it"
 
 
 @contextmanager
 def _unwrap_single_error() -> Generator[None]:
-    """Raise an error that is alone in its group as itself: callers know what to do about it."""
+    """Unwrap the error of a group that has only one: callers can handle it."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -79,7 +79,7 @@ async def run_host(
             finally:
                 host.close()
                 await kernel.close()
-                # A cancellation here would make the group cancel the host while it ends what it started.
+                # If this is cancelled, the group would cancel the host while it ends its tasks.
                 await asyncio.wait((serving,))
 
 
@@ -99,9 +99,9 @@ class ProcessDoor:
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Keep the host until the editor ends. The task that makes it must be the one that ends it.
+        """Keep the host until the editor ends. The task that makes the host must be the one that ends it.
 
-        A client that was told of a broken configuration may try again.
+        A client may try again after an error in the configuration.
         """
         while True:
             params, answer = await self._requests.get()
@@ -138,7 +138,7 @@ async def _wait_for_exit(process: int | None) -> None:
 
 
 def _is_alive(process: int) -> bool:
-    import psutil  # 30 ms, which the reply to `initialize` would wait for on the loop
+    import psutil  # the import takes 30 ms, by which it would delay the reply to `initialize` on the loop
 
     try:
         return psutil.pid_exists(process)
@@ -167,13 +167,13 @@ async def serve(folder: Path, config_file: Path | None) -> int:
         link = open_stdio()
         _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
-        with suppress(NotImplementedError):  # on Windows
+        with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, session.cancel)
         await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
         session.cancel()
         await asyncio.wait((session,))
         if keeping.done():
-            await keeping  # a host that broke is no quiet end
+            await keeping  # an error of the host must not be hidden
     return 0
 
 
@@ -189,7 +189,7 @@ def _preload() -> None:
 async def connect(
     folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: QuestionHandler | None = None
 ) -> AsyncGenerator[EcaClient]:
-    """Give a client of an engine of its own in this process. Raises: ConfigError, RemoteError."""
+    """Connect a client to an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, server_link = pair()
     with _unwrap_single_error():
         async with _door(folder, config_file, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:

@@ -69,7 +69,7 @@ class PythonTools:
             return ToolCallResult(text=f"There is no function {name} any more.", error=True)
         try:
             validated = validate(function.arguments, arguments)
-            # Beside the loop, which would hear no stop meanwhile.
+            # Run it in a thread: on the loop, it would keep a stop from being heard.
             result = await asyncio.to_thread(function.function, **validated)
             return ToolCallResult(text=_text(await result if inspect.isawaitable(result) else result))
         except ToolError as error:
@@ -90,7 +90,7 @@ def tool(function: F | None = None, /, *, name: str = "", reads: bool = False) -
 
     The docstring is what the model reads of it. The user is asked before each call, unless a rule for `python__NAME`
     allows it; one that `reads` changes nothing, so plan mode has it too. A function that is no coroutine runs in a
-    thread. What it returns is told as text, or as JSON.
+    thread. The model gets the result as text or as JSON.
 
     Raises: LocalError for a function that cannot be described to a model.
     """

@@ -1,4 +1,4 @@
-"""Owns what a front plug is: one more protocol in which other programs reach the chats of a host.
+"""Owns what a front plug is: a further protocol by which other programs reach the chats of a host.
 
 A module below `jupyter_eca/fronts/`, or one behind an entry point of the group `jupyter_eca.fronts`, exports a plug as
 `FRONT`; its name is the name of the module or the entry point. `mount.py` opens the plugs of a Jupyter server,
@@ -54,7 +54,7 @@ class LinkFront(Protocol[T]):
     async def serve(self, link: Link, shared: Callable[[], Awaitable[T]]) -> None:
         """Serve one client until it leaves.
 
-        `shared` gives what `open` gave. It raises ConfigError if there is no host, which is the client's to be told.
+        `shared` gives what `open` gave. Raises: ConfigError if there is no host; the client should be told so.
         """
         ...
 

@@ -62,7 +62,7 @@ class FrontMount:
 
     async def _find(self, name: str) -> object:
         if self._fronts is None:
-            # A plug may import a lot: not on the server's loop.
+            # A plug may import a lot, so it is not loaded on the server's loop.
             self._fronts = await asyncio.to_thread(loader.find, "fronts", "FRONT")
         return self._fronts.get(name)
 
@@ -70,7 +70,7 @@ class FrontMount:
         """Return what the front gave when it was opened, once for all its clients."""
         if name not in self._opening:
             self._opening[name] = asyncio.create_task(self._start(name, open))
-        # A client that leaves meanwhile does not take the front from the others.
+        # If a client leaves meanwhile, the others keep the front.
         return await asyncio.shield(self._opening[name])
 
     async def _start(self, name: str, open: Callable[[Host], object]) -> Any:
@@ -93,7 +93,8 @@ class FrontMount:
         return task
 
     async def _keep_open(self, front: AbstractAsyncContextManager[Any], result: asyncio.Future[Any]) -> None:
-        """Hold a front open until this is cancelled. A task of its own enters and leaves it, as task groups want."""
+        """Hold a front open until this is cancelled. One task enters and leaves the context, because task groups
+        require it."""
         async with front as opened:
             result.set_result(opened)
             await asyncio.Event().wait()

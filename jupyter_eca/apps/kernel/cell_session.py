@@ -81,7 +81,7 @@ class CellSession:
         if find_front_end(self.shell) is FrontEndKind.TERMINAL:
             print(plain or markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
-            # Names of models and folders are words of others, too.
+            # Names of models and folders come from others too.
             self.shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
 
     async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:

@@ -1,8 +1,9 @@
-"""What Tab offers after `%eca` and in `%%eca`: our commands and options, `/` commands, and files after `@` and `#`.
-It answers no prompt; `options` lists the commands and `magic` installs it.
+"""What Tab offers after `%eca` and in `%%eca`: our commands and options, `/` commands, and files after `@` and `#`. It
+answers no prompt; `options` lists the commands and `magic` installs it.
 
-The engine is asked for the last two, and a Tab must never hang: what does not come in time is not offered. A kernel's
-answer to a Tab may be awaited. A terminal's may not: its loop is at rest meanwhile, so it offers what came last.
+The engine is asked for `/` commands and files. A Tab must never hang, so what does not come in time is not offered. In
+a kernel, the answer to a Tab can be awaited. In a terminal it cannot, because the loop does not run meanwhile: there
+the offers of the last Tab are used.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds until a Tab gives up: longer feels broken, and a file index has its first look within it.
+# Seconds until a Tab gives up. Longer feels broken, and within this time a file index has been read once.
 PATIENCE: Final = 1.0
 
 _CELL = re.compile(r"\s*%%eca(?![\w?])")
 _LINE = re.compile(r"\s*%eca(?![\w?])")
-# A command begins the message; what is pointed at stands anywhere, perhaps in quotes.
+# A command stands at the beginning of the message; a file stands anywhere, perhaps in quotes.
 _COMMAND = re.compile(r"(?:\s*%%?eca\s(?:\s*-[mbv]\s+\S+|\s*-n)*\s*|\s*)(?P<word>/[\w.:-]*)$")
 _POINTED = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@#!<>|*?]*))$""")
 
@@ -108,7 +109,7 @@ class Completion:
         }
 
     async def _client(self) -> EcaClient:
-        """Return the client. A Tab that gives up lets the connection be made: the next Tab finds it."""
+        """Return the client. A Tab that gives up does not cancel the connection: the next Tab can use it."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
@@ -118,7 +119,7 @@ class Completion:
         if word.mark == "/":
             names = [command.name for command in await client.commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
-        # Relative names are those of the engine's folder, which is this one only when it runs here.
+        # Relative names start at the engine's folder, which is this one only when the engine runs here.
         folder = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
         contexts = await client.contexts(chat, word.text)
         return [name for context in contexts if (name := _name_of(context, folder, quoted=word.quoted))]

@@ -32,7 +32,7 @@ class CellLocking:
 
     @property
     def notebook(self) -> str:
-        """The path of the notebook; "" where nobody tells it: under nbclient, nbval and papermill."""
+        """The path of the notebook; "" where it is unknown: under nbclient, nbval and papermill."""
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
     def of(self, ask: Ask) -> ChatLock:
@@ -60,7 +60,7 @@ class CellLocking:
             self.notes.append(turn.note)
 
     def _cell(self) -> str:
-        """Return the id of the cell, where the page tells it. A cell may ask more than once, in a loop too."""
+        """Return the id of the cell, if the page sends it. A cell may ask more than once, in a loop too."""
         kernel = kernel_of(self._shell)
         request: dict[str, Any] = (kernel.get_parent() if kernel is not None else None) or {}
         execution = str(request.get("header", {}).get("msg_id", ""))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds until a chat that `/resume` goes on with is shown; nothing comes when there was no such chat.
+# Seconds to wait until the chat that `/resume` continues is shown; nothing comes when there was no such chat.
 RESUME_PATIENCE = 1.0
 
 
@@ -58,22 +58,23 @@ class Magic:
         end_session(shell)
 
     def _appear(self, _info: Any = None) -> None:
-        """Put our name into the namespace, also after `%reset`, which empties it."""
+        """Put our name into the namespace, again after `%reset`, which empties it."""
         self._shell.user_ns[NAME] = self.run
 
     def _as_magic(self, line: str, cell: str | None = None) -> None:
         """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
         from IPython.core.async_helpers import get_asyncio_loop
 
-        # Whole scripts are transformed before they load us. Plain IPython's loop is at rest then; a kernel's never is.
+        # A whole script is transformed before it loads us. In plain IPython the loop does not run then; in a kernel it
+        # always runs.
         if kernel_of(self._shell) is not None or get_asyncio_loop().is_running():
             self._without_waiting(options.parse(line, cell))
         else:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
     def _without_waiting(self, parsed: options.Ask | options.LineCommand | options.Misuse) -> None:
-        """Answer in a cell that was transformed before it loaded us. What needs no engine works; the rest says where to
-        ask.
+        """Answer in a cell that was transformed before it loaded us. Commands that need no engine work; for the rest,
+        tell the user where to ask.
 
         Raises: CellError.
         """
@@ -104,7 +105,8 @@ class Magic:
             case options.LineCommand(name="help"):
                 self._session.say(options.HELP)
             case options.LineCommand(name="panel", argument=argument):
-                # Apart: what the other commands import would double the time until the panel is on the page.
+                # This branch is separate because the imports of the other commands would double the time until the
+                # panel is on the page.
                 from jupyter_eca.apps.kernel.panel.command import show
 
                 if text := await show(self._session, argument, self.run):
@@ -128,7 +130,7 @@ class Magic:
         if ask.new:
             session.new_chat()
         if session.turn is not None:
-            # Only a terminal's interrupt leaves one behind: it ends the loop's run, not the turn.
+            # Only an interrupt in a terminal leaves a turn behind: it ends the run of the loop, but not the turn.
             await session.turn.stop()
         turn = session.turn = CellTurn(
             self._shell, surroundings, client, session.kernel, session.engine.chat, ask.command
@@ -166,5 +168,5 @@ class Magic:
 
 
 def transform_here(lines: list[str]) -> list[str]:
-    """Transform a cell. It is one object, so that it can be found in the shell's list again."""
+    """Transform a cell. This is always the same object, so that it can be found again in the shell's list."""
     return transform(lines)

@@ -1,5 +1,6 @@
-"""Whether what a question is to be answered with is there. The engine takes its default for what it does not know, and
-somebody who mistyped `plan` must not have things done instead."""
+"""Checks that the model, the agent and the variant of a question exist. The engine uses its default in place of an
+unknown one, and a user who mistyped `plan` must not have changes made instead. It knows no connection; `magic` gives it
+the server's setup."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ async def check(setup: ServerSetup, model: str, agent: str, variant: str = "") -
     await setup.known.wait()
     if agent and ALIASES.get(agent, agent) not in setup.agents:
         raise CellError(f"There is no agent {agent!r}. Write {_options('-b', setup.agents)}.")
-    # Where there is no model, only a recorded answer can come of it, and that says what it was asked with. The variants
-    # of other models than the selected one are the engine's to know.
+    # Without a model, only a recorded answer is possible, and it says which model it was asked with. Only the engine
+    # knows the variants of models other than the selected one.
     if variant and setup.models and model in {"", setup.model} and variant not in setup.variants:
         advice = f"Write {_options('-v', setup.variants)}" if setup.variants else "It has none"
         raise CellError(f"{setup.model or 'The model'} has no variant {variant!r}. {advice}.")

@@ -69,7 +69,7 @@ class LineCommand:
 
 @dataclass(frozen=True, slots=True)
 class Misuse:
-    """`message` says what to write instead."""
+    """A cell that cannot be understood. `message` says what to write instead."""
 
     message: str
 

@@ -20,7 +20,7 @@ from jupyter_eca.workspace.notebooks.prompt_cells import (
 )
 
 _PROMPTS = {
-    # Not Python: linters and language servers would read prompts as code.
+    # The language is not Python: linters and language servers would read prompts as code.
     "name": LANGUAGE,
     "version": "1",
     "mimetype": "text/x-ipythongfm",
@@ -81,7 +81,8 @@ class EcaKernel(IPythonKernel):
         return cast("Any", super()).do_complete(code, cursor_pos)
 
     def do_is_complete(self, code: str) -> dict[str, str]:
-        """In a console, Enter sends a prompt unless its line ends with a backslash or a block of code is open."""
+        """Return whether a cell is complete. In a console, Enter sends a prompt unless its line ends with a backslash
+        or a block of code is open."""
         if not is_prompt(code, self.cells):
             return cast("Any", super()).do_is_complete(code)
         fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
@@ -90,5 +91,5 @@ class EcaKernel(IPythonKernel):
         return {"status": "complete"}
 
     def as_prompt(self, code: str) -> tuple[str, int]:
-        """Return the cell as the shell will see it, and by how many characters that is longer before the cursor."""
+        """Return the cell as the shell sees it, and by how many characters the part before the cursor became longer."""
         return (PROMPT_MAGIC + code, len(PROMPT_MAGIC)) if is_prompt(code, self.cells) else (code, 0)

@@ -46,7 +46,7 @@ def find_front_end_for_panels(shell: Any) -> FrontEndKind:
 
 
 def screen_for(surroundings: FrontEndKind, shell: Any) -> Screen:
-    from jupyter_eca.apps.kernel.answer.screen import (  # pydantic: not at %load_ext
+    from jupyter_eca.apps.kernel.answer.screen import (  # This imports pydantic, so it must not happen at %load_ext.
         FinalScreen,
         NotebookScreen,
         TerminalScreen,

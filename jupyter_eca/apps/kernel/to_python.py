@@ -1,5 +1,6 @@
-"""A notebook of prompts as one of plain Python, which runs without us. What was asked and answered becomes Markdown;
-code that the assistant ran becomes cells, with what came of it (see `kept`). Never overwrites a file.
+"""Converts a notebook of prompts into a notebook of plain Python, which runs without this package. Questions and
+answers become Markdown; code that the assistant ran becomes cells with its outputs (see `engine/saved_code.py`). It
+never overwrites a file.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KERNEL: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "lan
 
 _CELL = re.compile(r"\s*%%eca(?![\w?])([^\n]*)\n?")
 _LINE = re.compile(r"(\s*)(%eca(?![\w?])|%(?:re)?load_ext\s+jupyter_eca\b)(.*)")
-# The assistant's words hold no tags (`markdown.inert`): these are those around a tool call.
+# Texts of the assistant contain no tags (`inert_markdown.inert`), so these tags belong to a tool call.
 _CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
 
 
@@ -53,7 +54,7 @@ def convert(book: Json) -> Json:
     prompts = book["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
     cells = list(_cells(book["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
     metadata = book["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    # Widgets were those of questions; nothing in the new notebook shows them.
+    # The widgets belong to questions; nothing in the new notebook shows them.
     metadata.pop("widgets", None)
     return book | {"cells": cells, "metadata": metadata, "nbformat_minor": max(5, book.get("nbformat_minor", 0))}
 
@@ -78,7 +79,7 @@ def _cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
 
 
 def _parts(cell: Json, source: str) -> Iterator[Json]:
-    """Return the cells that a cell becomes; `source` is the code that IPython gets for it."""
+    """Yield the cells that a cell becomes; `source` is the code that IPython gets for it."""
     outputs: list[Json] = cell.get("outputs", [])
     if match := _CELL.match(source):
         questions_of_lines = options.parse(match[1].strip(), source[match.end() :])
@@ -108,7 +109,7 @@ def _without_us(source: str) -> tuple[str | None, list[str]]:
         if match is None:
             has_code = has_code or bool(line.strip())
             continue
-        # A statement: it may be all that stands in a block.
+        # Put a statement in its place: the line may be the only one of its block.
         lines[number] = f"{match[1]}pass  # {line.strip()}" if match[1] else f"# {line}"
         question = options.parse(match[3]) if match[2] == "%eca" else None
         texts += [question.message] if isinstance(question, options.Ask) else []
@@ -132,13 +133,13 @@ def _runs(outputs: list[Json]) -> Iterator[Json]:
             run_outputs = [_find_output(number, output, own_outputs) for output in run["outputs"]]
             cell = _code(run["code"], [output for output in run_outputs if output is not None])
             if any(output["output_type"] == "error" for output in cell["outputs"]):
-                # It failed when the assistant ran it, too: what follows may run all the same.
+                # It failed when the assistant ran it, too. With this tag the cells after it run all the same.
                 cell["metadata"] = {"tags": ["raises-exception"]}
             yield cell
 
 
 def _find_output(run: int, output: Json, own_outputs: dict[tuple[int, int], Json]) -> Json | None:
-    """Return the output; if the notebook has it in an output of its own, return that one."""
+    """Return the output. If the notebook shows it in an output of its own, return that one."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output

@@ -1,6 +1,5 @@
-"""`%%eca` and `%eca` as source: an awaited call, so that the kernel's loop runs while a cell waits for its answer.
-
-A blocking magic would keep clicks, stops and interrupts out until it is over (ipykernel 7.4).
+"""Transforms `%%eca` and `%eca` into an awaited call, so that the kernel's loop runs while a cell waits for its answer.
+A magic that blocks would delay clicks, stops and interrupts until it is over (ipykernel 7.4).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 # The name that the transformed source calls; hidden from `%who` and from the assistant's own view of variables.
 NAME = "__eca__"
 
-# As a whole word: `%%ecab` is somebody else's magic, and `%eca?` asks IPython for help.
+# Only as a whole word: `%%ecab` is another magic, and `%eca?` asks IPython for help.
 _CELL = re.compile(r"%%eca(?![\w?])(.*)")
 _LINE = re.compile(r"(\s*)%eca(?![\w?])(.*)")
 
@@ -32,7 +31,8 @@ def transform(lines: list[str]) -> list[str]:
     if lines[first].startswith("%%") or not any("%eca" in line for line in lines):
         return lines
     next_line = 0
-    # One at a time: what a question says (quotes, brackets) must not be read as Python when the next one is looked for.
+    # Transform one at a time: the text of a question (quotes, brackets) must not be read as Python in the search for
+    # the next one.
     while (at := next((i for i in _statements(lines) if i >= next_line and _LINE.match(lines[i])), None)) is not None:
         lines = [*lines[:at], _line(lines[at]), *lines[at + 1 :]]
         next_line = at + 1
@@ -54,7 +54,7 @@ def _statements(lines: list[str]) -> Iterator[int]:
         last = start
         for tokens in filter(None, make_tokens_by_line(lines[start:])):
             first, last = start + tokens[0].start[0] - 1, start + tokens[-1].end[0] - 1
-            if first < len(lines):  # the end of all tokens stands behind the last line
+            if first < len(lines):  # the last tokens are behind the last line
                 yield first
         # Since Python 3.12 the tokenizer ends at a line like `!echo it's`, which IPython has yet to make Python of.
         start = max(start, last) + 1

@@ -1,1 +1,2 @@
-"""Inside jupyter-server: one host, behind Jupyter's own authenticated door. What is heavy is imported on first use."""
+"""Runs the assistant inside jupyter-server: one host, behind Jupyter's own authentication. Heavy modules are imported
+on first use."""

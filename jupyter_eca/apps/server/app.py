@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.kernels.jupyter_server import ServerKernels
     from jupyter_eca.workspace.ports import Files, Notebooks
 
-# Below `<base_url>`: where browsers come back to from a sign-in.
+# The path below `<base_url>` to which browsers come back from a sign-in.
 CALLBACK = "eca/oauth/callback"
 
 
@@ -46,7 +46,8 @@ class EcaServer:
         """Return the host. Raises: ConfigError; the next client tries again, with the configuration as it is then."""
         async with self._making:
             if self._host is None:
-                # A second of imports (pydantic and what builds on it): not on the server's loop.
+                # These imports take a second (pydantic and what depends on it), so they are not done on the server's
+                # loop.
                 for module in (
                     "jupyter_eca.host.host",
                     "jupyter_eca.config",
@@ -113,7 +114,8 @@ class EcaServer:
         """Serve a session over a link, until it ends.
 
         `interrupt` and `kernel` are given for a kernel: it sees only the chats of its notebook, which `chats` gives.
-        `origin` is where the client's user has this server, as far as one can tell. `quiet`: see `EcaSession`.
+        `origin` is the address by which the client's user reaches this server, as far as it is known. `quiet`: see
+        `EcaSession`.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
@@ -164,7 +166,7 @@ class EcaServer:
 
 
 async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
-    """Wait until the task is ready. Raises what ended it before."""
+    """Wait until the task is ready. Raises: the error that ended it before."""
     waiting = asyncio.ensure_future(ready.wait())
     await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
     if running.done():
@@ -175,7 +177,7 @@ async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
 class ServerBrowser:
     """A `Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on a Hub.
 
-    Nothing is opened from here: the user sits elsewhere.
+    It opens no page here: the user is on another machine.
     """
 
     def __init__(self, eca_server: EcaServer, address: str) -> None:

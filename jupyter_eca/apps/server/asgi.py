@@ -101,9 +101,10 @@ class AsgiHandler(APIHandler):
 
     @property
     def _user_name(self) -> str:
-        """The user, by which an application tells one session from another.
+        """The user, by whom an application tells one session from another.
 
-        Where anybody with the token may come in, Jupyter makes up a new user for each request: they are all the owner.
+        If everybody with the token may use the server, Jupyter makes up a new user for each request: they all count as
+        the owner.
         """
         provider = type(self.identity_provider)
         made_up = provider.get_user is IdentityProvider.get_user and _user_hook(provider) is _user_hook(

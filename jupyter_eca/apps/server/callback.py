@@ -29,7 +29,7 @@ class SignInCallback(JupyterHandler):
     def initialize(self, eca_server: EcaServer) -> None:
         self._eca_server = eca_server
 
-    @allow_unauthenticated  # it does nothing but keep what `_answer` needs after the login
+    @allow_unauthenticated  # The method only stores the parameters that `_answer` needs after the login.
     async def get(self) -> None:
         arrivals = await self._eca_server.arrivals()
         from jupyter_eca.mcp_client.sign_in import FIELDS

@@ -29,10 +29,10 @@ class EcaApp(ExtensionApp):
         self.watch.start()
         doors: list[tuple[str, type, dict[str, Any]]] = [
             (r"/eca/ws", EcaWebSocket, {"eca_server": self.eca_server}),
-            # Tornado chooses a handler by the path, so a front with WebSockets is named here.
+            # Tornado chooses a handler by the path, so the paths of fronts with WebSockets are listed here.
             (r"/eca/(ahp)", FrontWebSocket, {"eca_server": self.eca_server}),
             (rf"/{CALLBACK}", SignInCallback, {"eca_server": self.eca_server}),
-            # This is the last one, so that a front cannot take an address of ours.
+            # This handler is the last, so that a front cannot take an address of ours.
             (r"/eca/([\w-]+)(?:/.*)?", AsgiHandler, {"fronts": self.eca_server.fronts}),
         ]
         self.handlers.extend(doors)  # pyright: ignore[reportUnknownMemberType]

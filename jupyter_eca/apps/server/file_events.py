@@ -1,7 +1,7 @@
 """Owns the event that files may have changed: pages that have one open look at it again.
 
-It uses Jupyter's own events, which every page of JupyterLab gets: no panel need be open, and the client that prompted
-may be a cell. The page's side is `labextension/src/files/plugin.ts`.
+It uses Jupyter's own events, which every page of JupyterLab gets: no panel needs to be open, and the prompt may come
+from a cell. The page's side is `labextension/src/files/plugin.ts`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def declare_event(serverapp: Any) -> None:
 
 
 class FileEventEmitter:
-    """A subscriber of the host that sees every chat, and emits an event after what may have changed a file."""
+    """A subscriber of the host that sees every chat. It emits an event after everything that may have changed a
+    file."""
 
     def __init__(self, event_logger: Any) -> None:
         self.kernel: Kernel | None = None

@@ -40,7 +40,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._eca_server = eca_server
 
     def set_default_headers(self) -> None:
-        """Set none: those of the base class are for pages, and some do not belong to a WebSocket handshake."""
+        """Set no headers: those of the base class are for pages, and some do not belong to a WebSocket handshake."""
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
@@ -59,7 +59,8 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._eca_server.start(self._link, origin=self._origin())
 
     def _origin(self) -> str:
-        """Return where the user's browser has this server. A proxy may change the host we see, but not the `Origin`."""
+        """Return the address by which the user's browser reaches this server. A proxy may change the host that we see,
+        but not the `Origin`."""
         for address in (self.request.headers.get("Origin", ""), self.request.full_url()):
             split = urlsplit(address)
             if split.scheme in {"http", "https"} and split.netloc:

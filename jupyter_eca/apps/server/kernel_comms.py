@@ -101,7 +101,7 @@ class KernelComms:
         self._interrupt = interrupt
         self._kernel = kernel
         self._chats_of = chats
-        # A session of our own: two readers of one session would take each other's messages for replays.
+        # Use a session of our own: two readers of the same session would take each other's messages for replays.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
         self._iopub = manager.connect_iopub()
@@ -145,7 +145,7 @@ class KernelComms:
         line.link.receive(data)
         if not line.serving:
             line.serving = True
-            # Cells do not show what panels do, and each message keeps the kernel busy for a moment.
+            # Cells do not show what panels show, and each message keeps the kernel busy for a moment.
             self._eca_server.start(
                 line.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not line.beside
             )
@@ -155,7 +155,7 @@ class KernelComms:
             self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
 
     def _close_comm(self, comm: str) -> None:
-        """Close a comm: the kernel's side is gone, or ours."""
+        """Close a comm, because the kernel's side or ours is gone."""
         if (line := self._lines.pop(comm, None)) is not None:
             line.link.end()
 

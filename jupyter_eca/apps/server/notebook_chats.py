@@ -36,7 +36,7 @@ class KernelChats(UserDict[str, "ChatId"]):
 
 
 class NotebookChats:
-    """The chats of all notebooks. A notebook is known by its path: one that was moved begins without chats."""
+    """The chats of all notebooks. A notebook is identified by its path: after a move it starts without chats."""
 
     def __init__(
         self, host: Callable[[], Awaitable[Host]], start: Callable[[Coroutine[Any, Any, None]], object]

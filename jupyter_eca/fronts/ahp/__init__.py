@@ -2,8 +2,8 @@
 
 `reducers` are the protocol's own, pure; `hub` holds the shared state, numbers every action and keeps the last ones for
 clients that come back; `session` joins one chat of ours to one session of theirs; `connection` is one client,
-`commands` what it can ask for; `front` owns them all. What is special to version 0.1.0 on the wire is in `protocol.ahp`
-and `dialect`. The front must not know the server that runs it.
+`commands` what it can ask for; `front` owns them all. Everything that only version 0.1.0 has on the wire is in
+`protocol.ahp` and `dialect`. The front must not know the server that runs it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class AhpPlug:
-    """`base.LinkFront`. Its imports wait for the first client."""
+    """The plug, a `base.LinkFront`. Its imports wait for the first client."""
 
     @asynccontextmanager
     async def open(self, host: Host, shells: Shells | None) -> AsyncGenerator[AhpFront]:
-        """One front for all clients: they share its state."""
+        """Open one front for all clients: they share its state."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.front")
         from jupyter_eca.fronts.ahp.front import AhpFront
 

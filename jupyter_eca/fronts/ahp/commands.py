@@ -1,4 +1,5 @@
-"""Owns the protocol's commands: one table, a function each. What a function raises is answered as an error.
+"""Owns the protocol's commands: one table with a function for each command. An error that a function raises becomes the
+answer.
 
 It must not know the connection that a command came over; `CommandCaller` is all it needs of one. `connection.py` reads
 and answers the requests.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.session.session import AhpSession
     from jupyter_eca.protocol.ahp.base import Ahp
 
-# Turns of one page: by default, and at most. The protocol's own host has the same limits.
+# The number of turns on one page: the default, and the limit. The protocol's own host uses the same numbers.
 TURNS: Final = 50
 MOST_TURNS: Final = 100
 

@@ -66,7 +66,7 @@ def _insert_text(context: ChatContext, files: Files) -> str:
 
 
 def _command(name: str, description: str) -> Json:
-    """Describe a command as an attachment. Its name is all there is: nothing is attached for it."""
+    """Describe a command as an attachment. It has a name only: no content is attached for it."""
     return {"type": "simple", "label": f"/{name}", "_meta": {"description": description}}
 
 

@@ -1,4 +1,5 @@
-"""Owns one client: its messages are handled in the order they came, it is sent actions in the order of their numbers.
+"""Owns one client: handles its messages in the order in which they came, and sends it actions in the order of their
+numbers.
 
 It must not know what a command does (`commands.py`) or an action (`session/`, `terminals/`). `hub.py` sends through it.
 """
@@ -35,9 +36,9 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound="Ahp")
 
-# Messages that a client may be behind before it is disconnected. It reconnects and is sent what it missed.
+# How many messages a client may be behind before it is disconnected. It reconnects, and gets what it missed.
 MAX_BEHIND: Final = 20_000
-# Clients whose last number is remembered for when they reconnect.
+# How many clients' last numbers are remembered, for when they reconnect.
 MOST_CLIENTS: Final = 1_000
 
 _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
@@ -47,7 +48,7 @@ _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
 
 
 class AhpConnection:
-    """One client, as a `hub.HubClient`. `opened` gives the front, which is made for the first client."""
+    """One client, as a `hub.HubClient`. `opened` returns the front, which is made for the first client."""
 
     def __init__(self, link: Link, opened: Callable[[], Awaitable[AhpFront]]) -> None:
         self.client = ""
@@ -58,8 +59,8 @@ class AhpConnection:
         self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._out: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
-        self._closing = False  # once all is written
-        self._cut = asyncio.Event()  # at once
+        self._closing = False  # whether the connection ends after all messages were written
+        self._cut = asyncio.Event()  # ends the connection at once
         self._aside: set[asyncio.Task[None]] = set()
         self._requests: dict[Id, asyncio.Future[Any]] = {}
         self._questions = 0
@@ -137,9 +138,8 @@ class AhpConnection:
             del self._requests[id]
 
     async def _write(self) -> None:
-        """Send what is waiting. A client that reads slowly gets longer pieces, not more of them, and nobody waits for
-        it.
-        """
+        """Send the waiting messages. A client that reads slowly gets longer pieces, not more of them, and nobody waits
+        for it."""
         while not (self._closing and not self._out):
             await self._wake.wait()
             self._wake.clear()
@@ -157,7 +157,7 @@ class AhpConnection:
         async for message in self._link:
             match message:
                 case Request(id=id, method="ping"):
-                    self._push(Result(id, None))  # at any time, whatever is under way
+                    self._push(Result(id, None))  # answers may come at any time, whatever request is being handled
                 case Request() | Notification():
                     self._heard.put_nowait(message)
                 case FrameError():
@@ -225,7 +225,7 @@ class AhpConnection:
     async def _initialize(self, params: asked.Initialize) -> Json:
         version = dialect.choose_version(params.protocol_versions)
         if version is None and self._front is None:
-            self._closing = True  # once this is answered
+            self._closing = True  # the connection ends after this answer
             supported = {"supportedVersions": [VERSION]}
             raise RemoteError(f"We speak {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported)
         front = await self._open(params.client_id)

@@ -1,4 +1,4 @@
-"""Owns how version 0.1.0 writes what the hub knows.
+"""Owns how the content of the hub is written in version 0.1.0.
 
 It must not know a connection. The other half is `protocol/ahp/`, whose docstring says what later versions change.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SCHEME: Final = f"{PROVIDER}:/"
 # Fields in which null may have a meaning: they belong to a tool or a model.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
-# Actions that stream text, and the field that names where it goes.
+# Actions that stream text, each with the field that says to which part the text belongs.
 _TEXT: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
 
@@ -33,10 +33,8 @@ def session_uri(chat: str) -> str:
 
 
 def chat_of(uri: str) -> str | None:
-    """Return the chat of a session's URI.
-
-    None for another URI, and for another spelling of it: URIs are compared as they are.
-    """
+    """Return the chat of a session's URI. None for any other URI, also for another spelling of it: URIs are compared as
+    text."""
     chat = unquote(uri.removeprefix(_SCHEME))
     return chat if chat and uri.startswith(_SCHEME) and session_uri(chat) == uri else None
 
@@ -57,7 +55,7 @@ def write_envelope(envelope: Envelope) -> Json:
 
 
 def _write_action(action: Json) -> Json:
-    """Write null in the one field that needs it: nobody is the active client (section 1)."""
+    """Write null in the one field that needs it: no client is active (section 1)."""
     if action.get("type") != "session/activeClientChanged":
         return action
     return {**action, "activeClient": action.get("activeClient")}

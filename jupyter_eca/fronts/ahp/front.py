@@ -54,11 +54,8 @@ _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "projec
 
 
 class AhpFront:
-    """A subscriber of the host (`host/subscribers.py`).
-
-    `last_client_seqs` has the number of the last action of each client that was handled, `languages` the language of
-    each client that does not speak English.
-    """
+    """A subscriber of the host (`host/subscribers.py`). `last_client_seqs` has, for each client, the number of its last
+    action that was handled; `languages` has the language of each client that does not speak English."""
 
     kernel: Kernel | None = None
     editor: Editor | None = None
@@ -83,7 +80,7 @@ class AhpFront:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serve for as long as this context lasts, then write what is to be kept."""
+        """Serve for as long as this context lasts, then write everything that must survive."""
         start = await self._notes.open()
         self._chats = {row.id for row in await self.host.chats.list_rows()} | self._notes.notes.keys()
         root: Json = {"agents": await settings.list_agents(self.host), "activeSessions": len(self._chats)}
@@ -119,7 +116,7 @@ class AhpFront:
 
         def forget(task: asyncio.Task[None]) -> None:
             self._running.discard(task)
-            work.close()  # it may have been cancelled before it began
+            work.close()  # the task may have been cancelled before it began
 
         task = self._tasks.create_task(run_guarded())
         self._running.add(task)
@@ -136,7 +133,7 @@ class AhpFront:
             if chat is None:
                 return None
             row = await self.host.chats.read_row(chat)
-            session = self.sessions.get(uri)  # meanwhile somebody else may have wanted it
+            session = self.sessions.get(uri)  # another client may have opened it in the meantime
             if session is None:
                 foreign = row is not None and row.workspace != self.host.store.workspace
                 if foreign or (row is None and chat not in self._notes.notes):
@@ -331,7 +328,7 @@ class AhpFront:
             self.hub.dispatch(ROOT, actions.AgentsChanged(agents=agents), now())
 
     def _refresh_sessions(self, chat: str | None = None) -> None:
-        """Refresh what stands beside the turns: the configuration, or the changes of a chat, have changed."""
+        """Refresh the parts other than the turns: the configuration, or the changes of a chat, have changed."""
         for session in self.sessions.values():
             if chat in {None, session.chat}:
                 session.refresh()
@@ -351,7 +348,7 @@ class AhpFront:
             self.dropping[session.uri] = self.start(self._drop(session))
 
     async def _drop(self, session: AhpSession) -> None:
-        """Drop a session from memory that has no subscriber and is idle. It is read again when it is wanted."""
+        """Drop a session from memory that has no subscriber and is idle. It is read again when it is needed."""
         uri = session.uri
         try:
             while self.sessions.get(uri) is session:

@@ -93,21 +93,19 @@ class HubClient(Protocol):
 
 
 class Hub:
-    """`changed` is called with the URI and the earlier state of each resource that changed.
-
-    `more` is called when the numbers reach `mark`, and returns the next mark.
-    """
+    """The shared states and their subscribers. `changed` is called with the URI and the earlier state of each resource
+    that changed. `more` is called when the numbers reach `mark`, and returns the next mark."""
 
     def __init__(
         self, start: int, root: Json, changed: Callable[[str, Json], None], more: Callable[[], int] = lambda: 2**53
     ) -> None:
-        """The first action gets the number after `start`."""
+        """Make a hub. The first action gets the number after `start`."""
         self.seq = start
         self.mark = 2**53
         self._more = more
-        self._floor = start  # the last number that cannot be replayed
+        self._floor = start  # the last number whose action cannot be replayed
         self._kept: deque[Envelope] = deque()
-        self._forgotten: dict[str, int] = {}  # the same for single resources
+        self._forgotten: dict[str, int] = {}  # the same, for each forgotten resource
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
         self._listeners: dict[str, HubClient] = {}
@@ -167,7 +165,7 @@ class Hub:
         return any(uri in listener.subscriptions for listener in self._listeners.values())
 
     def language(self, uri: str) -> str | None:
-        """Return the language of the newest subscriber: the state is one for all of them."""
+        """Return the language of the newest subscriber: all subscribers share one state."""
         newest = reversed(self._listeners.values())
         return next((client.language for client in newest if uri in client.subscriptions), None)
 
@@ -184,7 +182,7 @@ class Hub:
     def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
         """Change the state of a resource, and send the action to all its subscribers, the sender among them.
 
-        The action of a client is passed on as it came, with the fields that nobody here knows.
+        The action of a client is passed on unchanged, with fields that are unknown here.
         """
         before = self._states[uri]
         after = self._states[uri] = self._reducers[uri](before, action, at)

@@ -1,4 +1,4 @@
-"""Owns the texts of ours that users of clients read, in their language. The model's texts are not here.
+"""Owns our texts for the users of clients, in their language. The model's texts are not here.
 
 It must not know a session. `session/tool_calls.py` uses the texts.
 """

@@ -1,6 +1,6 @@
 """Owns what the parts of the front need of each other: a session and a terminal of the front, the notes of a session.
 
-It must not know any of them. `front.py` and `session/session.py` have what is declared here.
+It must not know any of them. `front.py` and `session/session.py` implement these ports.
 """
 
 from __future__ import annotations

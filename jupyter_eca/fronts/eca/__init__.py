@@ -1,1 +1,1 @@
-"""The ECA protocol: one `EcaSession` for each connection, over any link. What each method does is in `methods/`."""
+"""Owns the ECA protocol: one `EcaSession` for each connection, over any link. `methods/` has the methods."""

@@ -1,6 +1,6 @@
-"""Owns what a client at the other end of a link does for the server: its kernel, its editor, its notebooks.
+"""Owns the services of a client at the other end of a link: its kernel, its editor, its notebooks.
 
-It must not know the session. `workspace/ports.py` has the ports that these classes are.
+It must not know the session. `workspace/ports.py` has the ports that these classes implement.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ T = TypeVar("T", bound="Model")
 
 _log = logging.getLogger(__name__)
 
-# Seconds that an editor has to answer: its language server may be starting. nvim and the desktop never answer.
+# Seconds that an editor has to answer, because its language server may be starting. nvim and the desktop client never
+# answer.
 EDITOR_SECONDS = 30.0
 
-# Seconds that a page has to list its open notebooks: a user types while it is asked.
+# Seconds that a page has to list its open notebooks. A user is typing in the meantime.
 LIST_SECONDS = 1.0
 
 _ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."
 
-# What IPython's own `name??` shows; the code leaves nothing behind.
+# IPython's own `name??` shows the same; this code leaves no variable behind.
 _INSPECT = """print((lambda name, shell: __import__("json").dumps(
     shell.object_inspect_mime(name, detail_level=1)["text/plain"] if shell._ofind(name).found else None
 ))({!r}, get_ipython()))"""
 
 
 class LinkKernel:
-    """The kernel at the other end of a link: the coroutine of its waiting cell runs what it is sent."""
+    """The kernel at the other end of a link. The coroutine of its waiting cell runs the code that is sent."""
 
     description = (
         "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -59,7 +60,8 @@ class LinkKernel:
         catch_up: Callable[[], Awaitable[None]],
         id: str | None = None,
     ) -> None:
-        """`catch_up` is awaited before code is sent, since the kernel can show nothing while the code runs."""
+        """Make the port. `catch_up` is awaited before code is sent, because the kernel can show nothing while code
+        runs."""
         self.id = id
         self._peer = peer
         self._interrupt = interrupt

@@ -26,7 +26,8 @@ def find_sources(host: Host) -> ConfigSources:
 def check_may_change_config(session: EcaSession) -> None:
     """Refuse a client that may not change the configuration. Raises: RemoteError.
 
-    Code of a cell speaks over its kernel's link, even code that a model had it run: it must not approve itself.
+    Code in a cell can send requests over its kernel's link. If a model wrote that code, it must not be able to approve
+    itself.
     """
     if not session.door.sees_all or session.can.unattended:
         raise RemoteError(_NOT_HERE, ErrorCode.REFUSED)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# A completion that comes later is useless: the user has typed on.
+# Seconds for a completion. A later one is useless, because the user has continued typing.
 COMPLETION_SECONDS = 10.0
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """Where a session comes from."""
+    """Describes where a session comes from."""
 
     async def host(self, params: InitializeParams) -> Host:
         """Return the host that answers. Raises: ConfigError."""
@@ -22,9 +22,8 @@ class Door(Protocol):
 
     @property
     def sees_all(self) -> bool:
-        """Whether the client sees all chats, or only those it prompted in. A kernel sees its own: cell code speaks on
-        its link.
-        """
+        """Whether the client sees all chats, or only those it prompted in. A kernel sees only its own, because code in
+        its cells can use the link."""
         ...
 
     @property
@@ -39,7 +38,7 @@ class Door(Protocol):
 
     @property
     def browser(self) -> Browser:
-        """Where the browser of the client's user comes back to after a sign-in."""
+        """The browser of the client's user, which comes back to this server after a sign-in."""
         ...
 
         """Return the report on what is set up and what is missing."""

@@ -1,4 +1,4 @@
-"""Owns how one client is shown the background jobs: only those of chats that it sees, under its own names for them.
+"""Owns which background jobs one client is shown: only those of chats that it sees, with its own ids for the chats.
 
 It must not know the methods or the session; `JobViewer` is all it needs of a session. `methods/jobs.py` answers
 requests with it, `session.py` notifies with it.

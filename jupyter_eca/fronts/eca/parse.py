@@ -1,4 +1,4 @@
-"""Owns how the params of a client of any revision become the model of the method table.
+"""Owns the parsing of params, from a client of any revision, into the models of the method table.
 
 The dialects are in `protocol/dialect/`, the table in `protocol/methods.py`.
 """
@@ -17,11 +17,11 @@ from jupyter_eca.protocol.methods import METHODS
 if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
-# An editor that gives up before it was initialized may still say goodbye.
+# An editor that gives up before it was initialized may still send `shutdown`.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 
-# The reply to these comes after the notifications that they cause: Emacs waits for the reply, and forgets what it has
-# read in the same piece after it.
+# The reply to these methods is sent after the notifications that they cause. Emacs waits for the reply, and drops
+# everything after it in the same piece.
 SHOWN_FIRST: Final = frozenset(
     {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
 )

@@ -1,6 +1,5 @@
-"""Owns what waits to be sent to a client, as few messages as say the same. Pure.
-
-It must not know the session, which sends them.
+"""Owns the notices that wait to be sent to a client, joined to as few messages as possible. Pure. It must not know the
+session, which sends them.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
 Item = Event | Notice | Again
 
-# Events a session may be behind before it is cut off: a client that reconnects is replayed what it missed, while one
-# that has stopped reading would otherwise hold everything in memory for ever.
+# How many events a session may be behind before it is cut off. A client that reconnects gets a replay of what it
+# missed; for a client that has stopped reading, everything would stay in memory for ever.
 MAX_BEHIND: Final = 20_000
 
 
@@ -36,7 +35,7 @@ def put(behind: list[Item], notice: Notice) -> None:
 
 
 def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield runs of events that follow each other; everything else alone."""
+    """Yield runs of consecutive events; any other item is a run of its own."""
     for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
         if is_event:
             yield list(run)
@@ -45,7 +44,7 @@ def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def compact(items: Iterable[Item]) -> list[Item]:
-    """Merge events that follow each other; everything else stays where it is."""
+    """Merge consecutive events; everything else stays where it is."""
     merged: list[Item] = []
     for run in runs(items):
         merged += merge_pieces(item for item in run if isinstance(item, Event)) or run

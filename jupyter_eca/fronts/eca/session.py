@@ -1,6 +1,8 @@
-"""Owns one ECA connection, over any link. Almost the identity, since the engine speaks in ECA's contents.
+"""Owns one ECA connection, over any link. It translates little, because the engine's events already have ECA's
+contents.
 
-It must not know where it runs: that is its `Door`. What each method does is in `methods/`, one module for each subject.
+It must not know where it runs: its `Door` knows that. What each method does is in `methods/`, one module for each
+subject.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ class EcaSession:
     def __init__(
         self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
     ) -> None:
-        """`own` is shared by the sessions of one notebook's kernels.
+        """Make a session. `own` maps chats to the ids that the client uses; the sessions of one notebook's kernels
+        share it.
 
         `quiet`: the client is shown a chat only while its own prompt is answered there.
         """
@@ -142,7 +145,7 @@ class EcaSession:
         return self.door.browser
 
     def say(self, type: lifecycle.MessageType, message: str) -> None:
-        """Show a message to this client alone: the others did not ask, and a kernel's code need not know."""
+        """Show a message to this client alone. The others did not ask, and the code of a kernel need not know it."""
         self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
 
     # -- the subscriber
@@ -150,8 +153,8 @@ class EcaSession:
     def sees(self, chat: str) -> bool:
         """Return whether the client may know about a chat.
 
-        It sees a subagent's chat with its parent's if its revision has subagents; with `"chat": false` it sees its own
-        chats alone.
+        It sees a subagent's chat with its parent's if its revision has subagents; with `"chat": false` it sees only its
+        own chats.
         """
         if parent := self.host.subagents.parent(chat) if self._host else "":
             return self.dialect in _NESTING and self.sees(parent)
@@ -174,7 +177,7 @@ class EcaSession:
         self._behind += [event for event in events if self._is_subscribed(event.chat)]
         if self.asking is not None:
             self.asking -= {event.chat for event in events if event.outcome}
-        # Not during a replay: an event that is partly in the replay would be shown twice.
+        # Do not send during a replay: an event that is partly in the replay would be shown twice.
         if len(self._behind) > MAX_BEHIND and not self._replaying:
             self._behind = compact(item for item in self._behind if not self._is_shown(item))
         if len(self._behind) > MAX_BEHIND:
@@ -211,7 +214,7 @@ class EcaSession:
             raise RemoteError("the answer to the question is invalid") from error
 
     async def _show(self) -> None:
-        """Send what waits. A client that reads slowly gets longer pieces, not more of them."""
+        """Send the waiting notices. A client that reads slowly gets longer pieces, not more of them."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -221,7 +224,7 @@ class EcaSession:
         async with self.sending:
             behind, self._behind = self._behind, []
             for run in runs(behind):
-                # Drop what a replay has shown before the rest is merged, or it would be shown again.
+                # First drop what a replay has shown, or it would be merged with the rest and shown again.
                 for item in compact([item for item in run if not self._is_shown(item)]):
                     await self._send(item)
 
@@ -278,10 +281,10 @@ class EcaSession:
         anew: bool,
         within: Span = (0, None),
     ) -> None:
-        """Show past events, in place of the whole chat if `anew`. Read them within `replaying`.
+        """Show past events; with `anew`, show the whole chat again from the beginning. Read the events within
+        `replaying`: then events that come in the meantime are neither lost nor shown twice.
 
-        Then nothing that comes meanwhile is lost or shown twice. `flags` are those of the whole chat, of which the part
-        `within` two places is shown.
+        `flags` are those of the whole chat. `within` gives the two places between which the chat is shown.
         """
         wire_id = self.wire_id(chat)
         if anew:
@@ -298,7 +301,7 @@ class EcaSession:
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
-        """Return what subagents of a chat said in a part of it."""
+        """Return the events of a chat's subagents in a part of the chat."""
         said_by_subagents = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
         for event in said_by_subagents:
             self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
@@ -358,7 +361,7 @@ class EcaSession:
             load_handlers()[method](self, parse_params(self.dialect, method, params))
 
     def _learn(self, method: str, params: Any) -> None:
-        """Learn the client's revision from what it sends, until nothing more can be learned."""
+        """Learn the client's revision from its messages, until nothing more can be learned."""
         if method == "chat/prompt" and self._hello is not None:
             self.dialect, self._hello = dialect.detect_dialect(self._hello, params), None
         if (learned := dialect.correct_dialect(self.dialect, method)) is not self.dialect:

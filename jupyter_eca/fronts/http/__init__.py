@@ -1,1 +1,1 @@
-"""Owns a front as an HTTP server of its own, for where no Jupyter server runs. It must not know any front."""
+"""Serves a front over HTTP where no Jupyter server runs. It must not know any front."""

@@ -1,6 +1,5 @@
-"""Owns who may come in to a front where no Jupyter server stands before it. It refuses in the contract's form.
-
-It must not know the front. `server.py` listens.
+"""Owns which requests may reach a front where no Jupyter server checks them. It refuses in the contract's form. It must
+not know the front. `server.py` listens.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-# They hold no data, and show that the server is up.
+# These paths need no token: they show only that the server is up.
 _OPEN: Final = frozenset({"/health", "/openapi.json", "/docs", "/"})
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Where clients may come from, and with which token. `origins` are those of pages, each by name."""
+    """The rules for who may come in: `origins` of pages, each by its host name, and the token."""
 
     host: str = "127.0.0.1"
     origins: tuple[str, ...] = ()
     token: str = ""
 
     def __post_init__(self) -> None:
-        """Check the gate. Raises: ConfigError for what would let anybody in."""
+        """Check the rules. Raises: ConfigError if they would let anybody in."""
         if not (self.token or self.local):
             raise ConfigError(
                 f"{self.host} can be reached by others: anybody could chat and run tools as you. Give a token "
@@ -87,8 +86,8 @@ class GateMiddleware:
     def _refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
         """Return status and reason, or None.
 
-        A name of this machine that it does not know may be another's that was made to point here (DNS rebinding), and a
-        page may send some requests to any origin without asking.
+        An unknown host name is refused, because somebody else's name may have been made to point here (DNS rebinding).
+        The origin is checked, because a page may send some requests to any origin without asking.
         """
         host = headers.get("host", "")
         if self._gate.local and _name(host) not in _LOOPBACK | {self._gate.host}:

@@ -1,4 +1,4 @@
-"""Owns a front as a server of its own: uvicorn on one port, behind the gate, until a signal."""
+"""Serves a front as a server of its own: uvicorn on one port, behind the gate, until a signal comes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Connections that wait to be accepted: hundreds of pages may open at once.
 BACKLOG: Final = 2048
-# Seconds that answers have to end when the server is stopped.
+# Seconds in which running answers must end when the server is stopped.
 GRACE: Final = 3
 
 
@@ -31,8 +31,8 @@ async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None
 
     Raises: ConfigError when the port cannot be had.
     """
-    # uvicorn sends itself the signal that ended it once more. Ignore it: the host has to close properly.
-    with suppress(NotImplementedError):  # on Windows
+    # After uvicorn ends, it sends itself the same signal again. Ignore it: the host has to close properly.
+    with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
     listening = await asyncio.to_thread(_bind, gate.host, port)

@@ -1,4 +1,5 @@
-"""The MCP front: the assistant, or another program behind the same port, as a server of the Model Context Protocol.
+"""Owns the MCP front: the assistant, or another program behind the same port, as a server of the Model Context
+Protocol.
 
 `server` has the methods, `offers_base` is the port, `assistant` and `opencode` stand behind it; `http` and `stdio` are
 the transports. The front must not know the server that runs it.
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 
 
 class McpPlug:
-    """`base.Front` and `base.ProgramFront`. Its imports wait for the first client: the SDK takes half a second."""
+    """The plug, a `base.Front` and a `base.ProgramFront`. Its imports wait for the first client, because the SDK takes
+    half a second."""
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
-        """The assistant of a Jupyter server, over streamable HTTP."""
+        """Return the assistant of a Jupyter server, over streamable HTTP."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
         from jupyter_eca.fronts.mcp.assistant import Assistant
         from jupyter_eca.fronts.mcp.http import application, skip_shutdown_watcher

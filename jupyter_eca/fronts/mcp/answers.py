@@ -1,8 +1,7 @@
-"""Owns how answers and failures are written for each protocol version. Pure.
+"""Owns the form of answers and failures in each protocol version. Pure.
 
-The oldest version (2024-11-05) has one text item that holds JSON, and nothing else; images are base64 in it. From
-2025-06-18 on the same data is structured content as well, and images are items of their own. `offers_base.py` has the
-answer.
+In the oldest version (2024-11-05), an answer is one text item that holds JSON; images are base64 in it. From 2025-06-18
+on the same data is structured content as well, and images are items of their own. `offers_base.py` has the answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Owns how a caller's user is asked to approve a call. Pure.
-
-It must not know the call's turn: `assistant.py` asks, and passes the answer on.
+"""Owns the question by which a caller's user approves a call. Pure. It must not know the call's turn: `assistant.py`
+asks, and passes the answer on.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ APPROVE: Final = "approve"
 ALWAYS: Final = "approve for this session"
 REJECT: Final = "reject"
 
-# Characters of a call that are shown; somebody reads them in a dialog.
+# The longest description of a call in characters: the user reads it in a dialog.
 _MOST: Final = 4_000
 
 _SCHEMA: Final[dict[str, Any]] = {

@@ -1,8 +1,8 @@
 """Owns the assistant behind the front: its native tools, and prompts to itself.
 
-A call of a tool is a turn in a chat of the caller's, and the engine decides what may run. Whoever has the chat panel
-open sees the call there and may approve it; a caller that can ask its own user does so too, and the first answer
-counts. It must not know a protocol version or a transport (`server.py`).
+A call of a tool is a turn in a chat of the caller's, and the engine decides what may run. A user with an open chat
+panel sees the call there and may approve it. A caller that can ask its own user does so too. The first answer counts.
+It must not know a protocol version or a transport (`server.py`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Assistant:
         return await (self._govern(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
     async def _govern(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
-        """Run an offer that is not a native tool, approved as one is."""
+        """Run an offer that is not a native tool, with the approval rules of native tools."""
         outcome: list[Outcome] = []
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
@@ -174,7 +174,7 @@ class Assistant:
                 task.cancel()
 
     async def _approve(self, listener: TurnListener, call: ToolCallRunContent) -> None:
-        """Ask the caller's user, who is one of those who may approve."""
+        """Ask the caller's user. An open chat panel may be asked at the same time."""
         if not listener.caller.can_ask:
             return
         answer = await listener.caller.ask(approval.make_question(call))
@@ -190,7 +190,7 @@ class Assistant:
 
 @dataclass(frozen=True, slots=True)
 class _GovernedOffer:
-    """An offer as a `Tool`, so that it is approved as one."""
+    """An offer as a `Tool`, so that the approval rules apply to it."""
 
     spec: ToolSpec
     does: Callable[[dict[str, Any]], Awaitable[ToolResult]]
@@ -206,7 +206,7 @@ class _GovernedOffer:
 
 
 class _RecordedTool:
-    """A `Tool` whose result is kept as it was before it became text for a model."""
+    """A `Tool` that keeps its result in the form before it became text for a model."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool

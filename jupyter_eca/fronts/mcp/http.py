@@ -1,6 +1,6 @@
 """Owns the front over streamable HTTP, as an ASGI application.
 
-Whoever serves it has checked who may come in: Jupyter's own door, or `fronts/http/gate.py`.
+It must not check who may come in: Jupyter's authentication or `fronts/http/gate.py` has done that.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def skip_shutdown_watcher() -> None:
 
 @asynccontextmanager
 async def application(backend: Backend) -> AsyncGenerator[ASGIApp]:
-    """Give the application. Its sessions and calls end with the context."""
+    """Yield the application. Its sessions and calls end with the context."""
     front = McpFront(backend)
     manager = StreamableHTTPSessionManager(front.server)
     async with front.running(), manager.run():

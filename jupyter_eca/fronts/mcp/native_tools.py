@@ -1,4 +1,4 @@
-"""Owns the native tools as offers, named `PREFIX_CATEGORY_ACTION`, whatever models call them.
+"""Owns the native tools as offers. Their names have the form `PREFIX_CATEGORY_ACTION`; models know them by other names.
 
 It must not run them: `assistant.py` does.
 """
@@ -42,7 +42,7 @@ _CREATING: Final = frozenset({"notebook_create"})
 def list_offers(host: Host) -> list[Offer]:
     """List the tools that can work now and that the default agent may use."""
     agent = host.current.resolved.agent()
-    # A chat has a plan from its first call on.
+    # A chat has no plan before its first call.
     context = replace(host.tool_contexts.build("", None), plan=Plan())
     return [
         _make_offer(tool)

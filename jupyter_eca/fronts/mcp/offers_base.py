@@ -1,4 +1,4 @@
-"""Owns what can be offered over MCP, and the port of a backend. `@offer` makes a tool of a typed function.
+"""Owns the parts of an offer over MCP, and the port of a backend. `@offer` makes a tool of a typed function.
 
 An `Offers` is a plug: a module of `offers/` exports one as `OFFERS`, and so do other packages, with the entry point
 group `jupyter_eca.fronts.mcp.offers`. Backends have theirs in their own folder. It must not know a transport or a
@@ -46,7 +46,7 @@ class Hints(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a tool answers. `data` is written as JSON. `failed`: it describes an error."""
+    """The answer of a tool. `data` is written as JSON. `failed` means that it describes an error."""
 
     data: Mapping[str, Any]
     images: tuple[ImagePart, ...] = ()
@@ -74,7 +74,7 @@ class Caller(Protocol):
 
     @property
     def context(self) -> ServerRequestContext[Any, Any]:
-        """The SDK's context of the request that waits for the answer at the moment."""
+        """The SDK's context of the request that currently waits for the answer."""
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
@@ -88,11 +88,8 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OfferCall(Generic[B]):
-    """One call of a tool.
-
-    `backend` is what the tool works on, `params` are as they came, `changed` is called with what the call changes of
-    the server itself.
-    """
+    """One call of a tool. The tool works on `backend`. `params` are the params as they came. Call `changed` with each
+    part of the server that the call changes."""
 
     backend: B
     caller: Caller
@@ -120,7 +117,8 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool, by its full name. `governed`: it changes what the user has, so the approval rules decide if it runs."""
+    """A tool, by its full name. With `governed` it can change the user's data, so the approval rules decide whether it
+    runs."""
 
     name: str
     description: str
@@ -188,7 +186,7 @@ class Prompts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What one plug, or one backend, offers."""
+    """The offers of one plug, or of one backend."""
 
     tools: tuple[Offer, ...] = ()
     shelves: tuple[ResourceShelf, ...] = ()
@@ -197,7 +195,7 @@ class Offers:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a server tells about itself."""
+    """What a server says about itself."""
 
     name: str
     title: str
@@ -205,13 +203,13 @@ class About:
 
 
 class Backend(Protocol):
-    """What does the work behind the front."""
+    """The program that does the work behind the front."""
 
     @property
     def about(self) -> About: ...
 
     def offers(self) -> Offers:
-        """Return what is offered at the moment."""
+        """Return the current offers."""
         ...
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
@@ -219,5 +217,5 @@ class Backend(Protocol):
         ...
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """Call `changed` with each change, until the function returned here is called."""
+        """Call `changed` with each change. Return a function that ends this."""
         ...

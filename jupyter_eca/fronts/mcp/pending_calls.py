@@ -1,8 +1,8 @@
-"""Owns the calls that run. A call that asks its caller something waits for the answer in one of two ways.
+"""Owns the running calls. A call that asks its caller something gets the answer in one of two ways.
 
-Handshake versions of the protocol are sent `elicitation/create` while the call goes on. The stateless version gets the
-question as the result of the call, and makes the call again with the answer: the work goes on meanwhile, and is found
-again by its id. It must not know what a call does (`server.py`).
+In protocol versions with a handshake, the client gets `elicitation/create` while the call runs. In the stateless
+version, the client gets the question as the result of the call, and makes the call again with the answer. The work
+continues in between, and is found again by its id. It must not know what a call does (`server.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-# Seconds that a question waits for the call to be made again, which may never happen.
+# Seconds that a question waits for the call to be made again. That may never happen.
 PATIENCE: Final = 300.0
 
 _QUESTION: Final = "question"
@@ -71,7 +71,7 @@ class CallInProgress:
         if self._modern:
             return await self._ask_by_result(question)
         session, id = self.context.session, self.context.request_id
-        with suppress(MCPError):  # it may have declared what it cannot do
+        with suppress(MCPError):  # the client may have declared a capability that it does not have
             return await session.elicit_form(question.message, question.requested_schema, related_request_id=id)
         return None
 

@@ -1,4 +1,4 @@
-"""Owns the front as a process: on its own streams, or over HTTP on this machine, as the environment says.
+"""Runs the front as a process: on its own streams, or over HTTP on this machine. The environment decides which.
 
 It must not know the backend. `stdio.py` and `http.py` are the transports.
 """
@@ -43,7 +43,7 @@ async def serve(backend: Backend) -> None:
 
 
 async def _on_stdio(backend: Backend) -> None:
-    """Serve until the end of stdin, or a signal: clients send one soon after that."""
+    """Serve until the end of stdin or a signal. Clients send a signal soon after they close stdin."""
     front = McpFront(backend)
 
     async def run() -> None:
@@ -51,7 +51,7 @@ async def _on_stdio(backend: Backend) -> None:
             await front.server.run(reader, writer, front.server.create_initialization_options())
 
     serving = asyncio.ensure_future(run())
-    with suppress(NotImplementedError):  # on Windows
+    with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     with suppress(asyncio.CancelledError):

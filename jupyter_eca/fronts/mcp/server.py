@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# More subscriptions than any client shows; the oldest are dropped.
+# No client shows more subscriptions than this; the oldest ones are dropped.
 MOST_SUBSCRIPTIONS: Final = 10_000
-# The protocol's limit.
+# The protocol allows no more values.
 MOST_COMPLETIONS: Final = 100
 
 
 class McpFront:
-    """One backend as a server of the SDK."""
+    """Serves one backend by the server of the SDK."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -74,7 +74,8 @@ class McpFront:
             on_get_prompt=self._prompt,
             on_completion=self._complete,
         )
-        # Added here and not in the constructor, which warns: clients of older versions still send it.
+        # The handler is added here, because the constructor warns about it. Clients of older versions still send the
+        # request.
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self.server.middleware.append(
             RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=PATIENCE), default_audience=about.name)
@@ -238,7 +239,7 @@ def _describe(offer: Offer) -> types.Tool:
 
 
 def _connection(context: Context) -> int:
-    """Return what is the same for all requests of a connection, each of which has a session of its own."""
+    """Return a value that is the same for all requests of a connection; each request has a session of its own."""
     return id(context.session.client_params)
 
 

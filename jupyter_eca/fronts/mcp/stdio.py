@@ -1,6 +1,6 @@
-"""Owns this process' own streams as the SDK's two streams. A message is a line.
+"""Owns the link over this process' own streams, as the SDK's two streams. A message is a line.
 
-A signal can end these; the SDK's own cannot be ended.
+A signal can end these streams, but not the streams that the SDK itself would open.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Incoming = SessionMessage | Exception
 
 @asynccontextmanager
 async def open_streams() -> AsyncGenerator[Streams]:
-    """Give the two streams. Reading ends with stdin."""
+    """Yield the two streams. Reading ends with stdin."""
     stdin, stdout = claim_streams()
     incoming, reader = anyio.create_memory_object_stream[Incoming](math.inf)
     outgoing, writer = anyio.create_memory_object_stream[SessionMessage](0)
@@ -67,7 +67,7 @@ async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: Bina
             try:
                 await asyncio.to_thread(_put, stdout, line.encode())
             except BrokenPipeError:
-                return  # the end of stdin is next, and that ends all
+                return  # stdin ends next, and that ends everything
 
 
 def _put(stdout: BinaryIO, data: bytes) -> None:

@@ -1,6 +1,6 @@
 """Owns which calls wait for events of which chat. Together they are one subscriber of the host.
 
-It must not know what a call makes of the events (`turn_result.py`).
+It must not know how events become a result (`turn_result.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHAT: Final = "eca://chat/{id}"
 
 @dataclass(eq=False)
 class TurnListener:
-    """One call that waits for a turn. `silent`: its user was asked, and did not answer."""
+    """A call that waits for a turn. `silent`: its user was asked, and did not answer."""
 
     chat: str
     caller: Caller
@@ -66,7 +66,7 @@ class TurnListeners:
     # -- the subscriber
 
     def sees(self, chat: str) -> bool:
-        """Return whether the chat is a resource. Those of subagents are not."""
+        """Return whether the chat is a resource. The chats of subagents are not."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:

@@ -1,4 +1,4 @@
-"""Owns what the events of a turn add up to, and what to do about a turn without a result. Pure."""
+"""Owns how the events of a turn become its result, and the advice for a turn without a result. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.protocol.event import Event, Outcome
 
-# These texts are for the caller's user, not for a model: the user can do something about it.
+# These texts are for the caller's user, not for a model: only the user can act on them.
 REFUSALS: Final = {
     RejectReason.USER: ("The user rejected this call. It did not run; nothing was changed.",
                         "Ask the user what they want instead."),
@@ -49,7 +49,7 @@ def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
 
 @dataclass
 class TurnResult:
-    """The result of one turn so far. `steps` counts what has happened; `now` is what goes on."""
+    """The result of one turn so far. `steps` counts the events of progress; `now` describes the current one."""
 
     turn: str
     steps: int = 0

@@ -1,7 +1,7 @@
 """The REST front: the MCP chat contract as REST and server-sent events, in an ASGI application.
 
-`projection` turns the events of a turn into the contract's, `readers` brings the events here, `front` is what a client
-can do, `app` is that over HTTP. The front must not know the server that runs it.
+`projection` turns the events of a turn into the contract's, `readers` brings the events here, `front` has the
+operations of a client, `app` serves them over HTTP. The front must not know the server that runs it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 class RestPlug:
-    """`base.Front` and `base.ProgramFront`. Its imports wait for the first client: they take a quarter of a second."""
+    """The plug, a `base.Front` and a `base.ProgramFront`. Its imports wait for the first client, because they take a
+    quarter of a second."""
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
-        """One front for all clients, as the contract wants it."""
+        """Return one front for all clients, as the contract requires."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
         from jupyter_eca.fronts.rest.app import application
         from jupyter_eca.fronts.rest.front import RestFront

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=rest.RestModel)
 
-# Bytes of a body; a message is text that somebody typed or pasted.
+# The largest body in bytes; a message is text that a user typed or pasted.
 LARGEST: Final = 4 * 1024 * 1024
 
 _STATUS: Final[dict[type[EcaError], int]] = {UnknownServer: 404, UnknownChat: 404, BusyError: 409, NotConnected: 502}
@@ -61,7 +61,7 @@ class Handlers:
 
     async def stream(self, request: Request) -> Response:
         turn = await self._turn(request)
-        # A client that says it understands event streams gets what is beyond the contract.
+        # A client that accepts event streams gets the fields beyond the contract.
         ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
         return EventStream(self._front, turn, ids=ids)
 
@@ -69,7 +69,7 @@ class Handlers:
         turn = await self._turn(request)
         with self._front.reading(turn):
             answer = await cancel_when_client_leaves(request.receive, self._whole(turn))
-        return answer or Response(status_code=499)  # read by nobody: the client has left
+        return answer or Response(status_code=499)  # nobody reads this response, because the client has left
 
     # -- beyond the contract
 
@@ -87,7 +87,7 @@ class Handlers:
     async def health(self, _: Request) -> Response:
         return _json(rest.Health(version=__version__))
 
-    # -- how
+    # -- helpers
 
     async def _turn(self, request: Request) -> RestTurn:
         chat_request = await _body(request, rest.ChatRequest)

@@ -29,7 +29,7 @@ _PARAMETERS: Final = {
     "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
     "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
 }
-# The schema of one event in a stream. Where OpenAPI says nothing of events, tools take this schema for one event.
+# The schema of one event in a stream. OpenAPI does not define events, and tools apply this schema to each event.
 _EVENT: Final[Json] = {
     "type": "object",
     "required": ["data"],
@@ -54,10 +54,8 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation. `result` is the type of the body or, with `streams`, of each event.
-
-    An error with the reason "" has HTTP's own.
-    """
+    """One operation. `result` is the type of the body or, with `streams`, of each event. An error with the reason ""
+    uses HTTP's own text."""
 
     method: str
     path: str

@@ -1,4 +1,5 @@
-"""Owns what a chat frontend can do: connect one tool server at a time, and chat with the tools of this server alone.
+"""Owns the operations of a chat front end: connect one tool server at a time, and chat with the tools of this server
+alone.
 
 It must not know HTTP: `app.py` does. `readers.py` brings the events of turns.
 """
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
-# What the host calls this front's conversations: a client sees these only, and only these can it delete.
+# The host's ids of this front's conversations begin with this. A client sees and deletes only these.
 PREFIX: Final = "rest-"
 
 # Seconds beyond its own timeout that a server may take to start.
@@ -36,10 +37,8 @@ MARGIN: Final = 5.0
 
 
 class Approve(StrEnum):
-    """Who decides about tool calls, since the contract has no approval.
-
-    `RULES`: the rules of the configuration decide, and a call that they would ask about is refused.
-    """
+    """Who decides about tool calls, because the contract has no approval. `RULES` means that the rules of the
+    configuration decide, and a call that needs a question to the user is refused."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -51,12 +50,13 @@ class UnknownServer(EcaError):
 
 
 class NotConnected(EcaError):
-    """A tool server did not come up."""
+    """A tool server could not be started."""
 
 
 @dataclass(eq=False)
 class RestTurn:
-    """A turn that a client reads: `past` is what it has said before, `after` the last event that the client knows."""
+    """A turn that a client reads. `past` are its earlier events, `after` is the number of the last event that the
+    client knows."""
 
     chat: str
     projection: RestProjection
@@ -66,7 +66,7 @@ class RestTurn:
 
 
 class RestFront:
-    """The front for all its clients. `connected` is the one server whose tools the chats have."""
+    """The front for all its clients. `connected` is the one server whose tools the chats can use."""
 
     def __init__(self, host: Host, approve: Approve = Approve.RULES) -> None:
         self._host = host
@@ -104,7 +104,7 @@ class RestFront:
         return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._tools(server))
 
     async def connect(self, name: str) -> rest.Connected:
-        """Start a server, and connect it in place of the one before. A new conversation begins.
+        """Start a server, and connect it instead of the current one. A new conversation begins.
 
         Raises: UnknownServer, NotConnected.
         """
@@ -127,7 +127,7 @@ class RestFront:
             self._release_server()
 
     def _release_server(self) -> None:
-        """Disconnect the server. It is stopped only if we started it: others may use it as well."""
+        """Disconnect the server. It is stopped only if this front started it: others may use it as well."""
         name, self._connected = self._connected, ""
         if self._started and self._server(name) is not None:
             self._host.mcp.stop(name)
@@ -165,7 +165,7 @@ class RestFront:
 
     @property
     def default_chat(self) -> str:
-        """The conversation of a client that names none."""
+        """The conversation of clients that name none."""
         return self._chat
 
     async def chats(self) -> list[rest.RestChat]:
@@ -214,7 +214,7 @@ class RestFront:
         """Prompt, and return the turn, which is to be read at once with `reading`. Raises: BusyError."""
         id = PREFIX + chat
         await self._host.turns.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
-        # Nothing was awaited since the prompt, so no event of the turn was published yet.
+        # There was no await since the prompt, so no event of the turn was published yet.
         return self._turn(id, chat)
 
     async def resume(self, chat: str, after: int) -> RestTurn:
@@ -272,15 +272,16 @@ class RestFront:
 
     @property
     def _choice(self) -> Choice:
-        """The choice of each prompt. It always names the trust, since a chat remembers that of an earlier prompt."""
+        """The choice for each prompt. It always contains the trust, because a chat remembers the trust of an earlier
+        prompt."""
         trust = self._approve is Approve.ALLOW or self._host.config.chat.default_trust
         return Choice(trust=trust and self._approve is not Approve.DENY)
 
 
 def _path(server: ToolServerUpdatedParams) -> str:
-    """Return the script of a program, or the address of a service, without what may be a secret.
+    """Return the script of a program, or the address of a service, without possible secrets.
 
-    Other arguments may be one, and so may what an address has beside host and path.
+    Other arguments may be secrets, and so may all parts of an address except host and path.
     """
     if server.url:
         parts = urlsplit(server.url)

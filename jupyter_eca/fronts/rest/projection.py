@@ -42,7 +42,7 @@ class TurnFailed:
 
 @dataclass(frozen=True, slots=True)
 class StreamItem:
-    """One item of a stream. `seq` is that of its event; an event becomes one item at most."""
+    """One item of a stream. `seq` is the number of its event; an event becomes at most one item."""
 
     seq: int
     what: rest.StreamEvent | TurnCompleted | TurnFailed
@@ -95,7 +95,7 @@ class RestProjection:
             yield StreamItem(seq, rest.ToolEnd(id=call.id, name=name))
 
     def _end(self, seq: int, outcome: Outcome) -> Iterator[StreamItem]:
-        """End the turn. Where the model said nothing, our own remarks are the answer: to a command."""
+        """End the turn. If the model sent no text, our own remarks are the answer, for example to a command."""
         self.ended = True
         if outcome is not Outcome.COMPLETED:
             reasons = (item.what.content for item in self._remarks if isinstance(item.what, rest.Text))
@@ -112,8 +112,8 @@ class RestProjection:
 def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
     """Yield the server-sent events of an item. Of a text in several pieces only the last one has the id.
 
-    A client that has not received that one needs all pieces. The id comes after the data: there are clients that look
-    at the beginning of an event only.
+    A client that has not received the last piece needs all pieces again. The id comes after the data, because some
+    clients look only at the beginning of an event.
     """
     *earlier, last = _write_data(item.what)
     for data in earlier:
@@ -123,7 +123,7 @@ def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
 
 
 def _write_data(event: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str]:
-    """Write the data as ASCII JSON: cut anywhere, it is still characters."""
+    """Write the data as ASCII JSON, which stays valid text wherever it is cut."""
     match event:
         case TurnCompleted():
             return ["[DONE]"]

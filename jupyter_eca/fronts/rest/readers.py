@@ -1,4 +1,4 @@
-"""Owns who reads a turn: each HTTP client that waits for an answer. Together they are one subscriber of the host.
+"""Owns the readers of turns: HTTP clients that wait for an answer. Together they are one subscriber of the host.
 
 It must not know the contract (`projection.py`).
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# Events that a reader may be behind before their text is joined to longer pieces. What is held for a reader that has
-# stopped reading is then hardly more than the answer itself.
+# How many events a reader may be behind before their text is joined to longer pieces. A reader that has stopped reading
+# then costs hardly more memory than the answer itself.
 MAX_BEHIND: Final = 1_000
 
 
 @dataclass(eq=False)
 class TurnReader:
-    """One client that reads a turn after the event `known`. `gone`: the chat was deleted."""
+    """A client that reads a turn after the event `known`. `gone`: the chat was deleted."""
 
     chat: str
     turn: str
@@ -38,7 +38,7 @@ class TurnReader:
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def show(self, event: Event) -> None:
-        """Keep an event if the contract has it."""
+        """Keep an event if it belongs to the contract."""
         is_in_contract = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
         if event.turn != self.turn or not is_in_contract:
             return
@@ -53,7 +53,7 @@ class TurnReader:
         self._wake.set()
 
     async def read(self, seconds: float) -> list[Event]:
-        """Return the events that came since; none when nothing comes for that many seconds."""
+        """Return the events since the last call; none when there was no event for that many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()

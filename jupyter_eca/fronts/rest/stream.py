@@ -1,4 +1,5 @@
-"""Owns answers that are sent piece by piece, one event a write, and the end of answers that nobody waits for."""
+"""Owns answers that are sent piece by piece, one write for each event, and the cancellation of answers whose client has
+left."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds of silence before a comment: proxies end connections that say nothing for 30 to 60.
+# Seconds of silence before a comment is sent: proxies end connections that are silent for 30 to 60 seconds.
 HEARTBEAT: Final = 15.0
 SILENCE: Final = b": still here\n\n"
 
@@ -45,7 +46,7 @@ async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None
 class EventStream(Response):
     """The response. `ids` is for clients that know server-sent events; the contract's own clients do not."""
 
-    # `no-transform` and the third are for proxies, which would gather or compress the events.
+    # `no-transform` and the third header are for proxies, which would otherwise collect or compress the events.
     HEADERS: Final = {
         "content-type": "text/event-stream",
         "cache-control": "no-cache, no-transform",

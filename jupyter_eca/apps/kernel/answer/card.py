@@ -1,8 +1,8 @@
-"""The card below a cell: a widget that draws approvals and questions of one turn as the panel draws them, with the
-same bundle. It decides nothing: `questions` passes on what a page of the card answers.
+"""The card below a cell: a widget that draws approvals and questions of one turn as the panel draws them, with the same
+bundle. It decides nothing: `questions` passes on what a page of the card answers.
 
-Each page that shows it is told only what waits: the contents of those calls, and the questions. What is decided is the
-desk's business.
+Each page that shows it is told only what waits: the contents of those calls, and the questions. The desk (`Desk`)
+carries out what the user decides.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ class Desk(Protocol):
 
 
 class Card(Paged):
-    """The card of one turn. It can be shown and hidden any number of times."""
+    """The card of one turn. It can be shown and hidden as often as needed."""
 
-    # By this the bundle tells it from a panel.
+    # The bundle tells a card from a panel by this name.
     card = traitlets.Bool(default_value=True).tag(sync=True)
 
     drawn: ClassVar[bool | None] = None
     """Whether the pages of this kernel draw cards; None as long as that is not known."""
 
     def __init__(self, publisher: Publisher, chat: str, desk: Desk, told: Sequence[ChatContentReceivedParams]) -> None:
-        """Made within the cell that it is for. `told` is what a page that comes is told of the calls."""
+        """Make a card. Call this in the cell that the card is for. `told` are the contents about its calls; a page gets
+        them when it comes."""
         super().__init__()
         self.opened = asyncio.Event()
         self.desk = desk
@@ -66,7 +67,7 @@ class Card(Paged):
     # -- in the notebook
 
     def show(self, text: str) -> None:
-        """`text` stands in for it where there are no widgets."""
+        """Show the card. A front end without widgets shows `text` instead."""
         if not self._shown:
             view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
             self._publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": text})
@@ -81,7 +82,7 @@ class Card(Paged):
         """Close the card for good; a second call does nothing. It must not stay open: JupyterLab may save the state of
         every open widget."""
         self.hide()
-        # One that the page has closed is not known here any more.
+        # The manager of widgets does not know a card any more that the page has closed.
         with suppress(KeyError):
             self.layout.close()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  # untyped library
         with suppress(KeyError):
@@ -89,7 +90,7 @@ class Card(Paged):
 
     def _publish(self, data: dict[str, Any]) -> None:
         publish = partial(self._publisher.publish, data, transient={"display_id": self._id}, update=self._published)
-        # To the cell, whoever decides.
+        # Show it at the cell, whichever task decides.
         self._context.copy().run(publish)
         self._published = True
 
@@ -100,7 +101,7 @@ class Card(Paged):
             self.start(page.tell(received))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """The first answer that a page gives. Cancel it to take the question back."""
+        """Return the first answer that a page gives. Cancel the call to take the question back."""
         answer: asyncio.Future[ChatAskQuestionResult] = self._loop.create_future()
         self.questions.append((question, answer))
         for page in self._pages.values():
@@ -127,7 +128,7 @@ class Card(Paged):
 
 
 class _Line(CommLink):
-    """The line to a page. It holds nothing back: approved code may block the kernel before a timer ends."""
+    """The link to a page. It delays no message: approved code may block the kernel before a timer ends."""
 
     async def send(self, message: Message) -> None:
         if not self.closed:
@@ -151,7 +152,8 @@ class _Page:
             await self._peer.notify("chat/contentReceived", received.wire())
 
     async def ask(self, question: ChatAskQuestionParams, answer: asyncio.Future[ChatAskQuestionResult]) -> None:
-        """Until it is answered here or elsewhere; a page that leaves, or answers nonsense, has not answered."""
+        """Ask until the question is answered, here or elsewhere. A page that leaves or answers nonsense has not
+        answered."""
         if not self._ready:
             return
         request = asyncio.ensure_future(self._peer.request("chat/askQuestion", question.wire()))
@@ -168,7 +170,8 @@ class _Page:
             case "chat/list":
                 return ChatListResult(chats=()).wire()
             case _:
-                # Rules, too: a kernel's link is not to write any, for what runs in the kernel could.
+                # Requests about rules are refused too: code that runs in the kernel could send them over the kernel's
+                # link.
                 raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
     def _heed(self, method: str, params: Any) -> None:

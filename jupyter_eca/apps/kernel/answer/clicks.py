@@ -29,17 +29,17 @@ _HEARTBEAT: Final = 0.05
 
 
 def reach_awaiting() -> bool:
-    """Whether messages of comms reach a cell that waits, whoever sends them."""
+    """Return whether messages of comms reach a cell that waits, whoever sends them."""
     return _version() >= _AWAITING
 
 
 def possible() -> bool:
-    """Whether clicks of any page can reach a cell that waits."""
+    """Return whether clicks of any page can reach a cell that waits."""
     return _version() >= _SUBSHELLS
 
 
 class Hearing:
-    """Whether clicks on one widget arrive, from when it is shown."""
+    """Watches whether clicks on one widget arrive, from the moment it is shown."""
 
     def __init__(self, widget: Any) -> None:
         from IPython.core.getipython import get_ipython
@@ -51,7 +51,7 @@ class Hearing:
 
     @property
     def is_lost(self) -> bool:
-        """Whether no click will arrive any more."""
+        """Return whether no click will arrive any more."""
         return self._closed or (monotonic() > self._until and not reach_awaiting() and not self._subshells())
 
     async def wait_for_page(self, spoken: asyncio.Event, seconds: float) -> bool:

@@ -6,10 +6,10 @@ nbconvert passes it on to whoever opens the export. What a model or a tool says 
 the page ask a foreign server for anything: an image's address can carry data away, so images become links.
 
 Dialects disagree about where code, links and mathematics begin and end. So nothing is left for them to disagree about:
-code, links and formulas that are recognised here are written anew, in the one form that all dialects read alike, and
-every other character that could begin one is an entity. Blocks of code stand at the first column between blank lines,
-which no container and no formula of JupyterLab's reaches across; a formula stands on one line and cannot end early,
-since nbconvert looks for the end of an open one even inside of code.
+code, links and formulas that are recognised here are rewritten in the one form that all dialects read alike, and every
+other character that could begin one is an entity. Blocks of code stand at the first column between blank lines, which
+no container and no formula of JupyterLab's reaches across; a formula stands on one line and cannot end early, since
+nbconvert looks for the end of an open one even inside of code.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FENCE = re.compile(r"([ \t]*)(?:(`{3,})([^`]*)|(~{3,})(.*))$")
-# No character that Markdown, HTML or TeX could heed; balanced brackets, as encyclopaedias have them.
+# Label and address of a link: no character that Markdown, HTML or TeX could act on; balanced brackets, as
+# encyclopaedias have them.
 _PLACE = r"(?:[\w.~:/?#@!*+,;=%{0}-]|\([\w.~:/?#@!*+,;=%{0}-]*\))+"
-# No `&` without a scheme: mistune decodes entities twice, and so finds a scheme where there was none.
+# There is no `&` without a scheme: mistune decodes entities twice, and so would find a scheme where there was none.
 _WEB = r"(?:https?://|mailto:)" + _PLACE.format("&")
 _URL = rf"(?:{_WEB}|(?![^\s/?#)]*:){_PLACE.format('')})"
 _TOKEN = re.compile(
@@ -35,13 +36,13 @@ _TOKEN = re.compile(
     rf'|(?P<bangs>!{{0,2}})\[(?P<label>[^\[\]\n]*)\]\([ ]*(?P<url>{_URL})(?:[ ]+"[^"\n]*")?[ ]*\)'
     rf"|<(?P<bare>{_WEB})>"
     r"|(?<=[-*+][ ])(?P<box>\[[ x]\])(?=\s)"
-    # What else could begin code, a formula, HTML, a link, a definition, or a link without brackets; and the quote that
-    # would end an attribute, if JupyterLab took it for part of a formula in an address.
+    # Other characters that could begin code, a formula, HTML, a link, a definition, or a link without brackets; and the
+    # quote that would end an attribute, if JupyterLab took it for part of a formula in an address.
     r"|(?P<special>[&<`$\\\[\]\"]|~{3,}|!(?=<)|(?<!http)(?<!https):(?=//)|@(?=@))",
     re.IGNORECASE,
 )
 _ENVIRONMENT = re.compile(r"\\begin\{([a-z]*\*?)\}.*?\\end\{\1\}", re.IGNORECASE)
-# marked looks for the partner of a bracket as far as in the next block of code.
+# marked looks for the partner of a bracket even in the next block of code.
 _UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
 
 
@@ -84,7 +85,7 @@ def code(text: str) -> str:
 def _escape_found(match: re.Match[str]) -> str:
     match match.lastgroup:
         case "code":
-            # Not between backticks: a table splits its cells inside of those, and then they are no code.
+            # Inside of backticks this would not work: a table splits its cells there, and then they are no code.
             return code(match["code"])
         case "display" | "inline":
             return _formula("$" if match.lastgroup == "inline" else "$$", match[match.lastgroup])
@@ -100,7 +101,8 @@ def _escape_found(match: re.Match[str]) -> str:
 
 
 def _formula(mark: str, source: str) -> str:
-    """Spaces mean nothing to TeX, and keep Markdown from seeing links, entities or other formulas in it."""
+    """Return a formula on one line. Spaces mean nothing to TeX, and keep Markdown from seeing links, entities or other
+    formulas in it."""
     source = " ".join(source.split())
     if re.search(r"\\(begin|end)\{", _ENVIRONMENT.sub("", source)):
         return f"{_entities(mark)}{prose(source)}{_entities(mark)}"

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.content import ImageContent
 
-# Pixels only: a page runs what an SVG says.
+# Only pixels: a page runs the scripts in an SVG.
 _TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
-# They are kept in the notebook, which is no place for an album.
+# Pictures are kept in the notebook, which should not become large.
 MAX_PICTURES: Final = 4
 MAX_BASE64: Final = 2_000_000
 
@@ -31,7 +31,7 @@ def as_bundles(pictures: Sequence[ImageContent]) -> Iterator[dict[str, str]]:
 
 
 def _pure(text: str) -> bool:
-    """Whether it is base64 and nothing else: nbconvert writes it into an attribute as it is."""
+    """Return whether it is base64 and nothing else: nbconvert writes it into an attribute as it is."""
     try:
         return bool(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):

@@ -56,17 +56,18 @@ class CellQuestions:
         draw: Callable[[], None],
         stop: Callable[[], None],
     ) -> None:
-        """Made in the cell. `draw` shows what led to a question, `stop` is for whoever wants no more of the turn."""
+        """Make it in the cell. `draw` shows what led to a question; `stop` ends the turn for a user who wants no more
+        of it."""
         self._surroundings = surroundings
         self._publisher = publisher
         self._client = client
         self._chat = chat
         self._draw = draw
         self._stop = stop
-        # What is displayed belongs to the cell of the context: that of this cell, whoever calls.
+        # What is displayed appears in the cell whose context is current. Use the context of this cell, whoever calls.
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[Any]] = set()
-        # The calls that wait, by their keys; None for one that was decided here and whose end was not told yet.
+        # The calls that wait, by their keys; None for a call that was decided here and whose end was not reported yet.
         self._calls: dict[str, TranscriptCall | None] = {}
         self._questions: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
         self._told: list[ChatContentReceivedParams] = []
@@ -109,7 +110,7 @@ class CellQuestions:
             case FrontEndKind.TERMINAL:
                 self._type(call)
             case FrontEndKind.UNATTENDED:
-                # Asked all the same: a program in this kernel connected as one that approves.
+                # The user is asked all the same: a program in this kernel connected as a client that approves.
                 self._decide(call, CallDecision(approved=False, reason="Nobody is there to approve this call."))
 
     async def _on_card(self, call: TranscriptCall) -> None:
@@ -160,7 +161,7 @@ class CellQuestions:
                 return terminal_question.ask_answer(question)
         except KeyboardInterrupt:
             self._interrupt()
-        # An answer of any kind would let the model go on; the stop takes the question back.
+        # An answer of any kind would let the model continue; stopping the turn takes the question back.
         return await asyncio.get_running_loop().create_future()
 
     def take_back(self, questions: set[str]) -> None:
@@ -181,7 +182,7 @@ class CellQuestions:
 
     async def _make(self) -> Card | None:
         try:
-            # Half a second of imports, while the answer goes on.
+            # The imports take half a second, while the answer continues.
             await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.answer.card")
             from jupyter_eca.apps.kernel.answer.card import Card
 
@@ -192,7 +193,7 @@ class CellQuestions:
             return None
         self._settle()
         hearing = clicks.Hearing(card)
-        # A page that has drawn one draws them all: this one when it is scrolled to.
+        # A page that has drawn one card draws them all; this one is drawn when it is scrolled into view.
         if await hearing.wait_for_page(card.opened, inf if Card.drawn else PATIENCE):
             return card
         if not hearing.is_lost:
@@ -225,7 +226,7 @@ class CellQuestions:
     def _take_decision(self, method: str, decision: ChatToolCallApproveParams | ChatToolCallRejectParams) -> None:
         for key, call in self._calls.items():
             if call is not None and (call.chat or self._chat, call.id) == (decision.chat_id, decision.tool_call_id):
-                # At once: the code that was approved may block the kernel before the server's word comes.
+                # Do this at once: the code that was approved may block the kernel before the server's message comes.
                 self._calls[key] = None
                 self._settle()
                 self._start(self._client.notify(method, decision))
@@ -234,7 +235,7 @@ class CellQuestions:
     # -- the end
 
     def close(self) -> None:
-        """Ask nothing any more, and leave nothing in the cell."""
+        """Ask no more questions, and remove the card from the cell."""
         self._ended = True
         self.take_back(set(self._questions))
         if self._made is not None:
@@ -251,6 +252,6 @@ class CellQuestions:
 
 
 def _same(first: ChatContentReceivedParams, second: ChatContentReceivedParams) -> bool:
-    """Whether both belong to the same call."""
+    """Return whether both belong to the same call."""
     ids = [content.id for content in (first.content, second.content) if isinstance(content, ToolCallContent)]
     return first.chat_id == second.chat_id and len(set(ids)) == 1

@@ -35,7 +35,7 @@ class Publisher(Protocol):
 
 class Screen(Protocol):
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
-        """Draw when it is time to, or `now`. It may be called often."""
+        """Draw if enough time has passed, or always with `now`. It may be called often."""
         ...
 
     def finish(self, transcript: CellTranscript) -> None:
@@ -44,8 +44,8 @@ class Screen(Protocol):
 
 
 class NotebookScreen:
-    """One output with a display id. It keeps the publisher of its cell, because the displays of code that the assistant
-    runs meanwhile are captured."""
+    """One output with a display id. It keeps the publisher of its cell, because displays of code that the assistant
+    runs in the meantime are captured."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -87,7 +87,7 @@ class FinalScreen:
 
 
 class TerminalScreen:
-    """Prints what is new, and the line of a tool call when its state changes."""
+    """Prints new text, and the line of a tool call when its state changes."""
 
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}

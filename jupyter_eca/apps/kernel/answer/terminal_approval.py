@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def ask_decision(call: TranscriptCall) -> CallDecision:
-    """The loop stands still meanwhile: nothing else can be shown, and nothing needs to be.
+    """Ask for a decision about a call. The loop stands still meanwhile: nothing else can be shown, and nothing needs to
+    be.
 
     Raises: KeyboardInterrupt.
     """

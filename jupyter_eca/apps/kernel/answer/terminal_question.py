@@ -17,7 +17,7 @@ NOBODY = ChatAskQuestionResult(cancelled=True)
 
 
 def ask_answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-    """The loop stands still meanwhile, as it does for an approval. Only return means: no answer.
+    """Ask a question. The loop stands still meanwhile, as for an approval. An empty line means that there is no answer.
 
     Raises: KeyboardInterrupt.
     """

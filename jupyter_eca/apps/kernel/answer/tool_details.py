@@ -21,12 +21,12 @@ from jupyter_eca.protocol.content import (
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ShellCommandPart, ToolCallDetails
 
-# What a reader is shown of one text; all of it is in the chat.
+# A reader sees at most this much of one text; all of it is in the chat.
 SHOWN_CHARS: Final = 2_000
-# Of a change, a screen or so: who wants more opens the file.
+# A reader sees about one screen of a change, and can open the file to see more.
 SHOWN_LINES: Final = 40
 
-# The arguments that the details say in a better way.
+# These arguments are left out, because the details show them in a better way.
 _SAID: Final[dict[type, frozenset[str]]] = {
     FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
     ShellCommandDetails: frozenset({"command", "background"}),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SpokenText:
-    """A text of the answer. `role` is assistant or system (a remark of the server)."""
+    """A text of the answer. Its `role` is assistant, or system for a remark of the server."""
 
     role: Role
     text: str = ""
@@ -137,10 +137,10 @@ class Flag:
     text: str
 
 
-# Characters of a line that is told while a call runs.
+# The longest line, in characters, that is shown while a call runs.
 _LINE = 120
 
-# Calls of a subagent that are listed.
+# At most this many calls of a subagent are listed.
 _STEPS = 30
 
 _GO = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
@@ -158,8 +158,8 @@ class CellTranscript:
     """One answer. Feed it with what is received, and ask it how the answer looks now."""
 
     def __init__(self, command: str = "", chat: str = "") -> None:
-        """`command` is the name of the `/` command that is carried out: then the server's words are the answer. `chat`
-        is a subagent's."""
+        """Begin an answer. `command` is the name of the `/` command that is carried out: then the server's texts are
+        the answer. `chat` is the chat of a subagent."""
         self._chat = chat
         self.parts: list[Part] = []
         self._command = command
@@ -280,7 +280,7 @@ class CellTranscript:
         if self.outcome is None:
             if self.note:
                 parts.insert(0, f"> {prose(self.note)}")
-            # A question and running text speak for themselves.
+            # A question and its answer need no heading, and neither does running text.
             quiet = self.undecided_calls or (self.parts and isinstance(self.parts[-1], SpokenText))
             parts.append("" if quiet else "…")
         if self.goes:
@@ -297,7 +297,7 @@ class CellTranscript:
 
     @property
     def goes(self) -> bool:
-        """Whether the reader is told how the plan is carried out; not after a command of ours."""
+        """Whether the reader is shown how the plan is carried out; not after a command of ours."""
         return self.planned and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
@@ -316,7 +316,8 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
         case SpokenText(text=text) if command:
             return details.fold(text, f"/{command}")
         case SpokenText(text=text):
-            # Without blocks: those of a quote stand between lines that are not blank, where `inert` makes no promise.
+            # Write it without blocks of code: in a quote they would stand between lines that are not blank, and then
+            # `inert` promises nothing.
             return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
@@ -339,13 +340,14 @@ def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
     if call.inside is not None:
         body = _steps(call.inside) + body
     head_and_body = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
-    # What is to be decided about is not hidden in what led to it. It is folded as well: whoever decides is shown it.
+    # The call that waits for a decision is not hidden inside the call that led to it. It is also in the folded part:
+    # the user should see everything before deciding.
     asking = call.inside.undecided_calls if call.inside else []
     return "\n\n".join([head_and_body, *(_call_markdown(inner, inner.progress_line, inner.why) for inner in asking)])
 
 
 def _steps(inside: CellTranscript) -> str:
-    """Return the last calls of a subagent. What it said at the end is the result of its call."""
+    """Return the last calls of a subagent. Its final text is the result of its call."""
     calls = inside.calls
     lines = [f"- {code(call.name)} {html.escape(call.state)}" for call in calls[-_STEPS:]]
     earlier = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []

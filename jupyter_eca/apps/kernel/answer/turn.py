@@ -94,7 +94,7 @@ class CellTurn:
         chat: str,
         command: str = "",
     ) -> None:
-        """`command` is the name of the `/` command that is asked for, if it is one."""
+        """Begin a turn. `command` is the name of the `/` command, if the prompt is one."""
         self._shell = shell
         self._surroundings = surroundings
         self._client = client
@@ -143,7 +143,7 @@ class CellTurn:
 
     @property
     def note(self) -> str:
-        """Why the model is asked for an answer that was locked; "" when it is not."""
+        """Why the model is asked for an answer that was locked; "" when it is not asked."""
         return self._transcript.note
 
     async def stop(self) -> None:

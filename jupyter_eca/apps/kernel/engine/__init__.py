@@ -1,1 +1,1 @@
-"""How a kernel reaches an engine: over a comm to the Jupyter server, or one of its own in this process."""
+"""Connects a kernel to an engine: over a comm to the Jupyter server, or to an engine of its own in this process."""

@@ -41,14 +41,14 @@ class Engine:
         self._shell = shell
         self._answer_questions = answer_questions
         self._connecting = asyncio.Lock()
-        # Said in every hello: a server that has already opened a comm to this very engine opens no second one.
+        # Every hello contains it: a server that has already opened a comm to this engine opens no second one.
         self._name = uuid.uuid4().hex
         self._server: CommLink | None = None
         self._opened: asyncio.Event | None = None
         self._client: EcaClient | None = None
         self._roots: list[asyncio.Task[Any]] = []
         self._door: EmbeddedDoor | None = None
-        # The comms that were asked for beside the cells' own, by the names they were asked for under.
+        # Requested comms in addition to the comm of the cells, by the names under which they were requested.
         self._asked: dict[str, asyncio.Future[CommLink]] = {}
         self.embedded = False
         self.chat = ""
@@ -57,7 +57,7 @@ class Engine:
 
     def announce(self) -> None:
         kernel = kernel_of(self._shell)
-        # Kernels whose cells hear nothing from the server while they await answer for themselves.
+        # In these kernels, cells hear nothing from the server while they wait for an answer of their own.
         if kernel is not None and reach_awaiting():
             kernel.comm_manager.register_target(TARGET, self._take_comm)
             self._say_hello(self._name)
@@ -118,7 +118,7 @@ class Engine:
         try:
             await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
         except (RemoteError, TimeoutError) as error:
-            # The next question begins anew, with a link of its own: the reason may be mended by then.
+            # The next question connects again: by then the reason may be gone.
             await client.close()
             if isinstance(error, RemoteError):
                 raise
@@ -178,7 +178,7 @@ class Engine:
 
     @property
     def setup(self) -> ServerSetup | None:
-        """What the engine told about itself; None before the first question."""
+        """What the engine said about itself; None before the first question."""
         return self._client.setup if self._client else None
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ class EmbeddedDoor:
         return self._host
 
     async def interrupt(self) -> None:
-        """Whoever stops a turn here does it in the same process, by an interrupt."""
+        """Do nothing. Whoever stops a turn here does it in the same process, by an interrupt."""
 
     async def doctor(self, host: Host) -> str:
         return await report(host.services, "in this kernel (no Jupyter server with jupyter_eca was found)")

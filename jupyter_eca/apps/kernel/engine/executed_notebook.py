@@ -1,7 +1,8 @@
 """Notebooks as files, seen from a kernel that a program without a page runs a notebook in: nbclient, papermill, nbval.
 
 Such a program has the notebook in its memory, where nobody else can change it, and writes it when it is through: a
-change of the file would be gone then, although it was reported as made. So it is read from its file, and not edited.
+change of the file would then be lost, although it was reported as made. So the notebook is read from its file, and
+never edited.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class ExecutedNotebooks(NotebookFiles):
         return sources[count].strip() if 0 < count < len(sources) else ""
 
     def _is_executed(self, cells: Sequence[NbformatCell]) -> bool:
-        """Whether this file is the notebook that runs. No kernel is told its name: it is the one that has the running
-        cell."""
+        """Return whether this file is the notebook that runs. No kernel knows the name of its notebook: it is the one
+        that contains the running cell."""
         if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
             return False
         asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT_MAGIC).strip()

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 def in_code() -> AbstractContextManager[None]:
-    """Raise an interrupt in the assistant's code while that is at work; handle any other one as before. While a cell
-    awaits, ipykernel's SIGINT handler cancels the cell, which code that blocks would never notice."""
+    """Raise an interrupt in the assistant's code while that code runs; handle any other interrupt as before.
+
+    While a cell awaits, ipykernel's SIGINT handler cancels the cell. Code that blocks would never notice that.
+    """
     before = signal.getsignal(signal.SIGINT)
 
     def handle(signum: int, frame: FrameType | None) -> None:
@@ -31,13 +33,13 @@ def in_code() -> AbstractContextManager[None]:
 
 
 def in_input() -> AbstractContextManager[None]:
-    """Raise an interrupt where `input()` waits, whatever it means elsewhere."""
+    """Raise an interrupt where `input()` waits, whatever an interrupt means elsewhere."""
     return _handle_interrupts(signal.default_int_handler)
 
 
 def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
-    """Handle interrupts of a turn in plain IPython, where one would end the run of the loop and leave the turn behind
-    in it."""
+    """Handle interrupts of a turn in plain IPython. There an interrupt would end the run of the loop and leave the turn
+    behind in it."""
 
     def handle(_signum: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupted.set)
@@ -48,7 +50,7 @@ def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> Abst
 @contextmanager
 def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's business
+        yield  # only the main thread may handle signals
         return
     before = signal.signal(signal.SIGINT, handle)
     try:
@@ -58,10 +60,10 @@ def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Gen
 
 
 def _runs_code(frame: FrameType | None) -> bool:
-    """Whether a cell on the stack is at work on a statement or between two; a cell that awaits is not."""
+    """Return whether a cell on the stack executes a statement, or is between two; a cell that awaits does not."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell: Any = InteractiveShell  # partly typed
+    shell: Any = InteractiveShell  # a line that was typed in part
     run_cell = shell.run_cell_async.__code__
     while frame is not None:
         if frame.f_code is run_cell:

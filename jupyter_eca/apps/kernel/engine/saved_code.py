@@ -1,5 +1,5 @@
 """What a saved notebook keeps of the code that the assistant ran: the code, and what came of it, as the metadata of the
-answer. The text of the answer is for readers, and cuts what is long; `topython` makes cells of this.
+answer. The text of the answer is for readers, and cuts what is long; `to_python` makes cells of this.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SHOWN = ("image/", "text/html", "application/")
 
 
 def is_shown(data: Mapping[str, Any]) -> bool:
-    """Whether a page shows it in an output of its own."""
+    """Return whether a page shows it in an output of its own."""
     return any(mime.startswith(_SHOWN) for mime in data)
 
 
@@ -27,7 +27,7 @@ def metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def mark(run: int, output: int) -> dict[str, Any]:
-    """Return the metadata of an output that is shown: its run and its number, so that it is kept only once."""
+    """Return the metadata of an output that is shown: its run and its number. So the output is saved only once."""
     return {KEY: {"run": run, "output": output}}
 
 

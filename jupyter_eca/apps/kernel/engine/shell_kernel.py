@@ -32,10 +32,10 @@ class ShellKernel:
     """Answers the engine's requests while a cell waits. There is one for each shell."""
 
     def __init__(self, shell: Any, beside: ShellKernel | None = None) -> None:
-        """`beside` is another one of the same shell."""
+        """Make the kernel of a shell. `beside` is another `ShellKernel` of the same shell."""
         self._shell = shell
         self._tasks: set[asyncio.Task[Any]] = set()
-        # One at a time: what is printed meanwhile is captured for the whole shell.
+        # Only one may run at a time: the capture of printed text applies to the whole shell.
         self._turn = beside._turn if beside is not None else asyncio.Lock()
         self._stopped = False
         self._context = contextvars.copy_context()
@@ -43,7 +43,8 @@ class ShellKernel:
         self._runs: list[dict[str, Any]] = []
 
     def begin(self, before: Callable[[], Awaitable[None]]) -> None:
-        """Begin a turn, in the cell that asks: its code may run, each time after `before`."""
+        """Begin a turn in the cell that asks. Its code may run from now on; `before` is called each time before it
+        runs."""
         self._before = before
         self._stopped = False
         self._context = contextvars.copy_context()
@@ -57,8 +58,8 @@ class ShellKernel:
     async def execute(self, code: str) -> KernelExecuteResult:
         if self._stopped:
             return _INTERRUPTED
-        # In the context of the cell that asks, which tells ipykernel where to send what is displayed. This is called in
-        # that of the cell which made the connection to the engine.
+        # Run in the context of the cell that asks, which tells ipykernel where to send displays. The caller's context
+        # is that of the cell which connected to the engine.
         task = asyncio.get_running_loop().create_task(self._in_turn(code), context=self._context.copy())
         self._tasks.add(task)
         try:
@@ -77,8 +78,8 @@ class ShellKernel:
             return await self._execute(code)
 
     def cancel(self) -> None:
-        """Let no more code of this turn begin (it may be on its way from the server), and end what awaits something.
-        Code that blocks is ended by the kernel's own interrupt."""
+        """Start no more code of this turn (it may be on its way from the server), and cancel code that awaits. Code
+        that blocks is ended by the kernel's own interrupt."""
         self._stopped = True
         for task in self._tasks:
             task.cancel()
@@ -95,7 +96,7 @@ class ShellKernel:
         if problem := _syntax_error(source):
             return KernelExecuteResult(status=RunStatus.ERROR, text=problem)
         try:
-            # A cell that waits has set the shell's hook for results; where none does, what captures comes after it.
+            # A cell that waits has set the shell's hook for results; without such a cell, the capture must set it.
             with (
                 _collect_failures(self._shell) as failures,
                 in_code(),
@@ -104,7 +105,7 @@ class ShellKernel:
             ):
                 await self._shell.run_cell_async(code, store_history=False, transformed_cell=source)
         except KeyboardInterrupt:
-            return _INTERRUPTED  # between two statements, where the shell does not expect it
+            return _INTERRUPTED  # an interrupt between two statements, where the shell does not expect it
         outputs = OutputText()
         outputs.add("stream", {"text": captured.stdout + captured.stderr})
         for number, output in enumerate(cast("list[Any]", captured.outputs)):
@@ -153,7 +154,7 @@ def _collect_failures(shell: Any) -> Generator[list[_Failure]]:
             note(shell, kind, error, tb)
 
     before = (shell.custom_exceptions, shell.CustomTB)
-    # What `%debug` and `@error` look at stays the user's own last error.
+    # The last error, which `%debug` and `@error` use, stays the user's own.
     last = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
     shell.set_custom_exc((BaseException,), note)
     shell.showtraceback = note_exit

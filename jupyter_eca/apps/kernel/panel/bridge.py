@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.eca_client import LiveKernel, ToolLender
     from jupyter_eca.transport.link import Link
 
-# Begins the ids of what the kernel asks on the page's link; those of a page are numbers.
+# Requests of the kernel on the page's link have ids that begin with this; the ids of a page are numbers.
 _OURS = "eca-kernel-"
 
 
 class PassingMessages(Protocol):
-    """Whoever observes the messages that pass."""
+    """Observes the messages that pass between a page and the engine."""
 
     def add_page_message(self, method: str, params: Any) -> None: ...
 
@@ -73,7 +73,7 @@ class PanelBridge:
                     await self._engine.send(message)
 
     async def _lend(self) -> None:
-        """Lend the Python functions again: new ones may exist since the last question."""
+        """Lend the Python functions again: there may be new ones since the last question."""
         if self._lending.version != self._lent:
             self._lent = self._lending.version
             params = ToolLendParams(tools=self._lending.tools()).wire()

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.bridge import PassingMessages
     from jupyter_eca.transport.link import Link
 
-# The record is written when it has grown to this many times what it was, and at the end of a turn: all that is written
-# in the course of one answer stays in proportion to it.
+# The record is written when it has grown by this factor since it was last written, and at the end of a turn. So the
+# total written during one answer stays in proportion to its length.
 _GROWN: Final = 2
 _FIRST: Final = 500
 
-# Seconds from the end of a turn until it is in the record: the turns of a replay end together.
+# Seconds from the end of a turn until it is in the record. The turns of a replay end together, so they are written
+# once.
 _REST: Final = 0.2
 
 

@@ -1,5 +1,5 @@
-"""A widget each of whose pages speaks ECA on a channel of its own, over the widget's messages. It knows nothing of
-chats: `widget` makes a panel of it.
+"""A widget on several pages. Each page speaks ECA on a channel of its own, in the widget's messages. It knows nothing
+of chats: `widget` makes a panel of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STATIC: Final = Path(__file__).parent.parent / "static"
 
 
 class Paged(AnyWidget):
-    """A widget with several pages. Make it in the cell that it is for: what its messages cause is shown there."""
+    """A widget with several pages. Make it in the cell that it is for: outputs that its messages cause appear there."""
 
     _esm = _STATIC / "panel.js"
     _css = _STATIC / "panel.css"
@@ -29,7 +29,7 @@ class Paged(AnyWidget):
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped library
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
-        # Of the pages that are there, by their channels.
+        # The links of the connected pages, by channel.
         self._links: dict[str, CommLink] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.on_msg(self._take)  # pyright: ignore[reportUnknownMemberType]  # untyped library
@@ -42,8 +42,9 @@ class Paged(AnyWidget):
         """Handle a message that belongs to no channel."""
 
     def _take(self, _widget: object, content: Any, _buffers: object) -> None:
-        # JupyterLab sends it by a subshell: it is on a thread of its own. What comes of it goes on in the context of
-        # the cell, whose outputs it changes: in the message's, the server's answers would go to that thread, too.
+        # JupyterLab sends it to a subshell, which has a thread of its own. Its work is done in the context of the cell,
+        # because it changes the cell's outputs; in the context of the message, the server's answers would go to that
+        # thread too.
         self._loop.call_soon_threadsafe(self._hear, content, context=self._context)
 
     def _hear(self, content: Any) -> None:

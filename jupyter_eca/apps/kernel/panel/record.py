@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SUMMARY = "The text of this chat"
 
-# Whoever opens a saved notebook has a new kernel.
+# The reader of a saved notebook has a new kernel, so it must load us first.
 _LOAD = "%load_ext jupyter_eca"
 
 
@@ -36,7 +36,7 @@ class _Chat:
 
 
 class Record:
-    """The record of one page's chat. Another page begins it again."""
+    """The record of the chat on one page. When another page comes, it starts again."""
 
     def __init__(self) -> None:
         self._chats: dict[str, _Chat] = {}
@@ -55,7 +55,7 @@ class Record:
             try:
                 self._hear(ChatContentReceivedParams.model_validate(params))
             except ValidationError:
-                return  # the page ignores it as well
+                return  # the page ignores this message as well
         elif method == "chat/cleared" and params.get("messages"):
             self._chats[str(params.get("chatId"))] = _Chat()
 
@@ -85,7 +85,7 @@ class Record:
         return chat.turns if chat else []
 
     def as_markdown(self, *, folded: bool) -> str:
-        """Render the record; `folded` where the panel above shows the same."""
+        """Render the record. With `folded` it is folded, because the panel above shows the same."""
         turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.as_markdown(final=True)}" for turn in self.turns]
         body = "\n\n---\n\n".join(text.strip() for text in turns)
         if not body:

@@ -23,7 +23,8 @@ from jupyter_eca.transport.comm import CommLink
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.record import Record
 
-# Seconds that a page has to say that it is still there, once another has come: one that was reloaded never left.
+# Seconds in which an old page must answer after another page has come. A page that was reloaded never said that it
+# leaves.
 _PAGE_PATIENCE: Final = 10.0
 
 NO_WIDGETS: Final = (
@@ -91,8 +92,9 @@ class Panel(Paged):
                 pass
 
     async def _serve(self, channel: str) -> None:
-        """Serve one page, until it or the engine leaves."""
-        # A second of imports (pydantic and what builds on it): the panel is on the page before, and the loop is free.
+        """Serve one page until the page or the engine leaves."""
+        # These imports take a second (pydantic and what depends on it). Done here, the panel is on the page before, and
+        # the loop is free.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.link")
         from jupyter_eca.apps.kernel.panel.link import Recorder, make_bridge
 
@@ -139,7 +141,7 @@ class PanelOutput:
         self.folded = True
 
     def begin(self) -> None:
-        """Publish the output in the cell that shows the panel, each time that it is shown."""
+        """Publish the output in the cell that shows the panel. Called each time it is shown."""
         self._publisher.publish(self._data(self._shown, ""), transient={"display_id": self._id})
         self._begun = True
 
@@ -150,7 +152,8 @@ class PanelOutput:
             self._publisher.publish(self._data(text, record.plain()), transient={"display_id": self._id}, update=True)
 
     def _data(self, markdown: str, plain: str) -> dict[str, str]:
-        # As long as there is nothing to read no page need load what draws Markdown, formulas among it: it draws us.
+        # While there is nothing to read, no page needs to load its renderer of Markdown and formulas: our widget draws
+        # the text.
         return {"text/markdown": markdown, "text/plain": plain} if markdown else {"text/plain": plain}
 
 
@@ -160,6 +163,6 @@ def _session() -> CellSession:
     shell: Any = get_ipython()
     if shell is None:
         raise RuntimeError("A panel needs a notebook's kernel. In a script, use `jupyter_eca.connect()`.")
-    # By IPython's own door: `extension` knows the panel, so the panel must not know it.
+    # Use IPython's own way to load it: `extension` imports the panel, so the panel must not import it.
     shell.extension_manager.load_extension("jupyter_eca")
     return session_of(shell)

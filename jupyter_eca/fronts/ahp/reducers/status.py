@@ -32,7 +32,7 @@ def list_calls(turn: Json) -> list[Json]:
 
 
 def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
-    """Set the activity that follows from the content, or the one given where the content does not tell it."""
+    """Set the given activity or, without one, the activity that follows from the content."""
     turn = state.get("activeTurn")
     if activity is None:
         if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in list_calls(turn))):

@@ -23,7 +23,7 @@ def _pick(call: Json, *names: str) -> Json:
 
 
 def cancel_call(call: Json) -> Json:
-    """Return a call as it is when its turn ends without it."""
+    """Return a call in its final state after its turn has ended without it."""
     if call.get("status") in ENDED:
         return call
     params = {"invocationMessage": call.get("invocationMessage", "")}

@@ -1,4 +1,4 @@
-"""Owns what waits in a session: messages for later, and questions to the user. Pure."""
+"""Owns the entries that wait in a session: queued messages, and questions to the user. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
 
 
 def add_request(state: Json, action: Json, now: int) -> Json:
-    """Add a question. One that is asked again keeps its answers, unless it brings some."""
+    """Add a question. A question that is asked again keeps its answers, unless it brings new ones."""
     request, open_ones = record(action, "request"), items(state, "inputRequests")
     old = next((question for question in open_ones if question.get("id") == request.get("id")), None)
     if old is None:

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Json], Awaitable[Any]]
     """Of one client: a method and its parameters. Raises: RemoteError."""
 
-# Seconds that a client has to answer; and to give permission, for which it may ask its user.
+# Seconds that a client has to answer, and to give permission, for which it may ask its user.
 ANSWER_S: Final = 10.0
 LEAVE_S: Final = 120.0
 
-# Files of one folder that are read at most.
+# At most this many files of one folder are read.
 _MOST_FILES: Final = 20
 
 
@@ -172,7 +172,7 @@ class ClientCustomizations:
         )
 
     def forget(self) -> None:
-        """Send all files once more: the model may have lost them, as its context was cut."""
+        """Read all files once more: the model may no longer have them, because its context was cut."""
         self._sent_to_model.clear()
 
 
@@ -183,7 +183,7 @@ async def _read_markdown(ask: Ask, uri: str) -> str:
         names = [entry.name for entry in ResourceListing.model_validate(listed).entries if entry.name.endswith(".md")]
         files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MOST_FILES]]
     except (RemoteError, ValidationError):
-        files = [uri]  # it is none
+        files = [uri]  # the URI is that of a file, not of a folder
     texts = [(await read(ask, file))[0] for file in files]
     try:
         return "\n\n".join(text.decode("utf-8") for text in texts)

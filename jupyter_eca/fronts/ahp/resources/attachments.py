@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
 
-# A key in an attachment's `_meta`: our completion, which a client sends back unchanged.
+# A key in an attachment's `_meta`. It marks an attachment from our completion, which a client sends back unchanged.
 OURS: Final = "eca"
 
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)

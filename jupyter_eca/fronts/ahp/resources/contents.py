@@ -1,4 +1,4 @@
-"""Owns what URIs in a state lead to: images of tools, and files before and after a call or a whole session.
+"""Owns the content behind the URIs in a state: images of tools, and files before and after a call or a whole session.
 
 It must not know the files of clients (`at_client.py`) or of the workspace (`files.py`). `uris.py` makes and parses the
 URIs.

@@ -1,6 +1,7 @@
 """Owns the files of the workspace for clients, and the files outside of it that users grant to them.
 
-It must not decide where a path leads: `Files.resolve` does, links followed. `contents.py` has what is no file.
+It must not decide where a path leads: `Files.resolve` does, links followed. `contents.py` has the resources that are no
+files.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.ahp import commands
 
-# Bytes of one file, in either direction: memory holds it a few times, and one frame has to carry it.
+# The largest file in bytes, in either direction: it is in memory several times, and must fit into one frame.
 MOST: Final = 32 * 1024 * 1024
 
 _ALLOW: Final = "Allow"

@@ -30,7 +30,7 @@ def apply_diff(before: str, diff: str) -> str | None:
 
 
 def side(diff: str, sign: str) -> str:
-    """Return what the hunks alone tell of the text before ("-") or after ("+"), for files that are no text."""
+    """Return the text before ("-") or after ("+") as far as the hunks contain it. For files that are no text."""
     return "".join(text for _, hunk in _hunks(diff) for mark, text in hunk if mark in {" ", sign})
 
 

@@ -1,4 +1,4 @@
-"""Owns the URIs of what is not in a state itself: images, and files before and after a call or a session. Pure."""
+"""Owns the URIs of content that a state refers to: images, and files before and after a call or a session. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parse_change(uri: str) -> tuple[str, str, str] | None:
 
 
 def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
-    """Describe a change of a whole session that still stands. There are no line counts for what is no text."""
+    """Describe a change of a whole session that still stands. A file that is no text has no line counts."""
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/changes/{side}/{quote(id, safe='')}"}}
         for side in ("before", "after")

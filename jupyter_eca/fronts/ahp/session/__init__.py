@@ -1,1 +1,1 @@
-"""One session of the Agent Host Protocol: its state projected from the events of a chat."""
+"""Owns one session of the Agent Host Protocol: its state is projected from the events of a chat."""

@@ -1,4 +1,4 @@
-"""Owns what a client's action may do at the moment (specification, section 9). Pure.
+"""Owns the rules for which action of a client is allowed at the moment (specification, section 9). Pure.
 
 Each function returns the reason of a refusal, or None. `session.py` and `terminals/` apply the actions that are
 allowed.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
-# Characters of a message with its attachments: it is sent to all subscribers, and it is stored.
+# The longest message in characters, its attachments included: it is sent to all subscribers, and stored.
 MOST: Final = 8 * 1024 * 1024
 
 _VALUES: Final = {
@@ -224,7 +224,7 @@ def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
 
 
 def _refuse_value(question: Json, value: Any) -> str | None:
-    """Refuse a submitted value that is out of bounds. A draft may still be on its way to one that fits."""
+    """Refuse a submitted value that is out of bounds. A draft may be out of bounds: the user may still be typing."""
     size = value if isinstance(value, int | float) else len(value)
     if question["kind"] == "integer" and isinstance(size, float) and not size.is_integer():
         return "The answer is not a whole number."

@@ -1,4 +1,4 @@
-"""Owns what stands beside the turns of a session: its customizations, its tools, and the files it changed.
+"""Owns the parts of a session other than its turns: its customizations, its tools, and the files it changed.
 
 It must not know the turns: `projection.py` has them.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SessionExtras:
-    """What stands beside the turns of one session. `state` gives its current state, `tell` dispatches an action."""
+    """The parts of one session other than its turns. `state` gives its current state, `tell` dispatches an action."""
 
     def __init__(
         self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]
@@ -63,7 +63,7 @@ def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
 
 def tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
-    # The users who watch a session can be asked.
+    # The tools that ask the user are included: users who watch a session can be asked.
     tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
     agent_tools = host.setups.list_tools(config.choice(state).agent, tool_context, config.bounds(host, state))
     return [_tool(tool) for tool in agent_tools if tool.spec.server != config.CLIENT]
@@ -80,7 +80,7 @@ async def diffs(host: Host, chat: str, session: str) -> list[Json]:
     try:
         changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)
     except EcaError:
-        return []  # nothing was ever asked in it, or another program answers in it
+        return []  # the chat has no turn yet, or another program answers in it
     return [_edit(host, session, change) for change in changes]
 
 

@@ -62,7 +62,7 @@ class InputRequests:
             future.set_result(answer(question, request, response, final))
 
     def cancel_all(self) -> None:
-        """Fail all questions: nobody has been there to answer for a while."""
+        """Fail all questions: for a while, no client has been connected that could answer."""
         for _, future in self._open.values():
             if not future.done():
                 future.set_exception(RemoteError("nobody is left to answer"))
@@ -126,7 +126,7 @@ def answer(question: ChatAskQuestionParams, request: Json, response: str, final:
 
 
 def _answer_texts(value: Any, options: Json, field: FormField | None) -> list[str]:
-    """Return the answer as somebody would type it."""
+    """Return the answer as a user would type it."""
     if isinstance(value, bool):
         return [field.choices[0 if value else 1]] if field is not None else [str(value)]
     if isinstance(value, float) and value.is_integer():

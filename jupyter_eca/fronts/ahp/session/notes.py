@@ -1,6 +1,6 @@
 """Owns what is known of a session beside the events of its chat: flags, choices, queued messages. Pure.
 
-It must not know the disk (`persistence.py`). A session without a turn is nothing but its note: a chat begins with its
+It must not know the disk (`persistence.py`). A session without a turn consists of its note only: a chat begins with its
 first prompt.
 """
 
@@ -63,14 +63,14 @@ def of(state: Json, messages: dict[str, Json]) -> Json:
 
 
 def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
-    """Make the summary of a session that is not in memory, so nothing goes on in it."""
+    """Make the summary of a session that is not in memory. Such a session is idle."""
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
     return omit_none(
         resource=uri,
         provider=provider,
         title=(row and row.title) or note.get("title", ""),
         status=int(SessionStatus.IDLE) | int(note.get("flags", 0)),
-        createdAt=note.get("created", row.created if row else 0),  # it never changes
+        createdAt=note.get("created", row.created if row else 0),  # the time of creation never changes
         modifiedAt=max(row.updated if row else 0, note.get("modified", 0)),
         model=model,
         workingDirectory=note.get("folder"),
@@ -79,7 +79,7 @@ def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
 
 
 def apply_note(state: Json, note: Json) -> Json:
-    """Return a state that was made from events, completed by what only the note knows."""
+    """Return a state that was made from events, with the fields added that only the note knows."""
     about = state["summary"]
     status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
     return put(

@@ -60,15 +60,14 @@ class SessionProjection:
         self._messages = messages
         self._calls = ToolCallProjection(session, state, root, owner, words)
         self._last_prompted = ""  # the last turn whose prompt was seen
-        self._remark = ""  # the last thing that we said ourselves: why a turn failed
+        self._remark = ""  # our own last remark: why a turn failed
 
     def actions(self, event: Event) -> Iterator[actions.AhpAction]:
-        """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
-        leaves.
-        """
+        """Yield the actions of an event. Dispatch each one before taking the next, which is made for the state after
+        it."""
         content = event.content
         if isinstance(content, MetadataContent):
-            # The title made from the first prompt does not replace one that a user gave before.
+            # The title made from the first prompt does not replace one that a user set earlier.
             title = self._state()["summary"]["title"]
             if content.title != title and not (title and event.turn):
                 yield actions.TitleChanged(session=self._session, title=content.title)
@@ -80,7 +79,7 @@ class SessionProjection:
             yield from self._end_turn(event.turn, event.outcome)
 
     def forget(self) -> None:
-        """Forget the last turn: turns were removed, and one may come again."""
+        """Forget the last turn. Turns were removed, and a removed turn may be added again."""
         self._last_prompted = ""
 
     def _start_turn(self, turn: str, text: str) -> Iterator[actions.AhpAction]:

@@ -91,7 +91,8 @@ class AhpSession:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything about it is on disk. Somebody who `wanted` it may be about to use it."""
+        """Whether everything about it is on disk. A session that is `wanted` may be used at any moment, so it is not
+        idle."""
         live = self._host.chats.live(self.chat)
         under_way = (
             self._order.locked()
@@ -120,8 +121,8 @@ class AhpSession:
     async def read(self, state: Json) -> None:
         """Build the state from the stored events; `state` is the one without turns."""
         self._draft = state
-        # This closes a turn that was running when the server died. The chat may have no turn yet, or another program
-        # may answer in it.
+        # Reading closes a turn that was running when the server died. It fails if the chat has no turn yet, or if
+        # another program answers in it.
         with suppress(EcaError):
             await self._host.chats.load(self.chat, must_exist=True)
         events = await self._host.chats.read_events(self.chat)
@@ -207,7 +208,7 @@ class AhpSession:
             self._front.keep(self)
 
     def refresh(self) -> None:
-        """Refresh what stands beside the turns, soon. Calls before it has begun are one."""
+        """Refresh the parts other than the turns, soon. Several calls before the refresh begins lead to one refresh."""
         if not self._refresh_pending:
             self._refresh_pending = True
             self._start(self._refresh)
@@ -318,7 +319,7 @@ class AhpSession:
             self._fail(turn, str(error))
             return
         if state["summary"]["title"] and not items(state, "turns"):
-            # The user gave this title before the chat existed.
+            # The user set this title before the chat existed.
             await self._rename(state["summary"]["title"])
         self._steer()
 
@@ -369,13 +370,13 @@ class AhpSession:
         try:
             await self._host.archive.keep(self.chat, turns)
         except UnknownChat:
-            pass  # nothing was ever asked in it
+            pass  # the chat has no turn yet
         except EcaError:
             _log.warning("%s could not be cut back", self.uri, exc_info=True)
             self._front.start(self.reread())
 
     async def _rename(self, title: str) -> None:
-        with suppress(EcaError):  # it is kept with the session until there is a chat
+        with suppress(EcaError):  # the session keeps the title until the chat exists
             await self._host.archive.rename(self.chat, title)
 
     # -- the `Asker` of its turns
@@ -397,7 +398,7 @@ class AhpSession:
         self._host.toolbox.lend(self.chat, self.client_tools.tools(client.tools) if client else ())
 
     def remove_client(self, client: str) -> None:
-        """A client has left. It may come back to its calls for a while."""
+        """Note that a client has left. For a while it may come back to its calls."""
         if record(self.state, "activeClient").get("clientId") == client:
             self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
             self.refresh()
@@ -405,7 +406,7 @@ class AhpSession:
             self._leaving = self._front.start(self._abandon())
 
     def return_client(self, client: str) -> None:
-        """A client is back: do not abandon its calls."""
+        """Note that a client is back: its calls are not abandoned."""
         if self._leaving is not None and self.client_tools.owner == client:
             self._leaving.cancel()
             self._leaving = None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.protocol.ahp.content import Confirmed
 
-# The prefix of client tools among ours.
+# The prefix of a client's tools among the names of our tools.
 LENT: Final = "client__"
 
 REMEMBER: Final = "allow-session"
@@ -40,13 +40,13 @@ OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
 def options(words: Wording) -> list[Json]:
-    """Return the options of an approval, in the order of the buttons; there is a line between groups."""
+    """Return the options of an approval, in the order of the buttons; clients draw a line between groups."""
     labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
     return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
 
 
 class _Ids(TypedDict):
-    """What names a call in each of its actions."""
+    """The fields that identify a call in each of its actions."""
 
     session: str
     turn_id: str
@@ -75,10 +75,10 @@ class ToolCallProjection:
         self._wording = words
 
     def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.AhpAction]:
-        """Yield the actions of an event. Dispatch each before the next is taken: it is made for the state that this
-        leaves.
+        """Yield the actions of an event. Dispatch each one before taking the next, which is made for the state after
+        it.
 
-        `words` is what the model was told about a refusal.
+        `words` is the text about a refusal that the model gets.
         """
         about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
         if self._status(content.id) is None:
@@ -87,7 +87,7 @@ class ToolCallProjection:
             case ToolCallPrepareContent(arguments_text=text) if text:
                 yield actions.ToolCallInputDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True):
-                # Nothing is asked for a call whose turn a client has ended meanwhile.
+                # A call is not asked about after a client has ended its turn.
                 yield self._ready(about, content, options=options(self._wording()))
             case ToolCallRunningContent():
                 yield from self._confirm(about, content)
@@ -118,7 +118,8 @@ class ToolCallProjection:
         options: list[Json] | None = None,
         confirmed: Confirmed | None = None,
     ) -> actions.ToolCallReady:
-        """The arguments of a call. What it would change is shown only while somebody has to decide about it."""
+        """Return the action with the arguments of a call. The change that it would make is shown only while a user has
+        to decide about it."""
         edit = None if confirmed else self._edit(content)
         return actions.ToolCallReady(
             **about,
@@ -203,7 +204,7 @@ def _find_structured_content(content: ToolCalledContent) -> Json | None:
 
 
 def why(action: actions.ToolCallDenied) -> str:
-    """Return what the model is told about a denial."""
+    """Return the text about a denial that the model gets."""
     reason = action.reason_message
     given_reason = reason.markdown if isinstance(reason, Markdown) else reason or ""
     suggested = action.user_suggestion.text if action.user_suggestion else ""

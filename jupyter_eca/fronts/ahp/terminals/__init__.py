@@ -1,1 +1,1 @@
-"""Terminals of the Agent Host Protocol."""
+"""Owns the terminals of the Agent Host Protocol."""

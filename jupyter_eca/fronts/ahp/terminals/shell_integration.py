@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]*)(?:\x07|\x1b\\)")
-# An unfinished mark at the end of a piece. One that is longer than this is no mark.
+# The start of a mark at the end of a piece of output. If it is longer than this, it is not a mark.
 _BEGUN: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
 _ESCAPED: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
 _DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -54,7 +54,7 @@ class OutputParser:
     def __init__(self) -> None:
         self._rest = ""
         self._line = ""
-        self._typed: str | None = None  # what is shown behind a prompt, where the shell does not tell the line itself
+        self._typed: str | None = None  # the text behind a prompt, for shells that do not report the line itself
 
     def feed(self, data: str) -> Iterator[Said]:
         text = self._rest + data

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.base import Shell, Shells
     from jupyter_eca.protocol.ahp import commands
 
-# Characters of output that are kept for later subscribers; then the older half is dropped. A terminal may run for
-# weeks.
+# The number of characters of output that are kept for later subscribers. Beyond it, the older half is dropped: a
+# terminal may run for weeks.
 MOST: Final = 1_000_000
 
 

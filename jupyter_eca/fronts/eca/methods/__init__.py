@@ -1,1 +1,2 @@
-"""The methods of ECA, one module for each subject. Each exports `HANDLERS`: the name of a method, and its function."""
+"""Owns the methods of ECA, one module for each subject. Each module exports `HANDLERS`, which maps the name of a method
+to its function."""

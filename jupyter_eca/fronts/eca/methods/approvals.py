@@ -1,6 +1,6 @@
 """Owns the methods on approval rules: list them, propose one for a call that waits, add and remove one.
 
-A rule holds at once, in running turns too. `config/` writes the rules.
+A rule takes effect immediately, in running turns too. `config/` writes the rules.
 """
 
 from __future__ import annotations

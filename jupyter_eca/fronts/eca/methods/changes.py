@@ -1,4 +1,4 @@
-"""Owns the methods on what turns changed: list, keep and revert changes."""
+"""Owns the methods on the changes that turns made: list, keep and revert them."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     except BusyError as error:
         if session.dialect is Dialect.OWN:
             raise
-        # An error to this request is one too many for eca-nvim (`vim.notify` where it must not be called); the result
-        # says that there is no turn, and the message why.
+        # eca-nvim cannot handle an error as the answer (it calls `vim.notify` where that is not allowed). So the result
+        # says that there is no turn, and a message says why.
         warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
         await session.notify("$/showMessage", warning)
         return chat.ChatPromptResult(chat_id=wire_id, model=new_prompt.choice.model, status=chat.PromptStatus.ERROR)

@@ -62,7 +62,7 @@ def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatS
     chosen = live.choice if live else stored_choice(row)
     choice = session.host.setups.settle(chosen)
     variants = session.host.catalog.variants(choice.model)
-    # An agent names a variant for whatever model is used; a model without this variant ignores it.
+    # An agent names a variant without knowing the model; a model without this variant ignores it.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
     return chats.ChatSelection(
         model=choice.model or None, agent=choice.agent, variant=variant, variants=variants, trust=bool(choice.trust)
@@ -118,7 +118,7 @@ LAST_SUMMARY: Final = "lastCompaction"
 
 
 def _cursor(cursor: chats.Cursor | None) -> int | None:
-    """Parse a cursor. One that is no number is before everything (-1)."""
+    """Parse a cursor. A cursor that is no number counts as the beginning of the chat (-1)."""
     if cursor in (None, "", 0, "0", LAST_SUMMARY):
         return None
     return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
@@ -166,7 +166,7 @@ async def clear(session: EcaSession, params: chats.ChatClearParams) -> Done:
 
 
 async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
-    """Delete a chat. One that does not exist is deleted already."""
+    """Delete a chat. Succeeds also for a chat that does not exist."""
     if params.chat_id is not None:
         await session.host.archive.delete(session.find_chat(params.chat_id))
     return Done()

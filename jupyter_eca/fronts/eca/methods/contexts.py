@@ -36,7 +36,7 @@ def _begin_query(session: EcaSession, chat_id: ChatId | None) -> None:
 
 
 def _make_context(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
-    """Return what contexts are listed from. The chat may not exist yet, so nothing in it is used."""
+    """Return the source of the offered contexts. The chat may not exist yet, so nothing in it is used."""
     return session.host.tool_contexts.build_surroundings("" if chat_id is None else str(chat_id), session.kernel)
 
 

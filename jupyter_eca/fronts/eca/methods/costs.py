@@ -1,4 +1,4 @@
-"""Owns the methods on costs: what was spent, and what a prompt would cost."""
+"""Owns the methods on costs: what chats have cost, and what a prompt would cost."""
 
 from __future__ import annotations
 

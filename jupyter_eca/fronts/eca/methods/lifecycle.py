@@ -1,4 +1,4 @@
-"""Owns the methods from `initialize` to `exit`, and what a client is notified of when it is ready."""
+"""Owns the methods from `initialize` to `exit`, and the notifications that a client gets when it is ready."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
 
-# Seconds that `initialize` may take longer for a client that wants the models in its reply. A provider that looks for
-# them on this machine takes at most half of one.
+# How many seconds longer `initialize` may take for a client that wants the models in its reply. A provider that
+# searches this machine for them takes at most half a second.
 MODELS_SECONDS: Final = 0.7
 
 
@@ -44,8 +44,8 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
 def _take_agent(session: EcaSession, wanted: object) -> None:
     """Use the client's default agent.
 
-    A process makes its host with the options of its client. Where all clients share a host, at least the agent is the
-    client's: one that asked for "plan" must not get an agent that changes things.
+    A process makes its host with the options of its client. Where all clients share a host, each client can still
+    choose its agent: a client that asked for "plan" must not get an agent that changes things.
     """
     resolved = session.host.current.resolved
     if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
@@ -109,10 +109,8 @@ def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
 
 
 async def shutdown(session: EcaSession, _params: Model) -> None:
-    """End the tool servers of a process before the reply (ECA, shutdown flow); those of a shared host stay.
-
-    `exit` follows; turns go on until then.
-    """
+    """End the tool servers of a process before the reply (ECA, shutdown flow). The servers of a shared host continue.
+    Turns continue until `exit` follows."""
     session.shut = True
     if session.door.follows and session.initialized:
         await session.host.mcp.end(SERVERS_SECONDS)

@@ -1,6 +1,6 @@
 """Owns the methods on MCP servers: add, change, start and stop them, sign out.
 
-All clients are notified of what came of it with `tool/serverUpdated`.
+All clients are notified of the result with `tool/serverUpdated`.
 """
 
 from __future__ import annotations

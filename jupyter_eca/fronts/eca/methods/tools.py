@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.plugins.tools.base import ToolContext
 
-# What approval rules call them by: `python`, or `python__NAME`.
+# The server name of these tools in approval rules: `python`, or `python__NAME` for one tool.
 SERVER: Final = "python"
 
 
@@ -43,7 +43,7 @@ class LinkTool(Plain):
             name=self.spec.name,
             arguments=arguments,
         )
-        await self.session.catch_up()  # before a function that blocks the client
+        await self.session.catch_up()  # show everything before a function that blocks the client
         try:
             answer = await self.session.peer.request("tool/call", params.wire())
             result = wire.ToolCallResult.model_validate(answer)

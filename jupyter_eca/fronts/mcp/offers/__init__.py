@@ -1,1 +1,1 @@
-"""What the assistant offers beside its native tools: one module for each subject, with its `OFFERS`."""
+"""Owns the assistant's offers in addition to its native tools: one module for each subject, with its `OFFERS`."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Assisted = OfferCall[Assistant]
 
-# What a reader may know: no key, no header, no environment, no command line.
+# The keys that a reader may see: no key of a provider, no header, no environment, no command line.
 _TOLD = ("default_model", "default_agent", "disabled_tools", "tool_call", "chat", "notebook", "warnings", "sources")
 
 

@@ -1,4 +1,4 @@
-"""Owns the offers that prompt the assistant, in sessions that go on."""
+"""Owns the offers that prompt the assistant, in sessions that can be continued."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def create(call: Assisted, title: Title = "", model: Model_ = "", agent: A
 @offer("eca_session_prompt", Hints.WRITES)
 async def prompt(
     call: Assisted,
-    sessionId: Session,  # the seed's spelling
+    sessionId: Session,  # callers know this spelling
     prompt: Message,
     model: Model_ = "",
     agent: Agent = "",

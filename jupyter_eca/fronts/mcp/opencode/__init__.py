@@ -1,4 +1,4 @@
-"""A running OpenCode server behind the front: its 21 tools, over its HTTP API."""
+"""Offers a running OpenCode server behind the front: its 21 tools, over its HTTP API."""
 
 from jupyter_eca.fronts.mcp.opencode.backend import OpenCode, open_backend
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 URL: Final = "http://localhost:4096"
-# Milliseconds, as in the environment: an answer of a model may take that long.
+# A timeout in milliseconds, as in the environment: a model may take that long to answer.
 PATIENCE: Final = "120000"
 USER: Final = "opencode"
 

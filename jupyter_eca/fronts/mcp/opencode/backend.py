@@ -1,4 +1,4 @@
-"""Owns the OpenCode server as a `Backend`, and which of its folders a call is about."""
+"""Owns the OpenCode server as a `Backend`, and the choice of the folder for each call."""
 
 from __future__ import annotations
 

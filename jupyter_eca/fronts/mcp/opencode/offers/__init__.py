@@ -1,1 +1,2 @@
-"""OpenCode's tools, one module for each subject, with its `OFFERS`. Names and arguments are as in its MCP servers."""
+"""Owns OpenCode's tools: one module for each subject, with its `OFFERS`. Names and arguments are those of its MCP
+servers."""
