@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 # Nobody's own keyring is asked or written to, here and in the processes of tests.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
@@ -41,3 +45,14 @@ def system_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     monkeypatch.setattr(core, "_keyring_backend", None)  # the package asks the environment once
     return file
+
+
+@pytest.fixture
+def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
+    """A folder on the path, for the module of somebody else's plug. `tests.plugins.test_loader.install` installs it."""
+    from jupyter_eca.host.commands import dispatch
+
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # untyped in pytest
+    dispatch.native.cache_clear()
+    yield tmp_path
+    dispatch.native.cache_clear()

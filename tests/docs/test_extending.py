@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # This runs in a process of its own, because plugs are looked for only once.
 _USE = """
 import asyncio, json, jupyter_eca
-from jupyter_eca.errors import TurnError
 from jupyter_eca.protocol.context import OtherContext
 
 async def main():
@@ -31,10 +30,13 @@ async def main():
         seen = await eca.chat().ask("where am I?", [OtherContext(type="branch")])
         named = await eca.chat().ask("Is it @branch?")
         kinds = [context.type for context in offered]
-        try:
-            await eca.chat().ask("/greet Ada")
-        except TurnError as answer:  # The answer of a command is no model's.
-            print(json.dumps([echoed.text, counted.text, kinds, seen.text, named.text, str(answer)]))
+        # The answer of a command is the server's, no model's.
+        (greeting,) = [
+            event.content.text
+            async for event in eca.chat().ask("/greet Ada")
+            if (event.role, event.content.type) == ("system", "text")
+        ]
+        print(json.dumps([echoed.text, counted.text, kinds, seen.text, named.text, greeting]))
 
 asyncio.run(main())
 """

@@ -21,10 +21,11 @@ from jupyter_eca.apps.cli import parser
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
 from jupyter_eca.config.reference import slug
-from jupyter_eca.engine.text.slash_commands import NATIVE
+from jupyter_eca.host.commands.dispatch import list_native
 from jupyter_eca.host.turn.plan_mode import WORDS
 from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.ahp import VERSION
+from tests.plugins.test_loader import install
 from tests.support.docs_pages import PAGES, ROOT, blocks, page, prose
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_a_page_names_no_file_of_the_repository_that_there_is_not(path: Path) ->
 @every_page
 def test_a_page_names_no_command_of_a_cell_or_a_chat_that_there_is_not(path: Path) -> None:
     words = {name.partition(" ")[0] for name in options.COMMANDS} | WORDS | {"QUESTION"}
-    slashes = {f"/{one.name}" for one in NATIVE} | {"/name", "/server:prompt", "/docs", "/openapi.json"}
+    slashes = {f"/{one.name}" for one in list_native()} | {"/name", "/server:prompt", "/docs", "/openapi.json"}
     for span in spans(path.read_text()):
         if found := re.match(r"%eca ([a-zA-Z-]+)", span):
             assert found[1] in words, span
@@ -98,14 +99,27 @@ def test_code_in_a_page_is_python_and_its_configuration_is_read(path: Path) -> N
 
 
 def test_each_command_option_and_word_is_in_the_reference() -> None:
-    there = spans(REFERENCE)
-    wanted = [f"%eca {name.partition(' ')[0]}" for name in options.COMMANDS]
-    wanted += [f"/{one.name}" for one in NATIVE] + [f"@{kind}" for kind in LIVE] + list(options.OPTIONS)
-    assert [
-        one
-        for one in wanted
-        if not any(re.match(rf"{re.escape(one)}\b|{re.escape(one)} ", f"{span} ") for span in there)
-    ] == []
+    assert list_missing_words() == []
+
+
+def test_a_command_that_a_module_brings_is_missed_in_the_reference(plug: Path) -> None:
+    (plug / "greeting_page.py").write_text(
+        "from jupyter_eca.host.commands import NativeCommand\nCOMMANDS = {'greet': NativeCommand(print, 'Say hello')}\n"
+    )
+    install(plug, "commands", theirs="greeting_page:COMMANDS")
+    assert list_missing_words() == ["/greet"]
+
+
+def list_missing_words() -> list[str]:
+    """Return the commands, options and words that the reference does not name."""
+    named = spans(REFERENCE)
+    words = [f"%eca {name.partition(' ')[0]}" for name in options.COMMANDS]
+    words += [f"/{one.name}" for one in list_native()] + [f"@{kind}" for kind in LIVE] + list(options.OPTIONS)
+    return [
+        word
+        for word in words
+        if not any(re.match(rf"{re.escape(word)}\b|{re.escape(word)} ", f"{span} ") for span in named)
+    ]
 
 
 def test_each_command_line_and_its_options_are_in_the_reference() -> None:

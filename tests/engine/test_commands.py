@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from jupyter_eca.engine.chat.export import make_file_name
 from jupyter_eca.engine.model.rewrite import extract_insertion, extract_replacement, remove_fence, split_at
 from jupyter_eca.engine.text.slash_commands import (
-    NATIVE,
     CommandCall,
     expand,
     filter_commands,
@@ -19,7 +18,7 @@ from jupyter_eca.engine.text.slash_commands import (
     list_arguments,
     parse,
 )
-from jupyter_eca.host.commands.dispatch import native
+from jupyter_eca.host.commands.dispatch import list_native, native
 
 
 @pytest.mark.parametrize(
@@ -55,22 +54,22 @@ def test_no_text_behind_a_name_breaks_a_command(text: str) -> None:
 
 
 def test_every_native_command_that_is_listed_can_be_run_and_no_other() -> None:
-    assert sorted(one.name for one in NATIVE) == sorted(native())
+    assert sorted(one.name for one in list_native()) == sorted(native())
 
 
 @pytest.mark.parametrize(
     ("query", "names"),
-    [("cost", ["costs"]), ("/COST", ["costs"]), ("sign in", ["login"]), ("zzz", []), ("", [n.name for n in NATIVE])],
+    [("cost", ["costs"]), ("/COST", ["costs"]), ("sign in", ["login"]), ("zzz", []), ("", list(native()))],
 )
 def test_a_query_is_looked_for_in_names_and_descriptions(query: str, names: list[str]) -> None:
-    assert [one.name for one in filter_commands(NATIVE, query)] == names
+    assert [one.name for one in filter_commands(list_native(), query)] == names
 
 
 @pytest.mark.parametrize(
     ("name", "wanted"), [("cost", "costs"), ("modle", "model"), ("mnt", ""), ("opt", ""), ("home", ""), ("data", "")]
 )
 def test_a_slip_of_the_finger_is_told_from_a_folder(name: str, wanted: str) -> None:
-    assert guess_command(name, [one.name for one in NATIVE]) == wanted
+    assert guess_command(name, [one.name for one in list_native()]) == wanted
 
 
 def test_a_key_typed_behind_login_is_not_kept() -> None:

@@ -1,6 +1,6 @@
-"""The `/` commands of a chat as words: what is one, which there are, and what a custom one says.
+"""The `/` commands of a chat as words: which message is one, and what a custom one says.
 
-It must not run one: `host/commands` does.
+It must not know which commands there are, nor run one: `host/commands` does.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import re
 import shlex
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_eca.protocol.command import ChatCommand, CommandArgument
+from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from jupyter_eca.protocol.command import ChatCommand
 
 # A name, or a server's prompt; then a space or the end. `/home/ada` has a second slash and is a path.
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)?)(?:\s+(?P<text>.*))?\s*", re.DOTALL)
@@ -50,52 +52,6 @@ def split_words(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError:
         return tuple(text.split())
-
-
-def _make_native(name: str, description: str, *arguments: tuple[str, str]) -> ChatCommand:
-    described = tuple(CommandArgument(name=name, description=about) for name, about in arguments)
-    return ChatCommand(name=name, description=description, arguments=described)
-
-
-NATIVE: Final = (
-    _make_native("init", "Have AGENTS.md written, or improved: what an assistant must know of this project"),
-    _make_native("login", "Sign in to a model provider", ("provider", "which one; asked for when left out")),
-    _make_native("model", "Show or choose the model of this chat", ("name", "PROVIDER/MODEL")),
-    _make_native("costs", "Tokens and costs of this chat and of this session"),
-    _make_native("context", "Show what fills the model's context window"),
-    _make_native(
-        "compact", "Go on with a summary of this chat, to make room", ("focus", "what the summary must keep above all")
-    ),
-    _make_native(
-        "go", "Carry the plan out: switch from plan mode to an agent that acts", ("words", "what to mind on the way")
-    ),
-    _make_native("approvals", "Show which tools run unasked, ask or are forbidden here, and by which rule"),
-    _make_native("resume", "List earlier chats, or go on with one", ("chat", "its number in the list, or its id")),
-    _make_native(
-        "diff", "Show what the last turn that changed something changed", ("all", "for what the whole chat changed")
-    ),
-    _make_native("undo", "Take changes back", ("numbers", "which of those that /diff shows; all: of the whole chat")),
-    _make_native("rules", "Show the rules that hold here, and the files they are from"),
-    _make_native("sync-system-prompt", "Tell the model the instructions and rules as they are now"),
-    _make_native("subagents", "List the agents that can be spawned"),
-    _make_native("config", "Show the configuration that holds, and the files it is from"),
-    _make_native("hooks", "List the hooks there are, where each is from, and whether it is in force"),
-    _make_native("doctor", "Show what is set up, what is missing and what to do about it"),
-    _make_native("prompt-show", "Show the exact request a model would get", ("message", "what would be asked")),
-    _make_native(
-        "export",
-        "Write this chat to a Markdown file, or a notebook (.ipynb)",
-        ("file", "in the workspace; must not be there yet"),
-    ),
-    _make_native("skills", "List the skills: instructions that the model loads when they fit"),
-    _make_native(
-        "skill-create",
-        "Have a skill written for this project",
-        ("name", "small letters, digits and hyphens"),
-        ("purpose", "what it is for; taken from this chat when left out"),
-    ),
-    _make_native("help", "List the commands"),
-)
 
 
 def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:

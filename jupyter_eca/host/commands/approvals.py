@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.engine.approval import reason
 from jupyter_eca.engine.approval.policy import Policy, decide, list_conditional_rules
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
 
 
 async def go(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
@@ -44,4 +46,11 @@ def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trus
     return reason.describe_cause(verdict.decision, verdict.cause) + more
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"go": go, "approvals": approvals}
+COMMANDS: Final = {
+    "go": NativeCommand(
+        go,
+        "Carry the plan out: switch from plan mode to an agent that acts",
+        (CommandArgument(name="words", description="what to mind on the way"),),
+    ),
+    "approvals": NativeCommand(approvals, "Show which tools run unasked, ask or are forbidden here, and by which rule"),
+}

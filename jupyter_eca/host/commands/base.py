@@ -1,9 +1,14 @@
-"""What a command is given, and what can come of one."""
+"""What a native command is: a function, and what `/help` and the completion of `/` say of it.
+
+It must not know the commands that there are: `dispatch` finds them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
@@ -14,17 +19,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandPlace:
-    """Where a command was typed. `kernel` is that of the cell it came from; `sees` tells which chats whoever typed it
-    may know of."""
+    """Where a command was typed."""
 
     host: Host
     chat: str
+    """The id of the chat."""
     kernel: Kernel | None
+    """The kernel of the cell that the command was typed in. None where it was typed elsewhere."""
     sees: Sees
+    """Which chats the user of this client may know of."""
 
 
-class HostCommand(Protocol):
-    """Errors of ours that it raises become the answer. A module has those that answer here as `COMMANDS`, and those
-    that may have the model asked something else in their stead as `PROMPTS`."""
+class CommandFunction(Protocol):
+    """Carries a command out. The message of an `EcaError` that it raises becomes the answer."""
 
     async def __call__(self, place: CommandPlace, called: CommandCall, /) -> Outcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCommand:
+    """A command that is a function. `COMMANDS` of a module in this folder, or of a plug, has them by their names."""
+
+    run: CommandFunction
+    description: str
+    """One line for `/help` and for completion."""
+    arguments: tuple[CommandArgument, ...] = ()
+    """What can be written after the name, in this order."""
+    may_ask_model: bool = False
+    """Whether the function may return a `CommandReplacement`: a message that the model is sent in place of the command.
+    The turn of any other command stays out of the conversation that the model reads."""
+
+    def describe(self, name: str) -> ChatCommand:
+        """Return the command as clients list it."""
+        return ChatCommand(name=name, description=self.description, arguments=self.arguments)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.changes import undo as undoing
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.protocol.changes import ChatRevertResult
+from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
 
 
 async def diff(place: CommandPlace, called: CommandCall) -> CommandAnswer:
@@ -33,4 +35,15 @@ async def undo(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     )
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"diff": diff, "undo": undo}
+COMMANDS: Final = {
+    "diff": NativeCommand(
+        diff,
+        "Show what the last turn that changed something changed",
+        (CommandArgument(name="all", description="for what the whole chat changed"),),
+    ),
+    "undo": NativeCommand(
+        undo,
+        "Take changes back",
+        (CommandArgument(name="numbers", description="which of those that /diff shows; all: of the whole chat"),),
+    ),
+}

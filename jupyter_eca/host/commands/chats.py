@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca.engine.chat.export import format_chat, make_cells, make_file_name
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.protocol.event import Event
 
@@ -108,4 +110,15 @@ def _write(path: Path, text: str, shown: str) -> None:
         raise ToolError(f"{shown} cannot be written: {error.strerror}.", "Choose another place.") from error
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"resume": resume, "export": export}
+COMMANDS: Final = {
+    "resume": NativeCommand(
+        resume,
+        "List earlier chats, or go on with one",
+        (CommandArgument(name="chat", description="its number in the list, or its id"),),
+    ),
+    "export": NativeCommand(
+        export,
+        "Write this chat to a Markdown file, or a notebook (.ipynb)",
+        (CommandArgument(name="file", description="in the workspace; must not be there yet"),),
+    ),
+}

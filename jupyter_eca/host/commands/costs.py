@@ -10,14 +10,16 @@ from jupyter_eca.engine.model.budget import format_dollars
 from jupyter_eca.engine.model.context_window import break_down, draw_window
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
+from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.host.commands.instructions import brief
 from jupyter_eca.host.operations.estimates import describe_request
 from jupyter_eca.host.store import Extent, Total
+from jupyter_eca.protocol.command import CommandArgument
 from jupyter_eca.protocol.content import UsageContent
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
 
 
 async def costs(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
@@ -65,9 +67,17 @@ async def prompt_show(place: CommandPlace, called: CommandCall) -> CommandAnswer
     return CommandAnswer(f"{redaction.redact(told)}\n\nAll that it would be sent:\n\n{whole}")
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {
-    "costs": costs,
-    "context": context,
-    "compact": compact,
-    "prompt-show": prompt_show,
+COMMANDS: Final = {
+    "costs": NativeCommand(costs, "Tokens and costs of this chat and of this session"),
+    "context": NativeCommand(context, "Show what fills the model's context window"),
+    "compact": NativeCommand(
+        compact,
+        "Go on with a summary of this chat, to make room",
+        (CommandArgument(name="focus", description="what the summary must keep above all"),),
+    ),
+    "prompt-show": NativeCommand(
+        prompt_show,
+        "Show the exact request a model would get",
+        (CommandArgument(name="message", description="what would be asked"),),
+    ),
 }

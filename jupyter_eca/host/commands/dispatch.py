@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.engine.text.slash_commands import NATIVE, expand, guess_command, parse
+from jupyter_eca.engine.text.slash_commands import expand, guess_command, parse
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
@@ -21,32 +21,59 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.chat.ports import Outcome, Sees
-    from jupyter_eca.host.commands.base import HostCommand
+    from jupyter_eca.host.commands.base import NativeCommand
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand
     from jupyter_eca.workspace.ports import Kernel
 
 
-@cache
-def native() -> Mapping[str, HostCommand]:
-    return {**_all("COMMANDS"), **prompting()}
+# The order of `/help` and of completion: what a newcomer needs first comes first. A command that is not named here
+# follows these, by its name. `/help` is last.
+ORDER: Final = (
+    "init",
+    "login",
+    "model",
+    "costs",
+    "context",
+    "compact",
+    "go",
+    "approvals",
+    "resume",
+    "diff",
+    "undo",
+    "rules",
+    "sync-system-prompt",
+    "subagents",
+    "config",
+    "hooks",
+    "doctor",
+    "prompt-show",
+    "export",
+    "skills",
+    "skill-create",
+)
 
 
 @cache
-def prompting() -> Mapping[str, HostCommand]:
-    """Those that may have the model asked."""
-    return _all("PROMPTS")
+def native() -> Mapping[str, NativeCommand]:
+    """Return the commands that are functions, in the order in which they are listed."""
+    found = {name: command for plug in loader.find("commands", "COMMANDS").values() for name, command in plug.items()}
+    return {name: found[name] for name in sorted(found, key=_sort_key)}
 
 
-def _all(constant: str) -> dict[str, HostCommand]:
-    found = loader.find("commands", constant)
-    return {name: command for commands in found.values() for name, command in commands.items()}
+def _sort_key(name: str) -> tuple[bool, int, str]:
+    return name == "help", ORDER.index(name) if name in ORDER else len(ORDER), name
+
+
+def list_native() -> tuple[ChatCommand, ...]:
+    """Return the native commands as clients list them."""
+    return tuple(command.describe(name) for name, command in native().items())
 
 
 async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
     """Every command there is; of two with the same name the one that would run."""
     written = [one.as_chat_command for one in (await _custom(host)).values()]
-    every = (*NATIVE, *written, *await skills.list_commands(host), *mcp_prompts.list_commands(host))
+    every = (*list_native(), *written, *await skills.list_commands(host), *mcp_prompts.list_commands(host))
     return tuple({one.name: one for one in reversed(every)}[name] for name in dict.fromkeys(one.name for one in every))
 
 
@@ -59,8 +86,8 @@ async def answers_here(host: Host, message: str) -> bool:
     called = parse(message)
     if called is None:
         return False
-    if called.name in native():
-        return called.name not in prompting()
+    if command := native().get(called.name):
+        return not command.may_ask_model
     names = [one.name for one in await list_commands(host)]
     return called.name not in names and await _slip(called, names) != ""
 
@@ -87,7 +114,7 @@ async def run(
 
 async def _run(place: CommandPlace, called: CommandCall) -> Outcome | None:
     if command := native().get(called.name):
-        return await command(place, called)
+        return await command.run(place, called)
     written = await _custom(place.host)
     if file := written.get(called.name) or written.get(called.name.lower()):
         return CommandReplacement(expand(file.template, called))

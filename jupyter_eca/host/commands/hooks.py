@@ -7,11 +7,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.host.hooks import HookType
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
     from jupyter_eca.host.hooks import Hook, RejectedHook
 
 
@@ -53,4 +54,6 @@ def _describe_refused(refused: RejectedHook) -> str:
     return f"- `{refused.name}`: {refused.why}{f'; from `{refused.source}`' if refused.source else ''}"
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"hooks": hooks}
+COMMANDS: Final = {
+    "hooks": NativeCommand(hooks, "List the hooks there are, where each is from, and whether it is in force"),
+}

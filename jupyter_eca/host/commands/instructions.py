@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval.policy import key
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
+from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import rules as the_rules
 from jupyter_eca.instructions.base import facts
 from jupyter_eca.instructions.prompt_texts import read_prompt
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.texts import Section
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
     from jupyter_eca.host.turn.setup import Briefing
     from jupyter_eca.instructions.rules import InstructionRule
 
@@ -112,5 +113,14 @@ def _compare(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
     ]
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"rules": rules, "sync-system-prompt": sync_system_prompt}
-PROMPTS: Final[dict[str, HostCommand]] = {"init": init}
+COMMANDS: Final = {
+    "init": NativeCommand(
+        init,
+        "Have AGENTS.md written, or improved: what an assistant must know of this project",
+        may_ask_model=True,
+    ),
+    "rules": NativeCommand(rules, "Show the rules that hold here, and the files they are from"),
+    "sync-system-prompt": NativeCommand(
+        sync_system_prompt, "Tell the model the instructions and rules as they are now"
+    ),
+}

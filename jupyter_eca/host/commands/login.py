@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.chat.dialogue import Dialogue, ask_all
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
+from jupyter_eca.protocol.command import CommandArgument
 from jupyter_eca.protocol.provider import LoginAction
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.chat.dialogue import Steps
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
     from jupyter_eca.plugins.providers.browser_sign_in import User
     from jupyter_eca.plugins.providers.sign_in import Logins
     from jupyter_eca.protocol.provider import LoginStep
@@ -101,4 +103,10 @@ def _describe(step: LoginStep) -> str:
     return "\n\n".join(part for part in said if part)
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"login": login}
+COMMANDS: Final = {
+    "login": NativeCommand(
+        login,
+        "Sign in to a model provider",
+        (CommandArgument(name="provider", description="which one; asked for when left out"),),
+    ),
+}

@@ -10,13 +10,15 @@ from jupyter_eca.config.masking import mask_secrets
 from jupyter_eca.engine.chat.export import add_fence
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.protocol.command import CommandArgument
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
 
 
 async def model(place: CommandPlace, called: CommandCall) -> CommandAnswer:
@@ -60,4 +62,13 @@ async def help(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     return CommandAnswer("\n".join(lines))
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"model": model, "config": config, "doctor": doctor, "help": help}
+COMMANDS: Final = {
+    "model": NativeCommand(
+        model,
+        "Show or choose the model of this chat",
+        (CommandArgument(name="name", description="PROVIDER/MODEL"),),
+    ),
+    "config": NativeCommand(config, "Show the configuration that holds, and the files it is from"),
+    "doctor": NativeCommand(doctor, "Show what is set up, what is missing and what to do about it"),
+    "help": NativeCommand(help, "List the commands"),
+}

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.text.slash_commands import expand, find_mixed_line, list_arguments
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
+from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import skills
-from jupyter_eca.protocol.command import ChatCommand, CommandKind
+from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
     from jupyter_eca.host.host import Host
     from jupyter_eca.instructions.skills import Skill
 
@@ -85,5 +86,15 @@ async def create(place: CommandPlace, called: CommandCall) -> CommandAnswer | Co
     return CommandReplacement(_CREATE.format(name=name, path=files.shorten(path), wanted=wanted.strip() or _UNSAID))
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"skills": overview}
-PROMPTS: Final[dict[str, HostCommand]] = {"skill-create": create}
+COMMANDS: Final = {
+    "skills": NativeCommand(overview, "List the skills: instructions that the model loads when they fit"),
+    "skill-create": NativeCommand(
+        create,
+        "Have a skill written for this project",
+        (
+            CommandArgument(name="name", description="small letters, digits and hyphens"),
+            CommandArgument(name="purpose", description="what it is for; taken from this chat when left out"),
+        ),
+        may_ask_model=True,
+    ),
+}

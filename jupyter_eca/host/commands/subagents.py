@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.host.chat.ports import CommandAnswer
+from jupyter_eca.host.commands.base import NativeCommand
 
 if TYPE_CHECKING:
     from jupyter_eca.config import Agent
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.commands.base import CommandPlace, HostCommand
+    from jupyter_eca.host.commands.base import CommandPlace
 
 
 async def subagents(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for all words
@@ -30,4 +31,6 @@ def _line(one: Agent) -> str:
     return f"- `{one.name}`: {told}" + (f" ({about})" if about else "")
 
 
-COMMANDS: Final[dict[str, HostCommand]] = {"subagents": subagents}
+COMMANDS: Final = {
+    "subagents": NativeCommand(subagents, "List the agents that can be spawned"),
+}

@@ -10,11 +10,12 @@ import pytest
 
 from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.config.masking import MASK, mask_secrets
-from jupyter_eca.engine.text.slash_commands import NATIVE
 from jupyter_eca.host import commands
 from jupyter_eca.host.commands import CommandAnswer
+from jupyter_eca.host.commands.dispatch import ORDER, list_native, native
 from jupyter_eca.protocol.jsonrpc import Result
 from tests.plugins.providers.ask import KEY, says
+from tests.plugins.test_loader import install
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.host_and_client import answer, desk, said
 from tests.support.raw_client import connect_and_initialize
@@ -69,8 +70,29 @@ async def test_a_mistyped_command_is_not_sent_to_the_model(tmp_path: Path) -> No
 async def test_help_lists_every_command(tmp_path: Path) -> None:
     async with desk(tmp_path, HELLO) as table:
         text = await ask(table.host, "/help")
-        assert [one.name for one in NATIVE if f"- `/{one.name}" not in text] == []
+        assert [one.name for one in list_native() if f"- `/{one.name}" not in text] == []
         assert "`/model [name]`: Show or choose" in text
+
+
+async def test_a_command_of_a_plug_is_listed_without_a_row_anywhere_else(plug: Path) -> None:
+    (plug / "greeting.py").write_text(
+        "from jupyter_eca.host.commands import CommandAnswer, NativeCommand\n"
+        "from jupyter_eca.protocol.command import CommandArgument\n"
+        "async def greet(place, called):\n"
+        "    return CommandAnswer(f'Hello, {called.text}')\n"
+        "NAME = CommandArgument(name='name')\n"
+        "COMMANDS = {name: NativeCommand(greet, 'Say hello', (NAME,)) for name in ('greet', 'ahoy')}\n"
+    )
+    install(plug, "commands", theirs="greeting:COMMANDS")
+    assert [one.name for one in list_native()] == [*ORDER, "ahoy", "greet", "help"]
+    async with desk(plug, HELLO) as table:
+        assert await ask(table.host, "/greet Ada") == "Hello, Ada"
+        assert "- `/greet [name]`: Say hello\n" in await ask(table.host, "/help")
+        assert "greet" in [one.name for one in await commands.list_commands(table.host)]
+
+
+async def test_the_order_of_commands_names_only_those_there_are() -> None:
+    assert set(ORDER) <= native().keys()
 
 
 async def test_a_model_is_chosen_for_one_chat_even_before_its_first_prompt(tmp_path: Path) -> None:

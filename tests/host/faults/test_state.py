@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.host.commands import dispatch
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult
 from jupyter_eca.protocol.content import TextContent, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
@@ -19,7 +18,6 @@ from tests.support.host_and_client import PATIENCE, Notebook, answer, desk, outc
 from tests.workspace.mcp.house import raw as mcp
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
 
     from jupyter_eca.transport.eca_client import EcaClient
@@ -50,15 +48,6 @@ async def stopped(client: EcaClient, message: str, chat: str = "chat") -> list[A
             if isinstance(item.content, TextContent) and item.role == "assistant":
                 await client.stop(chat)
     return received
-
-
-@pytest.fixture
-def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
-    """A folder for the module of somebody else's plug."""
-    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType]  # untyped in pytest
-    dispatch.native.cache_clear()
-    yield tmp_path
-    dispatch.native.cache_clear()
 
 
 @pytest.mark.usefixtures("sdk")
@@ -139,7 +128,10 @@ async def test_a_tool_that_raises_ends_its_call_and_not_the_turn(plug: Path) -> 
 
 async def test_a_command_that_raises_ends_its_turn_and_takes_nothing_with_it(plug: Path) -> None:
     (plug / "somebodys_command.py").write_text(
-        "async def boom(place, called):\n    raise ZeroDivisionError('inside')\nCOMMANDS = {'boom': boom}\n"
+        "from jupyter_eca.host.commands import NativeCommand\n"
+        "async def boom(place, called):\n"
+        "    raise ZeroDivisionError('inside')\n"
+        "COMMANDS = {'boom': NativeCommand(boom, 'Fail')}\n"
     )
     install(plug, "commands", theirs="somebodys_command:COMMANDS")
     async with desk(plug, RULES) as table:
