@@ -12,8 +12,8 @@ from jupyter_eca.engine.changes.revert import Decided, Steps, Touch, find_standi
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint
-from jupyter_eca.plugins.tools.cell_names import id_of, number
 from jupyter_eca.protocol.notebook import CellChange, EditCell, PutCell
+from jupyter_eca.workspace.notebooks.cell_changes import id_of, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -15,7 +15,6 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.host.checkpoints import cell_restore as cells
 from jupyter_eca.host.checkpoints import file_restore
 from jupyter_eca.host.turn.open_notebooks import find_notebooks
-from jupyter_eca.plugins.tools.cell_names import number
 from jupyter_eca.protocol.changes import (
     Change,
     ChangedCell,
@@ -26,6 +25,7 @@ from jupyter_eca.protocol.changes import (
     ChangeReverted,
 )
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.notebooks.cell_changes import number
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:

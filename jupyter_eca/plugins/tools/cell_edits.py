@@ -1,5 +1,5 @@
 """The tools that change cells of a notebook. A change is shown before it is approved, checkpointed so that it can be
-undone, and read back afterwards. `cell_names` works the changes out.
+undone, and read back afterwards. `cell_changes` works the changes out.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, ValidationError
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools import cell_names
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_notebook
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
+from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind, is_prompt
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
 
     # How a change is worked out, from the arguments of a call.
-    Planner = Callable[..., cell_names.Change]
+    Planner = Callable[..., cell_changes.Change]
 
 Cell = Annotated[int | str, Field(description="The cell's id, or its number as notebook_read shows it.")]
 Source = Annotated[str, Field(description="The whole source of the cell.")]
@@ -107,12 +107,12 @@ TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, noteboo
 
 def plan_insert(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
-) -> cell_names.Change:
-    index = cell_names.END
+) -> cell_changes.Change:
+    index = cell_changes.END
     if str(after).strip():
         top = str(after).strip() == "0" and document.cell("0") is None
-        index = 0 if top else cell_names.number(document, cell_names.find_cell(document, after).id)
-    id = cell_names.fresh_id(document, f"{context.chat}:{context.call}")
+        index = 0 if top else cell_changes.number(document, cell_changes.find_cell(document, after).id)
+    id = cell_changes.fresh_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
         source = as_code(source, choose_default_kind(document.language))
     return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)))
@@ -126,8 +126,8 @@ def plan_edit(
     source: str | None,
     original_content: str,
     new_content: str,
-) -> cell_names.Change:
-    there = cell_names.find_cell(document, cell)
+) -> cell_changes.Change:
+    there = cell_changes.find_cell(document, cell)
     if (source is None) is not bool(original_content):
         raise ToolError("Give either source, or original_content and new_content; nothing was changed.")
     wanted = source
@@ -138,7 +138,7 @@ def plan_edit(
             times = "more than once" if there.source.count(original_content) > 1 else "not"
             raise ToolError(
                 f"original_content is {times} in the cell; nothing was changed. The cell is:\n"
-                f"{cell_names.describe_cell(document, there.id)}\n",
+                f"{cell_changes.describe_cell(document, there.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
     kinds = choose_default_kind(document.language)
@@ -149,15 +149,15 @@ def plan_edit(
     return EditCell(cell_id=there.id, was=there.source, source=_plain(wanted))
 
 
-def plan_delete(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_names.Change:  # noqa: ARG001
-    there = cell_names.find_cell(document, cell)
+def plan_delete(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_changes.Change:  # noqa: ARG001
+    there = cell_changes.find_cell(document, cell)
     return DeleteCell(cell_id=there.id, was=there.source)
 
 
-def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_names.Change:  # noqa: ARG001
-    there = cell_names.find_cell(document, cell)
+def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_changes.Change:  # noqa: ARG001
+    there = cell_changes.find_cell(document, cell)
     place = min(index, len(document.cells))
-    if place == cell_names.number(document, there.id):
+    if place == cell_changes.number(document, there.id):
         raise ToolError(f"The cell is number {place} already; nothing was changed.")
     return MoveCell(cell_id=there.id, index=place - 1)
 
@@ -180,7 +180,7 @@ async def _preview(
     fields = {name: getattr(given, name) for name in type(given).model_fields if name != "path"}
     document = await read_notebook(context, arguments.get("path", ""))
     change = plan(context, document, **fields)
-    return cell_names.details(document, cell_names.apply(document, change), change)
+    return cell_changes.details(document, cell_changes.apply(document, change), change)
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
@@ -197,19 +197,19 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
     if isinstance(shown, FileChangeDetails) and shown.cells:
         document = await notebooks(context).read(shown.path)
         (change,) = shown.cells
-        if not isinstance(change, cell_names.Change):
+        if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
         if await _only_own(context, document, change):
-            change = plan(context, document, **arguments | {"cell": cell_names.id_of(change)})
+            change = plan(context, document, **arguments | {"cell": cell_changes.id_of(change)})
     else:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
-    wanted = cell_names.apply(document, change)
+    wanted = cell_changes.apply(document, change)
     after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
     return _as_result(document, wanted, after, change)
 
 
-async def _only_own(context: ToolContext, document: NotebookDocument, change: cell_names.Change) -> bool:
+async def _only_own(context: ToolContext, document: NotebookDocument, change: cell_changes.Change) -> bool:
     """Whether the cell is another than was shown, but only by what calls before this one did to it: those of one reply
     are all shown before the first one runs."""
     if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
@@ -221,50 +221,50 @@ async def _only_own(context: ToolContext, document: NotebookDocument, change: ce
 
 
 async def _checkpoint_and_apply(
-    context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_names.Change
+    context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_changes.Change
 ) -> NotebookDocument:
     """Checkpoint the cells, make the change, and return the notebook as it is read back."""
-    path, id, keeper, kept = document.path, cell_names.id_of(change), context.keeper, 0
+    path, id, keeper, kept = document.path, cell_changes.id_of(change), context.keeper, 0
     if keeper is not None:
         order = [cell.id for cell in document.cells]
         kept = await keeper.keep_cells(
-            path, (cell_names.invert(document, change),), cell_names.sources_of(wanted, id), order
+            path, (cell_changes.invert(document, change),), cell_changes.sources_of(wanted, id), order
         )
     try:
         after = await notebooks(context).edit(context.chat, path, (change,))
     except ToolError as error:
         # Nothing was changed then; but an answer that was late or lost says nothing.
         after = await notebooks(context).read(path)
-        if not cell_names.is_made(after, wanted, change):
+        if not cell_changes.is_made(after, wanted, change):
             if keeper is not None:
                 await keeper.settle_cells(kept, None)
-            now = f" The cell is now:\n{cell_names.describe_cell(after, id)}" if after.cell(id) else ""
+            now = f" The cell is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else ""
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
-        await keeper.settle_cells(kept, cell_names.sources_of(after, id))
+        await keeper.settle_cells(kept, cell_changes.sources_of(after, id))
     return after
 
 
 def _as_result(
-    before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_names.Change
+    before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_changes.Change
 ) -> ToolResult:
     """Return the result, from the notebook that was read back."""
-    id, path = cell_names.id_of(change), after.path
-    shown = cell_names.details(before, after, change)
+    id, path = cell_changes.id_of(change), after.path
+    shown = cell_changes.details(before, after, change)
     there = (
-        f"It is now:\n{cell_names.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
+        f"It is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
     )
-    if not cell_names.is_made(after, wanted, change):
+    if not cell_changes.is_made(after, wanted, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
         return ToolResult(text, error=True, details=shown)
-    size = f"{path} has {cell_names.size(after)} now"
+    size = f"{path} has {cell_changes.size(after)} now"
     match change:
         case InsertCell():
             text = f"Inserted; {size}. {there}"
         case EditCell():
-            text = f"Edited cell {cell_names.number(after, id)} of {path}. {there}"
+            text = f"Edited cell {cell_changes.number(after, id)} of {path}. {there}"
         case DeleteCell():
-            text = f"Deleted cell {cell_names.number(before, id)} [{id}]; {size}, and those after it one number less."
+            text = f"Deleted cell {cell_changes.number(before, id)} [{id}]; {size}, and those after it one number less."
         case MoveCell():
-            text = f"Moved cell {cell_names.number(before, id)} of {path}. {there}"
+            text = f"Moved cell {cell_changes.number(before, id)} of {path}. {there}"
     return ToolResult(text, details=shown)

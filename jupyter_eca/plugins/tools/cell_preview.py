@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools import cell_edits, cell_names
+from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import NotebookPath, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -74,15 +75,15 @@ TOOLS = (preview_notebook_change,)
 
 async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
     before = document = await _document(context, path)
-    changes: list[cell_names.Change] = []
+    changes: list[cell_changes.Change] = []
     for number, step in enumerate(steps, 1):
         try:
             change = _change(context, document, step)
-            document = cell_names.apply(document, change)
+            document = cell_changes.apply(document, change)
         except ToolError as error:
             raise ToolError(f"Change {number} ({step.do}): {error}") from error
         changes.append(change)
-    return cell_names.details(before, document, *changes)
+    return cell_changes.details(before, document, *changes)
 
 
 async def _document(context: ToolContext, path: str) -> NotebookDocument:
@@ -94,7 +95,7 @@ async def _document(context: ToolContext, path: str) -> NotebookDocument:
     return await read_notebook(context, path)
 
 
-def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_names.Change:
+def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
     match step.do:
         case Do.INSERT:
             source = step.source if step.source is not None else step.new_content

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.cell_names import number, size
 from jupyter_eca.plugins.tools.editor import as_list, display_path, resolve_existing
 from jupyter_eca.plugins.tools.notebook import read_notebook as notebook_at
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsResult, Severity
@@ -20,6 +19,7 @@ from jupyter_eca.workspace.diagnostics import collect, location
 from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
+from jupyter_eca.workspace.notebooks.cell_changes import number, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

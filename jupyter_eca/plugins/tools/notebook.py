@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools import cell_names as wanted
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
+from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, choose_default_kind
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells
@@ -48,7 +48,7 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
     document = await read_notebook(context, path)
-    only = wanted.find_cells(document, cells) if cells.strip() else document.cells
+    only = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
         text = render_cells(document, {only[0].id}, output=MAX_RESULT_CHARS)
         return ToolResult(f"{_about(document)}\n\n{text}", images=load_pictures(only[0]))
@@ -65,7 +65,7 @@ async def notebook_run_cells(
     For code that is not to be in the notebook use run_code.
     """
     document = await read_notebook(context, path)
-    chosen = [wanted.find_cell(document, cell) for cell in cells]
+    chosen = [cell_changes.find_cell(document, cell) for cell in cells]
     free(context, document.kernel_id, document.path)
     if context.from_cell and _waits(context, document):
         raise ToolError(
@@ -75,12 +75,13 @@ async def notebook_run_cells(
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
-            PutCell(index=wanted.number(document, id) - 1, cell=cell, was=cell.source) for id, cell in before.items()
+            PutCell(index=cell_changes.number(document, id) - 1, cell=cell, was=cell.source)
+            for id, cell in before.items()
         ]
         if undo:
-            await context.keeper.keep_cells(document.path, undo, wanted.sources_of(document, *before))
+            await context.keeper.keep_cells(document.path, undo, cell_changes.sources_of(document, *before))
     ids = [cell.id for cell in chosen]
-    watch = RunWatch(ids, [str(wanted.number(document, id)) for id in ids])
+    watch = RunWatch(ids, [str(cell_changes.number(document, id)) for id in ids])
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
@@ -128,7 +129,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
 
 def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
     """Name the cells: "cell 3", "cells 3-5", "cells 3, 8"."""
-    numbers = [wanted.number(document, cell.id) for cell in chosen]
+    numbers = [cell_changes.number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
     if len(numbers) > 2 and numbers == list(range(first, last + 1)):
         return f"cells {first}-{last}"
@@ -156,7 +157,7 @@ def _about(document: NotebookDocument) -> str:
     if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
         language = ", of prompts to an assistant; cells of code begin with %%python"
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
-    return f"{document.path}: {wanted.size(document)}{language}, {kernel}"
+    return f"{document.path}: {cell_changes.size(document)}{language}, {kernel}"
 
 
 def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
@@ -174,7 +175,7 @@ def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> st
     for id in ids:
         part = render_cells(document, {id}, output=0)
         if parts and room < len(part):
-            left_out = wanted.number(document, id)
+            left_out = cell_changes.number(document, id)
             more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"
             return "\n\n".join(["[outputs are left out]", *parts, more])
         room -= len(part) + 2
@@ -189,7 +190,7 @@ def _cells_after_run(
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     text = _fit_cells(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
-    missing = [str(wanted.number(document, cell.id)) for cell in chosen if cell.id not in now]
+    missing = [str(cell_changes.number(document, cell.id)) for cell in chosen if cell.id not in now]
     told = {
         RunStatus.OK: f"Ran in {document.path}:",
         RunStatus.ERROR: f"A cell of {document.path} failed:",

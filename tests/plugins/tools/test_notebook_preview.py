@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import read_config
-from jupyter_eca.plugins.tools.cell_names import id_of
 from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell
+from jupyter_eca.workspace.notebooks.cell_changes import id_of
 from tests.support.host_and_client import answer
 from tests.support.notebook_page import Room, called, code, result, room, script, text, yes
 
