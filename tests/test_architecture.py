@@ -43,7 +43,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp": ("mcp_client", "fronts/mcp"),
     "mcp_types": ("mcp_client", "fronts/mcp"),
     "keyring": ("config/keyring_backend.py",),
-    "starlette": ("fronts/rest", "fronts/mcp", "fronts/http"),
+    "starlette": ("fronts",),
     "uvicorn": ("fronts/http/server.py",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")

@@ -177,7 +177,7 @@ class EcaClient:
     ) -> AsyncGenerator[ContentReceived]:
         """Send a prompt, and iterate over the contents of its turn until the turn ends.
 
-        Leaving the iteration early does not stop the turn. `progressed` is called with the progress of running tool
+        Leaving the iteration early does not stop the turn. `on_progress` is called with the progress of running tool
         calls.
 
         Raises: RemoteError when the prompt is refused, or when the server leaves before the turn ends.

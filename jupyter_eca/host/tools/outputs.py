@@ -48,7 +48,7 @@ _GRACE_SECONDS: Final = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class ChatOutputs:
-    """The outputs of one chat, read in parts that need not be cut again. See `workspace.ports.KeptOutputs`."""
+    """The outputs of one chat. Implements `workspace.ports.StoredOutputs`."""
 
     outputs: ToolOutputs
     chat: str
