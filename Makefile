@@ -31,10 +31,10 @@ lab: $(VENV)/.installed
 	$(BIN)/jupyter lab $(ROOT) notebooks/01_hello.ipynb
 
 test: needs
-	@$(MAKE) --no-print-directory -j2 --output-sync=target parts
+	@$(MAKE) --no-print-directory parts
 
-# The longest first, so that both cores are busy to the end.
-parts: browser python server check typescript notebooks conformance-client
+# One after the other: each shares its tests among the cores, and beside another the waits of the browser are long.
+parts: check typescript python server notebooks conformance-client browser
 
 # What this machine lacks is said in one message, with the commands that install it.
 LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
