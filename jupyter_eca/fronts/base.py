@@ -1,4 +1,4 @@
-"""Owns what a front plug is: a further protocol by which other programs reach the chats of a host.
+"""Owns the interfaces of a front plug. A front serves the chats of a host to other programs in one more protocol.
 
 A module below `jupyter_eca/fronts/`, or one behind an entry point of the group `jupyter_eca.fronts`, exports a plug as
 `FRONT`; its name is the name of the module or the entry point. `mount.py` opens the plugs of a Jupyter server,

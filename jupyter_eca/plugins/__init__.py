@@ -18,18 +18,21 @@ if TYPE_CHECKING:
         ToolCallDelta,
         UsageDelta,
     )
-    from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
+    from jupyter_eca.engine.model.request import ChatMessage, DocumentPart, ImagePart, ModelRequest, TextPart
     from jupyter_eca.errors import ProviderError, ToolError
     from jupyter_eca.plugins.contexts.base import Context, Material, Surroundings
     from jupyter_eca.plugins.providers.base import Provider
     from jupyter_eca.plugins.tools.base import Need, Tool, ToolContext, tool
     from jupyter_eca.protocol.context import OtherContext
+    from jupyter_eca.workspace.ports import Files
     from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 __all__ = [
+    "ChatMessage",
     "Context",
     "Delta",
     "DocumentPart",
+    "Files",
     "ImagePart",
     "Material",
     "ModelRequest",
@@ -42,6 +45,7 @@ __all__ = [
     "Report",
     "Surroundings",
     "TextDelta",
+    "TextPart",
     "Tool",
     "ToolCallDelta",
     "ToolContext",
@@ -56,8 +60,9 @@ _MODULES = {
     **dict.fromkeys(("ToolResult", "Report"), "workspace.tool_result"),
     **dict.fromkeys(("Context", "Material", "Surroundings"), "plugins.contexts.base"),
     **dict.fromkeys(("Provider",), "plugins.providers.base"),
-    **dict.fromkeys(("ModelRequest", "ImagePart", "DocumentPart"), "engine.model.request"),
+    **dict.fromkeys(("ChatMessage", "ModelRequest", "TextPart", "ImagePart", "DocumentPart"), "engine.model.request"),
     **dict.fromkeys(("ToolError", "ProviderError"), "errors"),
+    **dict.fromkeys(("Files",), "workspace.ports"),
     **dict.fromkeys(("OtherContext",), "protocol.context"),
     **dict.fromkeys(
         ("Delta", "ReasoningDelta", "ReasoningEnd", "TextDelta", "ToolCallDelta", "UsageDelta"), "engine.model.delta"

@@ -1,6 +1,6 @@
-"""Owns the one host of a Jupyter server, made for the first client, and the sessions and fronts that use it.
+"""Owns the one host of a Jupyter server, and the sessions and fronts that use it. The first client starts the host.
 
-It must not know HTTP: `handlers.py` and `asgi.py` bring the clients, `kernel_comms.py` the kernels.
+It must not know HTTP: `handlers.py` and `asgi.py` connect the clients, and `kernel_comms.py` the kernels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.kernels.jupyter_server import ServerKernels
     from jupyter_eca.workspace.ports import Files, Notebooks
 
-# The path below `<base_url>` to which browsers come back from a sign-in.
+# The path below `<base_url>` to which a sign-in page redirects the browser.
 CALLBACK = "eca/oauth/callback"
 
 
@@ -113,9 +113,9 @@ class EcaServer:
     ) -> None:
         """Serve a session over a link, until it ends.
 
-        `interrupt` and `kernel` are given for a kernel: it sees only the chats of its notebook, which `chats` gives.
-        `origin` is the address by which the client's user reaches this server, as far as it is known. `quiet`: see
-        `EcaSession`.
+        For a session of a kernel, `interrupt` interrupts it, `kernel` is its id, and `chats` returns the chats of its
+        notebook, the only ones that it sees. `origin` is the scheme, host and port by which the user's browser reaches
+        this server, None where they are unknown. `quiet`: see `EcaSession`.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
@@ -145,7 +145,7 @@ class EcaServer:
         return task
 
     async def arrivals(self) -> Arrivals:
-        """Return the sign-ins that wait for a browser to come back."""
+        """Return the sign-ins for which a browser has not come back yet."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.sign_in")
         from jupyter_eca.mcp_client.sign_in import Arrivals
 
@@ -175,16 +175,16 @@ async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
 
 
 class ServerBrowser:
-    """A `Browser` that comes back to Jupyter's own door, which works wherever Jupyter does: behind a proxy, on a Hub.
+    """A `Browser` whose sign-ins redirect to a URL of Jupyter, which also works behind a proxy and on a hub.
 
-    It opens no page here: the user is on another machine.
+    It opens no page itself, because the user may be on another machine.
     """
 
     def __init__(self, eca_server: EcaServer, address: str) -> None:
         self._eca_server = eca_server
         self._address = address
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # it is where it is
+    async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
         from jupyter_eca.mcp_client.sign_in import Landing
 
         return Landing(self._address, await self._eca_server.arrivals())

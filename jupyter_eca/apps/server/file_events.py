@@ -1,7 +1,7 @@
-"""Owns the event that files may have changed: pages that have one open look at it again.
+"""Owns the Jupyter event that says that files may have changed, after which pages reload the files they have open.
 
-It uses Jupyter's own events, which every page of JupyterLab gets: no panel needs to be open, and the prompt may come
-from a cell. The page's side is `labextension/src/files/plugin.ts`.
+Jupyter sends its events to every page of JupyterLab. So no panel needs to be open, and the prompt may come from a cell.
+The page's side is `labextension/src/files/plugin.ts`.
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ if TYPE_CHECKING:
 
 # The page (`labextension/src/files/plugin.ts`) has the same id.
 SCHEMA_ID: Final = "https://events.jupyter.org/jupyter_eca/files/v1"
-# A tool may be any program, so the files that it changed are not known here.
+# It names no files: a tool may be any program, and nobody knows which files it changed.
 _SCHEMA: Final[dict[str, Any]] = {
     "$id": SCHEMA_ID,
     "version": "1",
     "title": "Files may have changed",
     "personal-data": False,
-    "description": "A tool of the assistant has ended, or changes of its were taken back.",
+    "description": "A tool of the assistant has ended, or changes of the assistant were undone.",
     "type": "object",
     "properties": {},
 }
 
 
 def declare_event(serverapp: Any) -> None:
-    """Register the event when the server starts: a page gets only events that were registered before it came."""
+    """Register the event. Call it when the server starts: a page gets only events that were registered before."""
     serverapp.event_logger.register_event_schema(_SCHEMA)
 
 
 class FileEventEmitter:
-    """A subscriber of the host that sees every chat. It emits an event after everything that may have changed a
-    file."""
+    """A subscriber of the host to all chats. It emits an event after everything that may have changed a file."""
 
     def __init__(self, event_logger: Any) -> None:
         self.kernel: Kernel | None = None
@@ -60,12 +59,12 @@ class FileEventEmitter:
         return False
 
     def show(self, events: list[Event]) -> None:
-        """Emit after tool calls, and after remarks outside of a turn, which may say that files were restored."""
+        """Emit after tool calls, and after system messages, because one of them says that files were restored."""
         if any(event.content.type == "toolCalled" or event.role == "system" for event in events):
             self._emit()
 
     def tell(self, notice: Notice) -> None:
-        """Emit when a background job has changed: it ends without a tool call."""
+        """Emit when a background job has changed, because a job ends without a tool call."""
         if notice.method == "jobs/updated":
             self._emit()
 

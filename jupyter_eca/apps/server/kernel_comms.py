@@ -1,7 +1,8 @@
-"""Owns the comms to kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
+"""Owns the comms between the server and the kernels that have loaded `jupyter_eca`.
 
-It subscribes to two topics of a kernel, so its outputs do not pass through here a second time. No token goes into a
-kernel, and what comes over a comm can speak only as that kernel. The kernel's side is `apps/kernel/engine/`.
+A kernel sends a hello message, and the server opens a comm to it. The server subscribes to two topics of the kernel
+only, so that it does not receive the outputs of cells a second time. A comm needs no token, and its messages have the
+rights of that kernel. The kernel's side is in `apps/kernel/engine/`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PREFIX = "eca-"
 
 
 class KernelWatch:
-    """Follows the kernels that start and end."""
+    """Opens the comms of each kernel that starts, and closes those of each kernel that ends."""
 
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._serverapp = serverapp
@@ -68,7 +69,7 @@ class KernelWatch:
         comms = self._comms[kernel] = KernelComms(
             manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._chats_of, kernel)
         )
-        # A kernel that is restarted is another kernel.
+        # A restart ends the process that holds the other end of the comms.
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, comms.close_all, event)
 
@@ -84,19 +85,22 @@ class KernelWatch:
 
 @dataclass
 class _KernelComm:
-    """One comm to a kernel: that of its cells or, `beside` it, that of a page with a panel."""
+    """One comm to a kernel."""
 
     caller: str
+    """The id of the kernel's client that said hello."""
     link: CommLink
-    beside: bool
+    for_panel: bool
+    """True for a page with a panel, false for the cells of the kernel."""
     serving: bool = False
+    """Whether its session has begun."""
 
 
 class KernelComms:
     """All comms to one kernel."""
 
     def __init__(self, manager: Any, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
-        """`chats` gives the chats that the sessions of this kernel share."""
+        """Subscribe to the kernel. `chats` returns the chats that all sessions of this kernel share."""
         self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
@@ -109,60 +113,60 @@ class KernelComms:
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
         self._iopub.on_recv(self._take)
-        self._lines: dict[str, _KernelComm] = {}
+        self._comms: dict[str, _KernelComm] = {}
 
     def _take(self, frames: list[bytes]) -> None:
         _, rest = self._session.feed_identities(frames)
         message: dict[str, Any] = self._session.deserialize(rest)
         kind, content = message["header"]["msg_type"], message["content"]
         if kind == HELLO:
-            self._open(content.get("from", ""), beside=content.get("beside") is True)
-        elif (line := self._lines.get(content.get("comm_id"))) is not None:
+            self._open(content.get("from", ""), for_panel=content.get("beside") is True)
+        elif (comm := self._comms.get(content.get("comm_id"))) is not None:
             if kind == "comm_close":
                 self._close_comm(content["comm_id"])
             else:
-                self._receive(line, content.get("data"))
+                self._receive(comm, content.get("data"))
 
-    def _open(self, caller: str, *, beside: bool) -> None:
-        """Open a comm. There is one for the kernel's cells, which replaces an earlier one, and one for each page with a
-        panel.
+    def _open(self, caller: str, *, for_panel: bool) -> None:
+        """Open a comm, unless this caller has one.
 
-        A kernel says hello again after a while: its cells may have run before the comm reached it.
+        There is one comm for the cells of the kernel, which replaces an earlier one, and one per each page with a panel.
+        A kernel repeats its hello, because the first may come before the server listens.
         """
-        if any(line.caller == caller for line in self._lines.values()):
+        if any(comm.caller == caller for comm in self._comms.values()):
             return
-        if not beside:
-            for comm in [comm for comm, line in self._lines.items() if not line.beside]:
-                self._close_comm(comm)
-        comm = PREFIX + uuid.uuid4().hex
-        link = CommLink(partial(self._write, comm), partial(self._close_comm, comm), PACE)
-        self._lines[comm] = _KernelComm(caller, link, beside)
+        if not for_panel:
+            for comm_id in [comm_id for comm_id, comm in self._comms.items() if not comm.for_panel]:
+                self._close_comm(comm_id)
+        comm_id = PREFIX + uuid.uuid4().hex
+        link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), PACE)
+        self._comms[comm_id] = _KernelComm(caller, link, for_panel)
         data = {"for": caller}
-        self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
+        self._session.send(self._shell, "comm_open", {"comm_id": comm_id, "target_name": TARGET, "data": data})
 
-    def _receive(self, line: _KernelComm, data: Any) -> None:
+    def _receive(self, comm: _KernelComm, data: Any) -> None:
         """Take a message. The first one starts the session, so a kernel that only loads the package costs nothing."""
-        line.link.receive(data)
-        if not line.serving:
-            line.serving = True
-            # Cells do not show what panels show, and each message keeps the kernel busy for a moment.
+        comm.link.receive(data)
+        if not comm.serving:
+            comm.serving = True
+            # Cells do not need all messages that a panel needs, and each message keeps the kernel busy for a moment.
             self._eca_server.start(
-                line.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not line.beside
+                comm.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not comm.for_panel
             )
 
-    def _write(self, comm: str, data: dict[str, Any]) -> None:
+    def _write(self, comm_id: str, data: dict[str, Any]) -> None:
         if not self._shell.closed():
-            self._session.send(self._shell, "comm_msg", {"comm_id": comm, "data": data})
+            self._session.send(self._shell, "comm_msg", {"comm_id": comm_id, "data": data})
 
-    def _close_comm(self, comm: str) -> None:
-        """Close a comm, because the kernel's side or ours is gone."""
-        if (line := self._lines.pop(comm, None)) is not None:
-            line.link.end()
+    def _close_comm(self, comm_id: str) -> None:
+        """Close a comm whose other end, or whose session, has ended."""
+        if (comm := self._comms.pop(comm_id, None)) is not None:
+            comm.link.end()
 
     def close_all(self) -> None:
-        """Close all comms: the kernel is gone."""
-        for comm in list(self._lines):
-            self._close_comm(comm)
+        """Close all comms, because the process of the kernel has ended."""
+        for comm_id in list(self._comms):
+            self._close_comm(comm_id)
 
     def close(self) -> None:
         self.close_all()

@@ -99,7 +99,7 @@ def _describe_new(holding: Iterable[InstructionRule], told: Briefing) -> str:
 async def sync_system_prompt(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     """Raises: ProviderError when there is no model to tell."""
     old, new = await brief(place), await brief(place, anew=True)
-    await place.host.system_prompts.keep(place.chat, new.pinned)
+    await place.host.system_prompts.save(place.chat, new.pinned)
     lines = _compare(old.pinned.sections, new.pinned.sections)
     return CommandAnswer("\n".join(["The model is told from now on:", "", *lines]) if lines else _SAME)
 

@@ -1,11 +1,11 @@
-"""The user's hooks: programs that run at certain moments of a session, a chat or a turn, and may have a say in it.
+"""Owns the user's hooks: programs that run on events of a session, a chat or a turn, and may change what happens.
 
-`config.hooks` reads what the configuration says of them, `matching` finds those for a moment, `process` runs one,
-`effects` combines what several say. `runner` knows when they run, `turn_hooks` what comes of them in a turn.
+`config.hooks` parses their configuration, `matching` finds the hooks for an event, `process` runs one, and `effects`
+combines what several answered. `runner` runs all hooks of an event, and `turn_hooks` applies their effects to a turn.
 """
 
 from jupyter_eca.config.hooks import Action, Hook, HookType, RejectedHook, parse_hooks
-from jupyter_eca.host.hooks.effects import Effects, HookReply, chain, combine, lines
+from jupyter_eca.host.hooks.effects import Effects, HookReply, chain, combine, format_lines
 from jupyter_eca.host.hooks.matching import matches
 from jupyter_eca.host.hooks.process import HookRun, run
 
@@ -19,7 +19,7 @@ __all__ = [
     "RejectedHook",
     "chain",
     "combine",
-    "lines",
+    "format_lines",
     "matches",
     "parse_hooks",
     "run",

@@ -209,7 +209,7 @@ class Hooks:
 
 
 def _make_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:
-    output, error = (text and text[:_SHOWN] for text in hooks.lines(reply))
+    output, error = (text and text[:_SHOWN] for text in hooks.format_lines(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call
     )

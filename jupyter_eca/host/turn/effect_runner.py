@@ -234,7 +234,7 @@ class EffectRunner:
             return
         details = await self._previews(chat, adjusted)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
-        if remark := await self._locked_answers.keep(chat):
+        if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted))
         if next_prompt:
@@ -268,7 +268,7 @@ class EffectRunner:
             self._chats.feed(chat, inputs.Streamed(replay.clock, number, delta))
             await asyncio.sleep(0)  # a long answer must not hold up the other chats
         details = {id: found for id in ids if (found := replay.calls[id].details) is not None}
-        await self._locked_answers.keep(chat)
+        await self._locked_answers.save(chat)
         self._chats.feed(chat, inputs.ModelFinished(replay.clock, number, details))
 
     async def _wait(self, chat: LiveChat, effect: Wait) -> None:

@@ -1,20 +1,33 @@
-"""Locked answers: a question of a cell is answered from a lock file while what it depends on is the same, else asked
-and recorded. `workspace.notebooks.lockfile` owns the format and the place of the file, `engine.chat.recording` the
-recorded turn, `host.chat.recorded_turn` its replay.
+"""Owns locked answers: the answer to a question is recorded, and replayed while nothing that it depends on has changed.
 
-What an answer depends on: the prompt, what it points at (as it was read), the model, agent and variant that the
-notebook names, and the locked answer before it in the same chat. What it does not: the default model, so that a
-notebook is replayed where there is none; questions that are not locked; files that were not pointed at.
+An example. A notebook has the cell `%%eca --lock Load sales.csv and count the rows without a price`.
 
-What is done again: calls of tools that `live` in memory alone, which is `run_code`, since the next cells need what it
-defines. Files that the assistant wrote, commands that it ran and servers that it called are not touched again.
+1. The cell runs for the first time. The model answers: it calls `run_code` and writes "12 rows". The turn is recorded
+   in a lock file, which is stored beside the notebook.
+2. A colleague without a key runs the notebook. The digest of the question is found in the lock file. So no model is
+   asked: the recorded code runs again in the colleague's kernel, and the recorded text is shown.
+3. The author changes the question. No recorded turn has its digest, so the model is asked, and the new answer is
+   recorded in place of the old one. A run that nobody watches, as in CI, fails instead: it must not replace an answer
+   that was reviewed.
 
-Why that is no wider a door than the notebook's own cells: a lock file is read only when a cell says `--lock`, or the
-notebook or its user `lock on`; its code lies beside the notebook in lines one can read, as a module would that a cell
-imports; and it runs in the kernel, with the rights that the cells have. It is narrower where it can be. Rules that deny
-the code deny it still. Where somebody is there to ask, code runs unasked only if the rules allow it, or if this user
-has had it recorded or approved it in this very answer (a mark in the data folder, as Jupyter's trust in notebooks).
-Only where nobody is, as under nbclient, is running the notebook all the consent there is, for this as for each cell.
+What an answer depends on, and so what the digest covers: the prompt, the contexts that it names (their content), the
+model, agent and variant that the notebook names, and the locked answer before it in the same chat. It does not depend
+on the default model, so that a notebook can be replayed where no model is set up, on questions that are not locked, or
+on files that the prompt does not name.
+
+What a replay does again: calls of tools whose effect exists in memory only (`Tool.lives`). That is `run_code`, because
+the next cells need what it defines. Files are not written again, and commands and MCP servers are not called again.
+
+Why a replay is no more dangerous than running the notebook's cells: a lock file is read only where a cell says
+`--lock`, or where the notebook or its user has turned locking on. Its code lies beside the notebook in readable lines,
+like a module that a cell imports, and it runs in the kernel with the rights of a cell. Rules that deny the code still
+deny it. Where a user can be asked, the code runs without a question only if the rules allow it, or if this user has
+recorded it or approved it in this answer before. A mark in the data folder remembers that, like Jupyter's trust in
+notebooks. Where nobody can be asked, as in nbclient, running the notebook is the consent, for this code as for each
+cell.
+
+`workspace/notebooks/lockfile.py` owns the format and the place of the file, `engine/chat/recording.py` the recorded
+turn, and `host/chat/recorded_turn.py` its replay.
 """
 
 from __future__ import annotations
@@ -54,43 +67,47 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
     from jupyter_eca.plugins.contexts.base import Material
 
-# Shorter ones are words that stand in any text.
+# A shorter secret could be an ordinary word.
 _SECRET_CHARS: Final = 8
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
 class Locks:
-    """Of one host: what its user has approved, and who writes now."""
+    """What the turns of one host share: which answers its user approved, and which were used."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.writing = asyncio.Lock()
+        """Held while a lock file is read or written."""
         self.used: set[str] = set()
-        """The keys of those that have answered a question since the host began."""
+        """The keys of the recorded turns that have answered a question since the host started."""
         self.begun: set[Path] = set()
-        """The files that there were not when they were first asked for."""
+        """The lock files that did not exist before this host."""
 
-    def trusts(self, link: str) -> bool:
-        return (self._folder / link).exists()
+    def trusts(self, digest: str) -> bool:
+        """Return whether the user has recorded or approved the answer with this chain digest."""
+        return (self._folder / digest).exists()
 
-    def trust(self, link: str) -> None:
-        """Where it cannot be marked, the user is asked again."""
+    def trust(self, digest: str) -> None:
+        """Remember that the user trusts an answer. If the mark cannot be written, the user is asked again."""
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (self._folder / link).touch()
+            (self._folder / digest).touch()
 
 
 class LockedAnswers:
-    """Begins, replays and records the turns of one host that are for a lock file."""
+    """Begins, replays and records the locked turns of one host."""
 
     def __init__(self, services: Services, locks: Locks) -> None:
         self._services = services
         self._locks = locks
 
-    async def begin(self, chat: LiveChat, meant: str, found: Sequence[Material], at: int) -> RecordedTurn | None:
-        """What comes of a question, once what it points at is read. `meant` is what a command makes of it.
+    async def begin(self, chat: LiveChat, meant: str, materials: Sequence[Material], at: int) -> RecordedTurn | None:
+        """Return how the turn is replayed or recorded, None where locking is off.
 
-        Raises: ToolError when the lock file cannot be used, or has no answer and nobody watches.
+        `meant` is the prompt that a command made of the user's, "" for none. `materials` are the contexts that were
+        read, and `at` is the time of the prompt in ms. Raises: ToolError when the lock file cannot be used, or
+        has no answer and nobody watches.
         """
         prompt = chat.prompt
         if prompt is None or (lock := prompt.lock) is None:
@@ -105,15 +122,15 @@ class LockedAnswers:
             model=prompt.choice.model,
             agent=prompt.choice.agent,
             variant=prompt.choice.variant or "",
-            contexts=self._digests(found),
-            previous=_previous(chat, place),
+            contexts=self._digest_contexts(materials),
+            previous=_digest_before(chat, place),
         )
         async with self._locks.writing:
             turns = await asyncio.to_thread(files.read)
         same = next((turn for turn in turns if turn.matches(asked)), None)
-        near = same or _near(turns, asked, lock.cell, self._locks.used)
-        replaced = near is not None and (near.prompt, near.occurrence) == (asked.prompt, asked.occurrence)
-        instead = near.key if near and replaced else ""
+        nearest = same or _find_nearest(turns, asked, lock.cell, self._locks.used)
+        replaced = nearest is not None and (nearest.prompt, nearest.occurrence) == (asked.prompt, asked.occurrence)
+        instead = nearest.key if nearest and replaced else ""
         if same is not None and not lock.renew:
             locking = RecordedTurn(files, asked, lock.cell, place, "", instead)
             locking.replay = _replay(chat, same, at)
@@ -122,39 +139,38 @@ class LockedAnswers:
             return locking
         if files.is_new:
             self._locks.begun.add(files.path)
-        why = RENEWED if same else CHANGED.format(", ".join(near.describe_changes(asked))) if near else UNREAD
-        # A run in CI must not put the answer of whatever model it finds there in the place of the one that was
-        # reviewed.
+        why = RENEWED if same else CHANGED.format(", ".join(nearest.describe_changes(asked))) if nearest else UNREAD
+        # A run in CI must not replace a reviewed answer by that of whatever model it has.
         watched = self._services.audiences.has_approver(chat.state.id)
         if not (watched or lock.renew or files.path in self._locks.begun):
             raise ToolError(UNASKED.format(file=files.display_path, why=why))
         return RecordedTurn(files, asked, lock.cell, place, why, instead)
 
-    def _digests(self, found: Sequence[Material]) -> dict[str, str]:
+    def _digest_contexts(self, materials: Sequence[Material]) -> dict[str, str]:
         digests: dict[str, str] = {}
-        for one in found:
-            text = one.text
+        for material in materials:
+            text = material.text
             for root in self._services.workspace.files.roots:
                 text = text.replace(str(root), ".")
-            pictures = "".join(image.base64 for image in one.images)
-            digests[one.label] = compute_digest(text + pictures) if one.readable else ""
+            pictures = "".join(image.base64 for image in material.images)
+            digests[material.label] = compute_digest(text + pictures) if material.readable else ""
         return digests
 
     async def prepare_replay(self, chat: LiveChat, replay: ReplayedTurn) -> Setup:
-        """What the turn is run with in place of its own."""
+        """Return the setup of a replay: the recorded model and tools, and a verdict for each recorded call."""
         trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
         unasked = trusted or not self._services.audiences.has_approver(chat.state.id)
-        verdicts = {id: self._verdict(chat, call, unasked=unasked) for id, call in replay.calls.items()}
-        tools = {call.tool: self._spec(call) for call in replay.calls.values()}
+        verdicts = {id: self._decide_call(chat, call, unasked=unasked) for id, call in replay.calls.items()}
+        tools = {call.tool: self._find_spec(call) for call in replay.calls.values()}
         was = chat.state.setup
         model = replay.turn.answered_by or was.model
         return replace(was, model=model, tools=tuple(tools.values()), max_steps=0, compact_at=0, verdicts=verdicts)
 
-    def _spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
+    def _find_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
         tool = self._services.toolbox.get(call.tool)
         return tool.spec if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
-    def _verdict(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
+    def _decide_call(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
         if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
@@ -165,9 +181,11 @@ class LockedAnswers:
         verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust)
         return Verdict(Decision.ALLOW) if unasked and verdict.decision is Decision.ASK else verdict
 
-    async def keep(self, chat: LiveChat) -> str:
-        """Record the answer that is about to end, while the reader still waits for it: nbclient ends the kernel with
-        its last cell. Returns what the reader is to be told, "" when it is recorded."""
+    async def save(self, chat: LiveChat) -> str:
+        """Record the answer that is about to end. Return why it was not recorded, for the user, or "".
+
+        The turn waits for this, because nbclient ends the kernel with its last cell.
+        """
         locking = chat.locking
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
@@ -184,7 +202,7 @@ class LockedAnswers:
                 answered_by=chat.state.setup.model,
                 replies=record_replies(locking.taken),
             )
-            if name := self._secret(turn.model_dump_json()):
+            if name := self._find_secret(turn.model_dump_json()):
                 return HELD.format(name)
             async with self._locks.writing:
                 await run_to_end(asyncio.to_thread(locking.files.write_turn, turn, locking.instead))
@@ -195,31 +213,34 @@ class LockedAnswers:
         self._locks.used.add(turn.key)
         return ""
 
-    def _secret(self, text: str) -> str:
-        """The name of one that stands in a text."""
-        known = [
+    def _find_secret(self, text: str) -> str:
+        """Return the name of a secret that is in a text, "" for none."""
+        secrets = [
             *iter_secrets("", self._services.config),
             *((name, os.environ[name]) for name in os.environ if _SECRET_NAME.search(name)),
         ]
         for name, entry in self._services.catalog.entries().items():
-            known += iter_secrets(f"providers.{name}", entry.settings)
-        return next((name for name, value in known if len(value) >= _SECRET_CHARS and value in text), "")
+            secrets += iter_secrets(f"providers.{name}", entry.settings)
+        return next((name for name, value in secrets if len(value) >= _SECRET_CHARS and value in text), "")
 
 
-def _near(turns: Sequence[LockedTurn], asked: LockedPrompt, cell: str, used: set[str]) -> LockedTurn | None:
-    """What was recorded for this question before something changed: in this cell, else in the same words, else with
-    other words only, where only one is such that answers no other cell."""
-    if cell and (found := [turn for turn in turns if turn.cell == cell]):
-        return found[0]
-    if found := [turn for turn in turns if (turn.prompt, turn.occurrence) == (asked.prompt, asked.occurrence)]:
-        return found[0]
+def _find_nearest(turns: Sequence[LockedTurn], asked: LockedPrompt, cell: str, used: set[str]) -> LockedTurn | None:
+    """Return the turn that was recorded for this question before something changed, None if there is none.
+
+    It is the turn of the same cell. Otherwise it is the turn with the same prompt. Otherwise the one that differs
+    only in its prompt, if exactly one such turn answers no other cell.
+    """
+    if cell and (recorded := [turn for turn in turns if turn.cell == cell]):
+        return recorded[0]
+    if recorded := [turn for turn in turns if (turn.prompt, turn.occurrence) == (asked.prompt, asked.occurrence)]:
+        return recorded[0]
     unused = [turn for turn in turns if turn.key not in used and not (cell and turn.cell)]
-    found = [turn for turn in unused if turn.describe_changes(asked) == ["the prompt"]]
-    return found[0] if len(found) == 1 else None
+    reworded = [turn for turn in unused if turn.describe_changes(asked) == ["the prompt"]]
+    return reworded[0] if len(reworded) == 1 else None
 
 
-def _previous(chat: LiveChat, place: str) -> str:
-    """A cell that is run again stands where it stood."""
+def _digest_before(chat: LiveChat, place: str) -> str:
+    """Return the digest of the locked answer before a place. A cell that runs again keeps its place."""
     before = list(chat.links)
     before = before[: before.index(place)] if place in chat.links else before
     return chat.links[before[-1]] if before else ""
@@ -232,10 +253,11 @@ def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
         for number, reply in enumerate(turn.replies)
         for place, call in enumerate(reply.calls)
     }
-    return ReplayedTurn(turn, calls, at - sum(_took(turn)))
+    return ReplayedTurn(turn, calls, at - sum(_list_durations(turn)))
 
 
-def _took(turn: LockedTurn) -> Iterator[int]:
+def _list_durations(turn: LockedTurn) -> Iterator[int]:
+    """Yield how long the parts of a recorded turn took, in milliseconds."""
     for reply in turn.replies:
         yield sum(part.took_ms for part in reply.parts if isinstance(part, RecordedReasoning))
         yield max((call.took_ms for call in reply.calls if isinstance(call, RecordedResult)), default=0)

@@ -76,7 +76,7 @@ class Setups:
                 audiences.warn(problem.text, where)
         briefing = await self.brief(choice, context, bounds)
         if pin:
-            await self._prompts.keep(context.chat, briefing.pinned)
+            await self._prompts.save(context.chat, briefing.pinned)
         return inputs.Setup(
             model=choice.model,
             agent=chosen_agent.name,

@@ -1,10 +1,14 @@
-"""What a model is told at the beginning of a chat stays what it was, byte for byte: vendors keep what a request begins
-with, and one that begins otherwise is paid for whole. So it is made once, and kept with the chat.
+"""Owns the system prompt of each chat. It is composed once, stored with the chat, and then not changed by a byte.
 
-It is made anew when it is for another: another agent, model or variant, for which the vendor's cache is another too;
-when the user says so (`/sync-system-prompt`), or wants that always (`chat.autoSyncSystemPrompt`). A server of tools
-that comes later adds its words at the end: its tools have changed the request already. So do the hooks of a chat's
-beginning, which run when its first turn has begun.
+Vendors cache the beginning of a request, and a request that begins with other bytes costs the full price. Therefore the
+prompt is composed anew only
+
+- for another agent, model or variant, because the vendor's cache is another one then, or
+- when the user runs `/sync-system-prompt`, or has set `chat.autoSyncSystemPrompt`.
+
+Two sections may be appended later: the instructions of an MCP server that starts during the chat, whose tools change
+the request anyway, and the texts of `chatStart` hooks, which run when the first turn has begun. `instructions/`
+composes the sections.
 """
 
 from __future__ import annotations
@@ -26,24 +30,28 @@ if TYPE_CHECKING:
 
 
 class SystemPrompts:
+    """Composes and stores the system prompts of all chats."""
+
     def __init__(self, store: Store, chats: Chats, hooks: Hooks) -> None:
         self._store = store
         self._chats = chats
         self._hooks = hooks
 
     async def compose(self, chat: str, place: InstructionContext, variant: str, *, anew: bool = False) -> Pinned:
-        """Return what the model is told now: what it was told before, if that was made for the same agent, model and
-        variant and `anew` is not wanted. Nothing is kept yet."""
+        """Return the system prompt for the next request, without storing it.
+
+        It is the stored one if that was composed for the same agent, model and variant, and `anew` is false.
+        """
         made_for = "\n".join((place.agent.name, place.model, variant))
         before = await self._read(chat)
         if anew or before is None or before.made_for != made_for or place.config.chat.auto_sync_system_prompt:
             return Pinned(made_for, (*await instructions.sections(place), *self._hooks.sections(chat)))
-        later = (*await environment.servers(place), *self._hooks.sections(chat))
-        added = [section for section in later if not before.has(section.source)]
+        appended = (*await environment.servers(place), *self._hooks.sections(chat))
+        added = [section for section in appended if not before.has(section.source)]
         return replace(before, sections=(*before.sections, *added)) if added else before
 
-    async def keep(self, chat: str, pinned: Pinned) -> None:
-        """Keep what the model of a chat is told, in memory and in the store."""
+    async def save(self, chat: str, pinned: Pinned) -> None:
+        """Save the system prompt of a chat, in memory and in the store."""
         live = self._chats.live(chat)
         if live is None or live.pinned == pinned:
             return

@@ -113,7 +113,9 @@ class AnthropicProvider:
                 raise _explain(error, asked, patience) from None
         else:
             if not reading.complete:
-                raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
+                raise (
+                    failures.explain_disconnect(asked) if "event-stream" in kind else failures.explain_wrong_api(asked)
+                )
         usage = replace(reading.usage(), output_limit=wanted["max_tokens"])
         yield await prices.add_price(self.priced_as, model_id, usage) if self.priced_as else usage
 
@@ -160,11 +162,11 @@ def _explain(error: Exception, asked: RequestTarget, patience: Patience) -> Prov
 
 def _explain_status(error: APIStatusError, asked: RequestTarget) -> ProviderError:
     headers = error.response.headers
-    passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
+    temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
     after = retry_after(headers, time.time())
     said = error.api_message or (error.body if isinstance(error.body, str) else "")
     return failures.explain_refusal(
-        asked, error.status_code, error.type or "", said, passing=passing, retry_after=after
+        asked, error.status_code, error.type or "", said, temporary=temporary, retry_after=after
     )
 
 

@@ -1,5 +1,7 @@
-"""The failures of model servers: their kind, and one sentence each that says what happened and what to do. Pure. The
-SDKs' own errors become these in `sdk_clients` and in each provider.
+"""Owns the errors that users read when a model server fails: the kind of each, and one sentence that says what happened
+and what to do. Pure.
+
+`sdk_clients` and each provider turn the errors of their SDK into these.
 """
 
 from __future__ import annotations
@@ -38,16 +40,16 @@ _STATUS_OF = {
     "server_is_overloaded": 503,
 }
 
-# As those that speak these APIs say it; they share no code for it.
+# Servers have no common code for a prompt that is too long, so it is recognised by their words.
 _OVERFLOWS = re.compile(
     r"prompt is too long|context_length|context length|context window|context size|maximum context|too many tokens",
     re.IGNORECASE,
 )
 _USED_UP = "insufficient_quota"
 
-# What servers answer to an image that they cannot read, that is too large, or that the model has no eyes for.
+# The statuses with which servers refuse an image: unreadable, too large, or a model that takes no images.
 _REFUSES_IMAGES = frozenset({400, 413, 415, 422})
-_PICTURED = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
+_NAMES_AN_IMAGE = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
 
 _OTHER_MODEL = "choose another model with `%eca use MODEL`"
 
@@ -69,8 +71,8 @@ _REFUSED = "{url} answered with status {status}{said}. Check `providers.{provide
 
 _LATER = " It will take them again in {:.0f} min."
 
-# A timeout, a conflict of locks, a limit: they pass. So does whatever is the server's own fault.
-_PASSING = {408, 409, 429}
+# A timeout, a conflict and a rate limit are temporary. So is every 5xx.
+_TEMPORARY = {408, 409, 429}
 _KINDS = {
     401: FailureKind.AUTH,
     402: FailureKind.QUOTA,
@@ -81,39 +83,44 @@ _KINDS = {
     529: FailureKind.OVERLOADED,
 }
 
-# From here on the reader is told how long it takes.
+# The error names the waiting time when it is longer than this.
 _LONG_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """The target of a request. `url` may hold a password, so sentences show `where`. `variable` is where the key is
-    looked for, `path` where the API's own part of an address begins."""
+    """Where a request goes to."""
 
     provider: str
+    """The name of the provider in the configuration."""
     model: str
     url: str
+    """May contain a password. Errors show `where` instead."""
     key: str = field(default="", repr=False)
     api: str = "Anthropic Messages API"
+    """The name of the API, as users know it."""
     variable: str = "ANTHROPIC_API_KEY"
+    """The environment variable that may hold the key."""
     path: str = "/v1"
+    """The path with which the API's own part of a URL begins."""
 
     @property
     def where(self) -> str:
+        """The URL without user, password and query."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     def say(self, sentence: str, status: int = 0, said: str = "") -> str:
-        """Make a sentence with the server's words `said`, which may contain the key."""
-        # Before it is cut: half a secret is not known by its sight.
-        shown = redaction.redact(said.replace(self.key, "…") if self.key else said)
-        shown = f": {shown.strip().rstrip('.')[:500]}" if shown.strip() else ""
+        """Fill in a sentence. `said` is the server's own message, which may contain the key."""
+        # Redact before cutting: a part of a secret is not recognised as one.
+        message = redaction.redact(said.replace(self.key, "…") if self.key else said)
+        message = f": {message.strip().rstrip('.')[:500]}" if message.strip() else ""
         return sentence.format(
             url=self.where,
             provider=self.provider,
             model=self.model,
             status=status,
-            said=shown,
+            said=message,
             api=self.api,
             variable=self.variable,
             path=self.path,
@@ -121,82 +128,89 @@ class RequestTarget:
 
 
 def kind_of(status: int) -> tuple[FailureKind, bool]:
-    """Return the kind of failure that a status means, and whether it passes by itself."""
-    return _KINDS.get(status, FailureKind.OTHER), status in _PASSING or status >= 500
+    """Return the kind of failure that a status means, and whether it is temporary."""
+    return _KINDS.get(status, FailureKind.OTHER), status in _TEMPORARY or status >= 500
 
 
 def explain_refusal(
-    asked: RequestTarget,
+    target: RequestTarget,
     status: int,
     kind: str,
     said: str,
     *,
-    passing: bool | None = None,
+    temporary: bool | None = None,
     retry_after: float | None = None,
 ) -> ProviderError:
-    """Explain a refusal. `kind` is the API's error type, empty when the API did not answer. `passing`: the server says
-    whether it passes."""
+    """Return the error for a request that the server refused.
+
+    `kind` is the API's error type, empty when something else than the API answered. `said` is the server's message.
+    `temporary` is what the server says about a retry, None where it says nothing. `retry_after` is in seconds.
+    """
     if kind == _USED_UP:
         status = 402  # OpenAI calls it 429, but waiting does not help
     elif status < 400:
         status = int(kind) if kind.isdecimal() and 400 <= int(kind) < 600 else _STATUS_OF.get(kind, 500)
-    sort, passes = kind_of(status)
-    sort = _by_words(status, sort, f"{kind} {said}")
-    message = asked.say(_TOO_LONG if sort is FailureKind.CONTEXT else _sentence(asked, status, kind), status, said)
+    failure, is_temporary = kind_of(status)
+    failure = _correct_kind(status, failure, f"{kind} {said}")
+    message = target.say(_TOO_LONG if failure is FailureKind.CONTEXT else _sentence(target, status, kind), status, said)
     if retry_after is not None and retry_after > _LONG_SECONDS:
         message += _LATER.format(retry_after / 60)
-    retryable = passes if passing is None else passing
-    return ProviderError(message, status=status, kind=sort, retryable=retryable, retry_after=retry_after)
+    retryable = is_temporary if temporary is None else temporary
+    return ProviderError(message, status=status, kind=failure, retryable=retryable, retry_after=retry_after)
 
 
-def _by_words(status: int, kind: FailureKind, said: str) -> FailureKind:
+def _correct_kind(status: int, kind: FailureKind, said: str) -> FailureKind:
+    """Return the kind that the server's message names, where the status alone does not tell."""
     if status in {400, 413} and _OVERFLOWS.search(said):
         return FailureKind.CONTEXT
-    return FailureKind.IMAGE if status in _REFUSES_IMAGES and _PICTURED.search(said) else kind
+    return FailureKind.IMAGE if status in _REFUSES_IMAGES and _NAMES_AN_IMAGE.search(said) else kind
 
 
-def _sentence(asked: RequestTarget, status: int, kind: str) -> str:
+def _sentence(target: RequestTarget, status: int, kind: str) -> str:
     if status == 401:
-        return _BAD_KEY if asked.key else _NO_KEY
+        return _BAD_KEY if target.key else _NO_KEY
     if status == 404:
         return _NO_MODEL if kind else _NO_API
     return _SENTENCES.get(status) or (_FAILED if status >= 500 else _REFUSED)
 
 
-def not_the_api(asked: RequestTarget) -> ProviderError:
-    return ProviderError(asked.say(_NO_API))
+def explain_wrong_api(target: RequestTarget) -> ProviderError:
+    """Return the error for an answer that is not of this API."""
+    return ProviderError(target.say(_NO_API))
 
 
-def unreachable(asked: RequestTarget, error: BaseException) -> ProviderError:
-    """Explain a missing connection. The reason is the first of the system's own errors in the chain."""
+def explain_unreachable(target: RequestTarget, error: BaseException) -> ProviderError:
+    """Return the error for a connection that failed. The cause is the first OSError in the chain of `error`."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, OSError):
         cause = cause.__cause__ or cause.__context__
     match cause:
         case ssl.SSLCertVerificationError():
-            # The only one that waiting does not mend.
+            # The only cause for which a retry is useless on every server.
             text = "The certificate of {url} cannot be trusted{said}. Set SSL_CERT_FILE to your organisation's own."
-            return ProviderError(asked.say(text, said=cause.verify_message))
+            return ProviderError(target.say(text, said=cause.verify_message))
         case ssl.SSLError():
             text = "{url} does not speak TLS. Check `providers.{provider}.url` and your proxy."
         case socket.gaierror():
             text = "The name in {url} cannot be found. Check the network and `providers.{provider}.url`."
         case _:
             text = "Nothing answers at {url}. Check the network, that the server runs, and `providers.{provider}.url`."
-    # A server on this machine that is not there was not started: waiting does not start it.
-    return ProviderError(asked.say(text), kind=FailureKind.NETWORK, retryable=not is_here(asked.url))
+    # A local server that does not answer was not started, so a retry is useless.
+    return ProviderError(target.say(text), kind=FailureKind.NETWORK, retryable=not is_here(target.url))
 
 
-def no_connection(asked: RequestTarget, seconds: float) -> ProviderError:
+def explain_connect_timeout(target: RequestTarget, seconds: float) -> ProviderError:
     text = f"{{url}} could not be reached in {seconds:g} s. Check the network, VPN and proxy, then ask again."
-    return ProviderError(asked.say(text), kind=FailureKind.NETWORK, retryable=True)
+    return ProviderError(target.say(text), kind=FailureKind.NETWORK, retryable=True)
 
 
-def explain_stall(asked: RequestTarget, seconds: float) -> ProviderError:
+def explain_stall(target: RequestTarget, seconds: float) -> ProviderError:
+    """Return the error for an answer that stopped arriving."""
     text = f"{{url}} said nothing for {seconds:g} s. Ask again."
-    return ProviderError(asked.say(text), kind=FailureKind.PREMATURE, retryable=True)
+    return ProviderError(target.say(text), kind=FailureKind.PREMATURE, retryable=True)
 
 
-def broke_off(asked: RequestTarget) -> ProviderError:
+def explain_disconnect(target: RequestTarget) -> ProviderError:
+    """Return the error for a connection that the server closed in the middle of an answer."""
     text = "The answer broke off: {url} closed the connection. Ask again."
-    return ProviderError(asked.say(text), kind=FailureKind.PREMATURE, retryable=True)
+    return ProviderError(target.say(text), kind=FailureKind.PREMATURE, retryable=True)

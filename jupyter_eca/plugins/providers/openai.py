@@ -144,7 +144,9 @@ class OpenAIProvider:
             if reading.failed is not None:
                 raise failures.explain_refusal(asked, 200, *reading.failed)
             if not reading.complete:
-                raise failures.broke_off(asked) if "event-stream" in kind else failures.not_the_api(asked)
+                raise (
+                    failures.explain_disconnect(asked) if "event-stream" in kind else failures.explain_wrong_api(asked)
+                )
         yield await self._price(provider, asked.model, settings, reading.usage())
 
     async def check(self, settings: ProviderConfig) -> None:
@@ -206,10 +208,12 @@ def _explain(error: Exception, asked: RequestTarget, patience: Patience) -> Prov
             return explain_connection_error(error.__cause__, asked, patience)
         case APIStatusError():
             headers = error.response.headers
-            passing = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
+            temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
             after = retry_after(headers, time.time())
             kind, said = error.code or error.type or "", _words(error.body)
-            return failures.explain_refusal(asked, error.status_code, kind, said, passing=passing, retry_after=after)
+            return failures.explain_refusal(
+                asked, error.status_code, kind, said, temporary=temporary, retry_after=after
+            )
         case APIError():  # in mid-stream
             return failures.explain_refusal(asked, 200, error.code or error.type or "", _words(error.body))
         case _:

@@ -157,8 +157,10 @@ def load(path: Path) -> Script:
 def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
     """Yield the pieces in which a reply part is streamed. Raises: ProviderError for an `error` part."""
     if part.error is not None:
-        kind, passing = kind_of(part.status or 400)
-        raise ProviderError(part.error, status=part.status, kind=kind, retryable=passing, retry_after=part.retry_after)
+        kind, temporary = kind_of(part.status or 400)
+        raise ProviderError(
+            part.error, status=part.status, kind=kind, retryable=temporary, retry_after=part.retry_after
+        )
     for piece in _pieces(part.text or "", part.chunk):
         yield TextDelta(piece)
     for piece in _pieces(part.reasoning or "", part.chunk):

@@ -90,15 +90,15 @@ def explain_connection_error(cause: BaseException | None, asked: RequestTarget, 
 
     match cause:
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            return failures.no_connection(asked, patience.connect)
+            return failures.explain_connect_timeout(asked, patience.connect)
         case httpx2.TimeoutException():
             return failures.explain_stall(asked, patience.idle)
         case httpx2.ConnectError() | httpx2.ProxyError():
-            return failures.unreachable(asked, cause)
+            return failures.explain_unreachable(asked, cause)
         case httpx2.HTTPError() | httpx2.StreamError():
-            return failures.broke_off(asked)
+            return failures.explain_disconnect(asked)
         case _:
-            return failures.not_the_api(asked)
+            return failures.explain_wrong_api(asked)
 
 
 # Kept so that a turn of many requests makes one connection, and for each event loop apart: connections belong to one.
