@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.approval.policy import Adjusted, Decision, Verdict
-from jupyter_eca.host.hooks import HookReply, HookType, chain, combine, lines
+from jupyter_eca.host.hooks import HookReply, HookType, chain, combine, format_lines
 
 WORDS = st.text(max_size=8)
 FIELDS = st.fixed_dictionaries(
@@ -108,9 +108,9 @@ def test_json_counts_only_when_the_program_ended_well() -> None:
 
 
 def test_the_reader_sees_what_a_hook_wants_unless_it_hides_that() -> None:
-    assert lines(says(additionalContext="Be brief.", updatedInput={"a": 1})) == (
+    assert format_lines(says(additionalContext="Be brief.", updatedInput={"a": 1})) == (
         'UpdatedInput: {"a": 1}\nAdditionalContext: Be brief.',
         None,
     )
-    assert lines(says(additionalContext="Be brief.", suppressOutput=True)) == (None, None)
-    assert lines(HookReply("x", 0, "hello\n", "careful\n")) == ("hello", "careful")
+    assert format_lines(says(additionalContext="Be brief.", suppressOutput=True)) == (None, None)
+    assert format_lines(HookReply("x", 0, "hello\n", "careful\n")) == ("hello", "careful")

@@ -146,7 +146,9 @@ def test_the_key_is_in_no_repr() -> None:
 
 
 def test_a_password_in_an_address_is_not_shown() -> None:
-    error = failures.broke_off(failures.RequestTarget("p", "m", "https://me:secret@host:8080/base/?token=secret"))
+    error = failures.explain_disconnect(
+        failures.RequestTarget("p", "m", "https://me:secret@host:8080/base/?token=secret")
+    )
     assert "https://host:8080/base closed" in str(error)
 
 
@@ -182,7 +184,7 @@ async def test_a_server_without_tls_is_named() -> None:
 def test_a_certificate_that_is_not_trusted_is_not_tried_again() -> None:
     untrusted = ssl.SSLCertVerificationError(1, "self-signed")
     untrusted.verify_message = "self-signed certificate"
-    error = failures.unreachable(failures.RequestTarget("p", "m", "https://host"), untrusted)
+    error = failures.explain_unreachable(failures.RequestTarget("p", "m", "https://host"), untrusted)
     assert "self-signed certificate" in str(error)
     assert not error.retryable
 
