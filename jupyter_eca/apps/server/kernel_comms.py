@@ -130,7 +130,7 @@ class KernelComms:
     def _open(self, caller: str, *, for_panel: bool) -> None:
         """Open a comm, unless this caller has one.
 
-        There is one comm for the cells of the kernel, which replaces an earlier one, and one per each page with a panel.
+        The cells of the kernel share one comm, which replaces an earlier one, and each page with a panel has its own.
         A kernel repeats its hello, because the first may come before the server listens.
         """
         if any(comm.caller == caller for comm in self._comms.values()):
