@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.schema import ALIASES
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
         if is_markdown and path.stem.casefold() != problem.agent.casefold():
             continue
         try:
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = read_regular(path, MAX_TEXT_BYTES).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
         heading = f'"{problem.agent}"'

@@ -37,6 +37,13 @@ def _files(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
+def find_limits(path: Path, roots: Iterable[Path]) -> tuple[Path, ...] | None:
+    """Return the folders that a found file must really be in when it is opened: for a file of a project, those of the
+    workspace. None for a file of the user's own, which may be a link to any place."""
+    within = tuple(root.resolve() for root in roots)
+    return within if any(path.is_relative_to(root) for root in (*within, *roots)) else None
+
+
 def is_inside(path: Path, roots: Iterable[Path]) -> bool:
     """Return whether a path is in one of the folders after all links are followed."""
     try:

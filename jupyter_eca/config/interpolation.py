@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
+from jupyter_eca.config import front_matter
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular, read_resolved
 from jupyter_eca.config.schema import read_file_state
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ class Layer:
             if self.within is not None and not path.is_relative_to(self.within.resolve()):
                 return self._warn(f"${{file:{name}}} is outside of the project and was not read.")
             self.found.watch(path)
-            return path.read_text(encoding="utf-8").strip()
+            return front_matter.decode_text(read_resolved(path, MAX_TEXT_BYTES)).replace("\r\n", "\n").strip()
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             return self._warn(f"${{file:{name}}} cannot be read: {reason}.")
@@ -128,6 +130,7 @@ class Layer:
         file = next((file for file in files if file.is_file()), files[0])
         self.found.watch(file)
         try:
+            read_regular(file, MAX_TEXT_BYTES)  # `netrc` would wait for ever for the end of a pipe
             login, account, password = netrc(str(file)).hosts[machine]
         except (OSError, NetrcParseError, UnicodeError):
             return self._warn(f"${{netrc:{argument}}}: {file} cannot be read.")

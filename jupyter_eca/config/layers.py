@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.config import front_matter
 from jupyter_eca.config.custom_tools import CustomToolConfig
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
@@ -169,7 +170,8 @@ class _ConfigReader:
             self.found.watch(path)
             try:
                 layer = self._layer(str(path), path.parent, own=own, within=within)
-                written = layer.fill(front_matter.agent(path.read_text(encoding="utf-8")))
+                text = front_matter.decode_text(read_regular(path, MAX_TEXT_BYTES)).replace("\r\n", "\n")
+                written = layer.fill(front_matter.agent(text))
                 AgentConfig.model_validate(written)
             except (OSError, ValueError) as error:
                 self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
@@ -254,7 +256,7 @@ def _load(path: Path, *, needed: bool) -> Json | None:
     try:
         if not needed and not path.is_file():
             return None
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, MAX_TEXT_BYTES).decode("utf-8")
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}. Mend or remove it.") from error
     except UnicodeError as error:

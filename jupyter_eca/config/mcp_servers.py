@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic import ValidationError
 
 from jupyter_eca.config import McpServerConfig, jsonc
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -164,8 +165,7 @@ def read_text(file: Path) -> str:
     if not file.exists():
         return ""
     try:
-        with file.open(encoding="utf-8", newline="") as opened:
-            return opened.read()
+        return read_regular(file, MAX_TEXT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8. Mend it first.") from error
 

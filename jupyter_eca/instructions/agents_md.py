@@ -79,7 +79,7 @@ class _AgentsFileReader:
         """
         self.seen.add(path)
         try:
-            text = text_files.read_text(path)
+            text = text_files.read_text(path, allowed)
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:

@@ -125,7 +125,7 @@ def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[In
         roots = [root for root in (root.resolve() for root in files.roots) if real.is_relative_to(root)]
         root = max(roots, key=lambda folder: len(folder.parts), default=None)
         try:
-            found[real] = _parse(real, path.name, root)
+            found[real] = _parse(real, path.name, root, folders.find_limits(path, files.roots))
         except ValueError as error:
             warn(f"The rule {path} was left out: {error}.")
     return tuple(sorted(found.values(), key=lambda rule: rule.root is not None))
@@ -147,9 +147,9 @@ def _list_files(files: Files, config: Config, warn: Callable[[str], None]) -> It
             yield from (file for file in listed if not inside or text_files.within(file, roots))
 
 
-def _parse(path: Path, name: str, root: Path | None) -> InstructionRule:
+def _parse(path: Path, name: str, root: Path | None, within: tuple[Path, ...] | None) -> InstructionRule:
     """Parse the file of a rule. Raises: ValueError with the mistake as its message."""
-    front, text = split_front_matter(text_files.read_text(path))
+    front, text = split_front_matter(text_files.read_text(path, within))
     rule = InstructionRule(
         str(path),
         name,

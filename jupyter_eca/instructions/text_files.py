@@ -6,24 +6,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_whole
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 # Every request of a chat contains these texts. This limit is about 25,000 tokens, far more than anybody writes by hand.
 MAX_BYTES: Final = 100_000
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file. Raises: ValueError with the reason as its message."""
+def read_text(path: Path, folders: Iterable[Path] | None = None) -> str:
+    """Return the text of a file, which must lie in one of these folders; None allows any. The folders must be real
+    paths.
+
+    Raises: ValueError with the reason as its message.
+    """
     try:
-        if not path.is_file():  # opening a pipe would block
+        if not path.is_file():
             raise ValueError("it is no file" if path.exists() else "it does not exist")
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        with open_regular(path, folders) as file:
+            if get_size(file) > MAX_BYTES:
+                raise ValueError(f"it is larger than {MAX_BYTES // 1000} kB")
+            data = read_whole(file, path, MAX_BYTES)
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror})") from None
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES // 1000} kB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.checkpoints import cell_restore, file_restore
-from jupyter_eca.host.checkpoints.file_restore import content, digest, digest_of
+from jupyter_eca.host.checkpoints.file_restore import MAX_BYTES, content, digest, digest_of
 from jupyter_eca.host.store import UNKEPT, Checkpoint
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     Sources = Mapping[str, str | None]
 
 _log = logging.getLogger(__name__)
-
-# Larger files are data, which tools of ours do not write; a copy of each change would fill the disk.
-MAX_BYTES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Checkpoints:
 
     async def keep(self, chat: str, turn: str, path: Path) -> None:
         """Folders that are to be made for it are noted too: they go with it."""
-        found = await asyncio.to_thread(_read_state, path)
+        found = await run_read(_read_state, path)
         await self._store.do(lambda tables: [tables.keep_checkpoint(chat, _checkpoint(turn, *one)) for one in found])
         now = found[-1][1]
         if not isinstance(now, _Unkept):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from jupyter_eca.config.disk.regular_file import open_regular, read_regular
 from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.engine.changes.review import CHANGED, GONE, LATER
 from jupyter_eca.errors import ToolError
@@ -152,7 +153,7 @@ def why_not(path: str, kept: Sequence[Checkpoint], files: Files) -> str | None:
 
 def _put_back(file: Path, before: bytes | None, made: Collection[Path]) -> bool:
     """Whether there was anything to do."""
-    if content(file) == before:
+    if digest(file) == digest_of(before):
         return False
     if before is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -166,8 +167,13 @@ def _put_back(file: Path, before: bytes | None, made: Collection[Path]) -> bool:
     return True
 
 
+# Larger files are data, which tools of ours do not write; a copy of each change would fill the disk.
+MAX_BYTES: Final = 10_000_000
+
+
 def content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    """Return the content of a file, None where there is none. Raises: OSError, also for a file that is too large."""
+    return read_regular(path, MAX_BYTES) if path.is_file() else None
 
 
 def compute_file_digest(path: str) -> str:
@@ -179,7 +185,11 @@ def compute_file_digest(path: str) -> str:
 
 
 def digest(path: Path) -> str:
-    return digest_of(content(path))
+    """Return the digest of a file of any size. Raises: OSError."""
+    if not path.is_file():
+        return digest_of(None)
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_of(content: bytes | None) -> str:

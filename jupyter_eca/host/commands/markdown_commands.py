@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import folders, front_matter
+from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_whole
 from jupyter_eca.config.schema import Config, read_file_state
 from jupyter_eca.engine.text.slash_commands import find_mixed_line, list_arguments
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
@@ -72,7 +73,7 @@ def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[
         if not _NAME.fullmatch(path.stem):
             continue
         try:
-            command = _read(path, read_file_state(path))
+            command = _read(path, read_file_state(path), folders.find_limits(path, files.roots))
         except OSError as error:
             command = f"it cannot be read: {error.strerror}"
         if isinstance(command, str):
@@ -97,12 +98,15 @@ def _paths(files: Files, config: Config) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=512)
-def _read(path: Path, _state: State | None) -> CustomCommand | str:
-    """A text in place of one that is none: why. Read once for each state of the file. Raises: OSError."""
+def _read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> CustomCommand | str:
+    """Return the command, or the reason why it is none. A file is parsed once for each of its states. Raises:
+    OSError."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
-        return read(path.stem.lower(), front_matter.decode_text(path.read_bytes(), "replace"))
+        with open_regular(path, within) as file:
+            if get_size(file) > MAX_BYTES:
+                raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+            data = read_whole(file, path, MAX_BYTES)
+        return read(path.stem.lower(), front_matter.decode_text(data, "replace"))
     except ValueError as error:
         return str(error)
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import front_matter
+from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,20 +79,21 @@ class SkillFile:
 
 
 @lru_cache(maxsize=512)
-def read(path: Path, _state: State | None) -> SkillFile | str:
+def read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> SkillFile | str:
     """Return the parsed file, or the reason why it is no skill. Each state of a file is parsed only once, because all
-    files are checked before each turn. Raises: OSError."""
+    files are checked before each turn. `within`: see `open_regular`. Raises: OSError."""
     try:
-        return _parse(path)
+        return _parse(path, within)
     except ValueError as error:
         return str(error)
 
 
-def _parse(path: Path) -> SkillFile:
+def _parse(path: Path, within: tuple[Path, ...] | None) -> SkillFile:
     """Parse a file. Raises: ValueError with a message for the user; OSError."""
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
-    text = front_matter.decode_text(path.read_bytes())
+    with open_regular(path, within) as file:
+        if get_size(file) > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
+        text = front_matter.decode_text(read_whole(file, path, MAX_BYTES))
     front, body = front_matter.split_lenient_front_matter(text)
     missing = [key for key in ("name", "description") if not str(front.get(key) or "").strip()]
     if missing:

@@ -61,9 +61,10 @@ class SkillRegistry:
 def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
     found: dict[str, tuple[Skill, SkillFile]] = {}
     complaints: list[str] = []
+    within = tuple(folder.resolve() for folder in (*files.roots, *_find_user_folders()))
     for origin, path in _paths(files.roots, config, complaints):
         try:
-            written = read(path, read_file_state(path))
+            written = read(path, read_file_state(path), within if origin is SkillOrigin.PROJECT else None)
         except OSError as error:
             written = f"it cannot be read: {error.strerror}"
         if isinstance(written, str):
@@ -94,7 +95,7 @@ def _find_loop(name: str, loads: dict[str, dict[str, int]]) -> int:
 
 
 def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
-    own = (folders.get_user_folder() / "skills", Path.home() / ".agents" / "skills")
+    own = _find_user_folders()
     within = [root.resolve() for root in roots]
     for root in within:
         for kind in (".eca", ".agents"):
@@ -110,6 +111,10 @@ def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iter
     for folder in own:
         yield from ((SkillOrigin.USER, path) for path in _walk(folder, complaints))
     yield from ((SkillOrigin.SHIPPED, path) for path in _walk(SHIPPED, complaints))
+
+
+def _find_user_folders() -> tuple[Path, ...]:
+    return folders.get_user_folder() / "skills", Path.home() / ".agents" / "skills"
 
 
 def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:

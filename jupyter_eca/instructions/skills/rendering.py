@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
 from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions.skills.model import FILE, SkillOrigin
@@ -47,11 +48,12 @@ def file(skill: Skill, name: str) -> str:
         if not real.is_file():
             listed = ", ".join(_list_others(skill.folder)) or "none"
             raise ToolError(f"The skill {skill.name} has no file {name}.", f"Its files are: {listed}.")
-        if real.stat().st_size > _MAX_FILE_BYTES:
-            raise ToolError(
-                f"{real} is larger than {_MAX_FILE_BYTES:,} bytes.", "Use a program that reads a part of it."
-            )
-        data = real.read_bytes()
+        with open_resolved(real) as file:
+            if get_size(file) > _MAX_FILE_BYTES:
+                raise ToolError(
+                    f"{real} is larger than {_MAX_FILE_BYTES:,} bytes.", "Use a program that reads a part of it."
+                )
+            data = read_whole(file, real, _MAX_FILE_BYTES)
     except (OSError, ValueError, RuntimeError) as error:
         raise ToolError(f"{name!r} of the skill {skill.name} cannot be read: {error}.") from error
     try:

@@ -4,13 +4,13 @@ known here.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts import file
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import LinesRange
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.reading.cell_text import render_cells
 from jupyter_eca.workspace.reading.text import truncate
 
@@ -42,7 +42,7 @@ class CursorPlug:
         start, end = context.position.start, context.position.end
         first = max(1, start.line + 1 - AROUND)
         near = LinesRange(start=first, end=end.line + 1 + AROUND)
-        found = await asyncio.to_thread(file.read_file, surroundings.files, context.path, near)
+        found = await run_read(file.read_file, surroundings.files, context.path, near)
         return Material(
             f"cursor in {context.path}", f"{_place(context.position)}; around it:\n{found.text}", found.images
         )

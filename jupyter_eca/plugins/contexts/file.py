@@ -6,10 +6,12 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.disk.regular_file import get_size, open_resolved
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import FileContext
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
 from jupyter_eca.workspace.reading import image, notebook_text, pdf
 from jupyter_eca.workspace.reading.cell_text import render_cells
@@ -34,7 +36,7 @@ class FilePlug:
         """Read the file. A notebook that is open is read as it is there, not as it was saved."""
         path, lines = context.path, context.lines_range
         if surroundings.notebooks is None or (name := await open_notebook.find_open_path(surroundings, path)) is None:
-            return await asyncio.to_thread(read_file, surroundings.files, path, lines)
+            return await run_read(read_file, surroundings.files, path, lines)
         cells = await surroundings.notebooks.read(name)
         if lines is None:
             return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
@@ -55,10 +57,9 @@ def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
             return Material(path, images=(image.load_file(real, path),))
         if real.suffix.lower() == pdf.EXTENSION:
             return Material(path, documents=(pdf.load_file(real, path),))
-        with real.open("rb") as file:
-            data = file.read(MAX_READ)
+        with open_resolved(real) as file:
+            data, size = file.read(MAX_READ), get_size(file)
         text = decode(data)
-        size = real.stat().st_size
     if text is None:
         return Material(path, f"[a binary file of {size} bytes, not shown]")
     if real.suffix.lower() == ".ipynb":

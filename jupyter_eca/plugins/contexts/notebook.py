@@ -9,6 +9,7 @@ from jupyter_eca.plugins.contexts import file
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import NotebookContext
 from jupyter_eca.workspace.files.name_search import rate_fit
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Material, Surroundings
@@ -27,7 +28,7 @@ class NotebookPlug:
 
     async def resolve(self, surroundings: Surroundings, context: NotebookContext) -> Material:
         if surroundings.notebooks is None and context.path:
-            return await asyncio.to_thread(file.read_file, surroundings.files, context.path, None)
+            return await run_read(file.read_file, surroundings.files, context.path, None)
         document = await open_notebook.document(surroundings, context.path)
         return await asyncio.to_thread(open_notebook.whole, document)
 

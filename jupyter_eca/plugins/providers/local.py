@@ -32,6 +32,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.config import ModelConfig
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, open_regular, read_regular
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
@@ -102,7 +103,7 @@ def check(file: Path) -> int:
     """Return the size of a GGUF file. Raises: ProviderError for any other file; llama.cpp would only say that it
     failed."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             magic = opened.read(4)
             size = opened.seek(0, SEEK_END)
     except OSError as error:
@@ -135,7 +136,7 @@ def kind(file: Path, chosen: ModelConfig, folder: str) -> Kind:
     if chosen.chat_template is not None:
         path = Path(folder) / Path(chosen.chat_template).expanduser()
         try:
-            template = path.read_text(encoding="utf-8")
+            template = read_regular(path, MAX_TEXT_BYTES).decode("utf-8")
         except (OSError, ValueError) as error:
             raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
     able = knows_tools(template) if template else file_knows_tools(file)

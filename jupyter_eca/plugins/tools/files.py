@@ -17,6 +17,7 @@ from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_replace import replace, split_lines
 from jupyter_eca.workspace.reading import pdf
 from jupyter_eca.workspace.shielded import run_to_end
@@ -58,8 +59,8 @@ async def read_file(
     which lines it has and where to go on.
     """
     if path.lower().endswith(pdf.EXTENSION):
-        return await asyncio.to_thread(_document, context.files, path)
-    return await asyncio.to_thread(_read_lines, context.files, path, line_offset, limit)
+        return await run_read(_document, context.files, path)
+    return await run_read(_read_lines, context.files, path, line_offset, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +74,21 @@ class _Change:
 
 
 async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await asyncio.to_thread(_preview, context.files, _plan_write, arguments["path"], arguments["content"])
+    return await run_read(_preview, context.files, _plan_write, arguments["path"], arguments["content"])
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
-    return await asyncio.to_thread(
-        _preview, context.files, _plan_edit, arguments["path"], original, new, everywhere is True
-    )
+    return await run_read(_preview, context.files, _plan_edit, arguments["path"], original, new, everywhere is True)
 
 
 async def _proposal_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
-    return await asyncio.to_thread(
-        _propose_edit, context.files, arguments["path"], original, new, everywhere=everywhere is True
-    )
+    return await run_read(_propose_edit, context.files, arguments["path"], original, new, everywhere=everywhere is True)
 
 
 async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return (await asyncio.to_thread(_plan_move, context.files, arguments["source"], arguments["destination"])).details
+    return (await run_read(_plan_move, context.files, arguments["source"], arguments["destination"])).details
 
 
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
@@ -139,7 +136,7 @@ async def preview_file_change(
     The arguments are those of an edit: original_content must occur exactly once in the file. For a new file it is
     empty, and new_content is all of it. For cells of a notebook use preview_notebook_change.
     """
-    found = await asyncio.to_thread(
+    found = await run_read(
         _propose_edit, context.files, path, original_content, new_content, everywhere=all_occurrences
     )
     return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
@@ -148,7 +145,7 @@ async def preview_file_change(
 @tool(keeps=True, summary="Moving {source} to {destination}", preview=_move_preview)
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
-    await _keep(context, *await asyncio.to_thread(_list_moved, context.files, source, destination))
+    await _keep(context, *await run_read(_list_moved, context.files, source, destination))
     return await run_to_end(asyncio.to_thread(_move, context.files, source, destination))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from jupyter_eca.config.disk.regular_file import read_regular
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
@@ -150,11 +151,10 @@ def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, st
 def _kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
     for path in paths:
         try:
-            if path.stat().st_size <= _MOST_BYTES:
-                book: Any = json.loads(path.read_bytes())
-                spec = as_object(as_object(as_object(book).get("metadata")).get("kernelspec"))
-                if isinstance(spec.get("name"), str) and isinstance(spec.get("display_name"), str):
-                    yield {name: value for name, value in spec.items() if isinstance(value, str)}
+            book: Any = json.loads(read_regular(path, _MOST_BYTES))
+            spec = as_object(as_object(as_object(book).get("metadata")).get("kernelspec"))
+            if isinstance(spec.get("name"), str) and isinstance(spec.get("display_name"), str):
+                yield {name: value for name, value in spec.items() if isinstance(value, str)}
         except (OSError, ValueError, RecursionError):
             continue
 

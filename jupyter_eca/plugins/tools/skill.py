@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -10,6 +9,7 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions import skills
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from jupyter_eca.instructions.skills import Skill
@@ -29,8 +29,8 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
         raise ToolError("There are no skills here.")
     chosen = _find(await shelf.all(), name)
     if file:
-        return await asyncio.to_thread(skills.file, chosen, file)
-    return await asyncio.to_thread(lambda: skills.text(chosen, skills.render(shelf, chosen)))
+        return await run_read(skills.file, chosen, file)
+    return await run_read(lambda: skills.text(chosen, skills.render(shelf, chosen)))
 
 
 TOOLS = (skill,)

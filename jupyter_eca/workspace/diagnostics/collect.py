@@ -11,6 +11,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_resolved
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import notebook_state, ruff, tracebacks, ty
@@ -18,6 +19,7 @@ from jupyter_eca.workspace.diagnostics.linter_process import LinterError
 from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, make_uri
 from jupyter_eca.workspace.diagnostics.magics import MAX_SOURCE, parse_cell
 from jupyter_eca.workspace.diagnostics.merge import merge
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -108,7 +110,7 @@ async def check_file(
         return DiagnosticsReport(tuple(editor_diagnostics))
     name = real.as_uri()
     try:
-        text = await asyncio.to_thread(real.read_text, "utf-8")
+        text = (await run_read(read_resolved, real, MAX_TEXT_BYTES)).decode("utf-8")
     except (OSError, ValueError) as error:
         raise ToolError(f"{files.shorten(real)} cannot be read: {error}.") from error
     root = next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), real.parent)

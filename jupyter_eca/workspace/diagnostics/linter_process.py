@@ -10,10 +10,12 @@ import asyncio
 import os
 import shutil
 import sysconfig
+import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
@@ -55,6 +57,14 @@ def find(name: str) -> str | None:
     folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
     search_path = os.pathsep.join(folder for folder in folders if folder)
     return shutil.which(name, path=search_path) or shutil.which(name)
+
+
+def is_configured(name: str, folder: Path) -> bool:
+    """Return whether `pyproject.toml` in a folder has settings for a linter."""
+    with suppress(OSError, ValueError):
+        text = read_regular(folder / "pyproject.toml", MAX_TEXT_BYTES).decode("utf-8")
+        return name in tomllib.loads(text).get("tool", {})
+    return False
 
 
 async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:

@@ -6,8 +6,6 @@ Processes are run in `linter_process.py`.
 from __future__ import annotations
 
 import json
-import tomllib
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.protocol.editor import Severity
@@ -93,9 +91,8 @@ def _has_rules(folder: Path) -> bool:
     for parent in (folder, *folder.parents):
         if any((parent / name).is_file() for name in _CONFIG_FILES):
             return True
-        with suppress(OSError, ValueError):
-            if "ruff" in tomllib.loads((parent / "pyproject.toml").read_text("utf-8")).get("tool", {}):
-                return True
+        if linter_process.is_configured("ruff", parent):
+            return True
     return False
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-import tomllib
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -91,10 +89,7 @@ def choose_python(root: Path) -> str | None:
     else that of this process."""
     if (root / ".venv").exists() or (root / "ty.toml").exists():
         return None
-    with suppress(OSError, ValueError):
-        if "ty" in tomllib.loads((root / "pyproject.toml").read_text("utf-8")).get("tool", {}):
-            return None
-    return sys.executable
+    return None if linter_process.is_configured("ty", root) else sys.executable
 
 
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:

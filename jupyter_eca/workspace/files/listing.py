@@ -13,6 +13,7 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.ignored import JUNK
@@ -106,7 +107,7 @@ def _walk(folder: Path) -> list[str]:
     while waiting and len(names) < _MAX_WALKED:
         parent, rules = waiting.pop(0)
         with suppress(OSError, ValueError):
-            ignore = (folder / parent / ".gitignore").read_text("utf-8", errors="replace")
+            ignore = read_regular(folder / parent / ".gitignore", MAX_TEXT_BYTES).decode("utf-8", "replace")
             rules = ((parent, GitIgnoreSpec.from_lines(ignore.splitlines())), *rules)
         with suppress(OSError), os.scandir(folder / parent) as entries:
             for entry in entries:

@@ -12,6 +12,7 @@ import re
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import atomic_write
@@ -39,7 +40,7 @@ def report_os_errors(path: str) -> Generator[None]:
 def read(real: Path, name: str) -> str:
     """Return the text with its BOM and line ends.
 
-    Raises: ToolError for a file that is no UTF-8 text, or too large.
+    `real` is its resolved path. Raises: ToolError for a file that is no UTF-8 text, or too large; OSError.
     """
     if real.is_dir():
         raise ToolError(f"{name} is a folder.", "Use directory_tree to look into it.")
@@ -47,9 +48,10 @@ def read(real: Path, name: str) -> str:
         raise ToolError(f"There is no file {name}.", "Use directory_tree or grep to find it.")
     if not real.is_file():
         raise ToolError(f"{name} is not a regular file.")
-    if real.stat().st_size > MAX_BYTES:
-        raise ToolError(f"{name} is larger than {MAX_BYTES} bytes.", "Use grep to find the lines you need.")
-    data = real.read_bytes()
+    with open_resolved(real) as file:
+        if get_size(file) > MAX_BYTES:
+            raise ToolError(f"{name} is larger than {MAX_BYTES} bytes.", "Use grep to find the lines you need.")
+        data = read_whole(file, real, MAX_BYTES)
     if b"\0" not in data:
         with suppress(UnicodeDecodeError):
             return data.decode("utf-8")

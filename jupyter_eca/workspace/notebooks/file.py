@@ -12,11 +12,13 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument
 from jupyter_eca.workspace.files import atomic_write
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks import cells, prompt_cells, run_cells
 from jupyter_eca.workspace.notebooks.cells import IDS_SINCE, READ_AGAIN, NbformatCell
 from jupyter_eca.workspace.shielded import run_to_end
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookInfo, NotebookRunResult
     from jupyter_eca.workspace.ports import Files, Kernels, RunObserver
+
+
+# Notebooks with 100 MB of outputs exist. When one is read, it takes several times its size in memory.
+MAX_BYTES: Final = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ class NotebookFiles:
     # -- the file
 
     async def _load(self, real: Path, path: str) -> _LoadedNotebook:
-        return await asyncio.to_thread(_load, real, path, self._seen.get(real))
+        return await run_read(_load, real, path, self._seen.get(real))
 
     def _remember(self, real: Path, loaded: _LoadedNotebook) -> None:
         self._seen[real] = _LastSeen(loaded.digest, tuple(cell.id for cell in loaded.cells))
@@ -187,7 +193,7 @@ def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
     Raises: ToolError when there is no file, or no valid notebook in it.
     """
     try:
-        data = real.read_bytes()
+        data = read_resolved(real, MAX_BYTES)
     except FileNotFoundError as error:
         raise ToolError(f"There is no notebook {path} (any more).", "It may have been deleted or renamed.") from error
     except OSError as error:
@@ -246,7 +252,7 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Nbfor
         raise ToolError(f"{path} would not be a valid notebook: {error}; nothing was changed.") from error
 
     def check_unchanged() -> None:
-        if hashlib.sha256(real.read_bytes()).digest() != loaded.digest:
+        if hashlib.sha256(read_resolved(real, MAX_BYTES)).digest() != loaded.digest:
             raise ToolError(f"{path} was changed by somebody else just now; nothing was changed here.", READ_AGAIN)
 
     atomic_write.replace(real, path, data, check_unchanged)

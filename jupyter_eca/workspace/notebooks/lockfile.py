@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.engine.chat.recording import Brief, Lines, RecordedReply
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.base import Model
@@ -98,6 +99,10 @@ class LockedTurn(LockedPrompt):
     def chain_digest(self) -> str:
         """The digest that the next prompt of the same chat depends on."""
         return compute_digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
+
+
+# A lock file holds whole answers, but no notebook has so many.
+MAX_LOCK_BYTES: Final = 50_000_000
 
 
 class _LockDocument(Model):
@@ -189,7 +194,7 @@ class LockFiles:
 
     def _read(self, path: Path) -> Iterable[LockedTurn]:
         try:
-            return _LockDocument.model_validate_json(path.read_bytes()).turns
+            return _LockDocument.model_validate_json(read_resolved(path, MAX_LOCK_BYTES)).turns
         except FileNotFoundError:
             return ()
         except OSError as error:

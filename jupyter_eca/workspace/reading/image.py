@@ -11,6 +11,7 @@ import binascii
 import io
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.config.disk.regular_file import open_resolved
 from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.errors import ToolError
 
@@ -33,7 +34,7 @@ def load_file(real: Path, name: str) -> ImagePart:
 
     Raises: ToolError when it is no image, or too large; OSError.
     """
-    with real.open("rb") as file:
+    with open_resolved(real) as file:
         return _make_part(file.read(MAX_READ + 1), name)
 
 

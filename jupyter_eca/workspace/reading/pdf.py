@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import open_resolved
 from jupyter_eca.engine.model.request import DocumentPart
 from jupyter_eca.errors import ToolError
 
@@ -24,7 +25,7 @@ def load_file(real: Path, name: str) -> DocumentPart:
 
     Raises: ToolError when it is no PDF, or too large; OSError.
     """
-    with real.open("rb") as file:
+    with open_resolved(real) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ToolError(f"{name} is larger than {MAX_BYTES / 1e6:g} MB.", "Split it, or take its text out with code.")

@@ -6,16 +6,18 @@ URIs.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from typing import TYPE_CHECKING
 
+from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp.dialect import chat_of
 from jupyter_eca.fronts.ahp.resources import unified_diff, uris
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import FileChangeDetails, ImageContent, ToolCallContent, ToolCalledContent
+from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +101,8 @@ async def _content_before(host: Host, chat: str, turn: str, path: str, *, ended:
             return None
         return (of_turn[0].before or b"").decode("utf-8", "replace")
     try:
-        return (await asyncio.to_thread(real.read_bytes)).decode("utf-8", "replace") if real.exists() else ""
+        if not real.exists():
+            return ""
+        return (await run_read(read_resolved, real, text_file.MAX_BYTES)).decode("utf-8", "replace")
     except OSError:
         return None

@@ -15,12 +15,14 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 from jupyter_eca.workspace.files import atomic_write
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Resources:
         content = await contents.read(self._host, params.uri)
         if content is None:
             path = self._path(params.uri, client)
-            data = await asyncio.to_thread(_read, path, params.uri)
+            data = await run_read(_read, path, params.uri)
             content = data, mimetypes.guess_type(path.name)[0] or ""
         data, kind = content
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
@@ -69,7 +71,7 @@ class Resources:
         return {}
 
     async def list(self, params: commands.ResourceList, client: str) -> Json:
-        return {"entries": await asyncio.to_thread(_list_folder, self._path(params.uri, client), params.uri)}
+        return {"entries": await run_read(_list_folder, self._path(params.uri, client), params.uri)}
 
     async def copy(self, params: commands.ResourceCopy, client: str) -> Json:
         return await self._transfer(params, client, move=False)
@@ -177,11 +179,10 @@ def _decode(data: str, encoding: str) -> bytes:
 
 def _read(path: Path, uri: str) -> bytes:
     try:
-        if not path.is_file():
-            raise _not_found(uri)
-        if path.stat().st_size > MOST:
-            raise RemoteError(f"{uri} has more than {MOST} bytes.", AhpErrorCode.INTERNAL)
-        return path.read_bytes()
+        with open_resolved(path) as file:
+            if get_size(file) > MOST:
+                raise RemoteError(f"{uri} has more than {MOST} bytes.", AhpErrorCode.INTERNAL)
+            return read_whole(file, path, MOST)
     except OSError as error:
         raise _not_found(uri, error) from error
 

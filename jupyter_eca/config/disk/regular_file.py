@@ -1,0 +1,109 @@
+"""Opens a file for reading whose path a model, a client or a project has named.
+
+Such a path can lead to a pipe, where a reader waits for ever; to a device without an end; or to a file that fills the
+memory. And somebody can replace a folder by a link after the path was checked and before it is opened. So a file is
+opened first, without waiting, and then the opened file itself is checked: it must be a regular file, it must not be too
+large, and it must be where its path said.
+
+It must not know which folders are allowed: `workspace.ports.Files.resolve` does. A read that takes too long is ended by
+`workspace/files/read_threads.py`.
+
+All errors are OSErrors, whose `strerror` is a reason for the user: "it is not a regular file".
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from contextlib import AbstractContextManager
+    from io import BufferedReader
+
+# The limit for a text that people write by hand, such as a configuration.
+MAX_TEXT_BYTES: Final = 10_000_000
+
+# Without the first flag, opening a pipe waits for a writer. Windows has none of these flags but the last one.
+_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+
+
+@contextmanager
+def open_regular(path: Path, within: Iterable[Path] | None = None) -> Generator[BufferedReader]:
+    """Open a file. `within` are real paths of folders, one of which must hold the opened file; None allows any folder.
+
+    Raises: OSError.
+    """
+    _check_regular(os.stat(path), path)  # noqa: PTH116  # a device is not even opened: that alone may do something
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _check_regular(os.fstat(descriptor), path)
+        if within is not None:
+            real = _find_path(descriptor, path)
+            if not any(real.is_relative_to(folder) for folder in within):
+                raise _make_error(errno.ELOOP, "its path leads elsewhere now", path)
+        file = os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with file:
+        yield file
+
+
+def open_resolved(real: Path) -> AbstractContextManager[BufferedReader]:
+    """Open a file whose path was resolved and found to be allowed. Raises: OSError, also when the path leads to another
+    file now, because somebody has put a link on its way."""
+    return open_regular(real, (real,))
+
+
+def read_regular(path: Path, limit: int, within: Iterable[Path] | None = None) -> bytes:
+    """Return the content of a file that `open_regular` opens. Raises: OSError, also for more than `limit` bytes."""
+    with open_regular(path, within) as file:
+        return read_whole(file, path, limit)
+
+
+def read_resolved(real: Path, limit: int) -> bytes:
+    """Return the content of a file that `open_resolved` opens. Raises: OSError, also for more than `limit` bytes."""
+    return read_regular(real, limit, (real,))
+
+
+def read_whole(file: BufferedReader, path: Path, limit: int) -> bytes:
+    """Return the content of an open file. Raises: OSError for more than `limit` bytes, before they are read."""
+    if get_size(file) <= limit:
+        data = file.read(limit + 1)
+        if len(data) <= limit:
+            return data
+    raise _make_error(errno.EFBIG, f"it is larger than {limit:,} bytes", path)
+
+
+def get_size(file: BufferedReader) -> int:
+    """Return the size of an open file in bytes."""
+    return os.fstat(file.fileno()).st_size
+
+
+def _check_regular(status: os.stat_result, path: Path) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise _make_error(errno.EISDIR, "it is a folder", path)
+    if not stat.S_ISREG(status.st_mode):
+        raise _make_error(errno.EINVAL, "it is not a regular file", path)
+
+
+def _find_path(descriptor: int, path: Path) -> Path:
+    """Return where an open file really is."""
+    try:
+        found = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  # of text, since the next line changes text
+        # Linux adds the word when another file has taken the place of this one since it was opened.
+        return Path(found.removesuffix(" (deleted)"))
+    except OSError:  # macOS and Windows have no such folder: look once more where the path leads
+        real = path.resolve()
+        if not os.path.samestat(os.stat(real), os.fstat(descriptor)):  # noqa: PTH116
+            raise _make_error(errno.ELOOP, "its path leads elsewhere now", path) from None
+        return real
+
+
+def _make_error(number: int, reason: str, path: Path) -> OSError:
+    return OSError(number, reason, str(path))
