@@ -7,6 +7,7 @@ and answers the requests.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -14,6 +15,7 @@ from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions as completing
 from jupyter_eca.fronts.ahp.dialect import chat_of, write_snapshot
 from jupyter_eca.fronts.ahp.reducers.base import items, record
+from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import config_refusal
 from jupyter_eca.protocol.ahp import PROVIDER, actions
@@ -22,6 +24,7 @@ from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
@@ -95,21 +98,30 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
         raise RemoteError("activeClient: that is another client.", AhpErrorCode.INVALID_PARAMS)
     if await front.exists(uri):
         raise RemoteError(f"{uri} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
+    folder = None
+    if params.working_directory is not None:
+        folder = await asyncio.to_thread(find_folder, front.host.workspace.files, params.working_directory)
     described = config.schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := config_refusal({"schema": described}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
-        await _fork(front, params.fork, chat)
-    session = await _find_session(front, uri) if params.fork else await front.create(params)
+        await _fork(front, params.fork, chat, folder)
+    session = await _find_session(front, uri) if params.fork else await front.create(params, folder)
     if params.active_client is not None:
         session.dispatch(actions.ActiveClientChanged(session=uri, active_client=params.active_client))
         session.lend()
         session.refresh()
 
 
-async def _fork(front: AhpFront, source: asked.ForkSource, chat: str) -> None:
+async def _fork(front: AhpFront, source: asked.ForkSource, chat: str, folder: Path | None) -> None:
     """Copy a chat up to the end of a turn, with what was chosen for it."""
     origin = await _find_session(front, source.session)
+    own = front.host.workspace.files.start.resolve()
+    if folder is not None and str(folder) != (config.choice(origin.state).folder or str(own)):
+        raise RemoteError(
+            "workingDirectory: a fork works in the folder of its source. Leave the field out.",
+            AhpErrorCode.INVALID_PARAMS,
+        )
     if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
         raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
@@ -134,7 +146,9 @@ async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
 
 async def completions(caller: CommandCaller, params: asked.Completions) -> Json:
     session = await _find_session(caller.front, params.session)
-    return {"items": await completing.list_items(caller.front.host, session.chat, params.text, params.offset)}
+    host = caller.front.host
+    files = host.tool_contexts.find_files(session.chat, config.choice(session.state).folder)
+    return {"items": await completing.list_items(host, session.chat, files, params.text, params.offset)}
 
 
 async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConfig) -> Json:

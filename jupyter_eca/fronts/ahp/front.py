@@ -33,6 +33,7 @@ from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine
+    from pathlib import Path
     from typing import Any
 
     from jupyter_eca.fronts.ahp.ports import NotedSession
@@ -182,8 +183,8 @@ class AhpFront:
         state |= {"customizations": offered}
         return {**state, "serverTools": tools(self.host, chat_of(uri) or "", state)}
 
-    async def create(self, params: commands.CreateSession) -> AhpSession:
-        """Create a session without a turn: our chat does not exist yet.
+    async def create(self, params: commands.CreateSession, folder: Path | None) -> AhpSession:
+        """Create a session without a turn: our chat does not exist yet. `folder` is the working directory.
 
         Raises: RemoteError when another client was quicker.
         """
@@ -191,7 +192,7 @@ class AhpFront:
         if chat in self._notes.notes:
             raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
-        about = {"created": at, "modified": at, "title": "", "folder": params.working_directory}
+        about = {"created": at, "modified": at, "title": "", "folder": folder and folder.as_uri()}
         note = omit_none(**about, model=model, values=params.config)
         self._notes.note(chat, note)
         session = AhpSession(self, chat)
