@@ -53,7 +53,7 @@ async def test_tools_and_commands_run_in_the_working_directory_of_the_session(tm
         assert f"Working directory: {folder}" in (await at.host.turns.draft("s1")).system
         assert "outside of the workspace" in text(await ask(client, "climb", 3))
         assert not (tmp_path / "out.txt").exists()
-        at.same(client, S)
+        await at.wait_until_same(client, S)
 
 
 async def test_the_change_that_is_shown_for_approval_is_of_the_file_that_is_written(tmp_path: Path) -> None:
