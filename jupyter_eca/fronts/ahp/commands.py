@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import RemoteError
@@ -57,6 +58,17 @@ class CommandCaller(Protocol):
         ...
 
 
+class CommandOrder(Enum):
+    """What a command waits for. A command that may take long must not delay a client's Stop."""
+
+    IN_TURN = auto()
+    """For all earlier messages of the client but those below."""
+    AMONG_FILES = auto()
+    """For the earlier commands about files. No other message waits for it."""
+    AT_ONCE = auto()
+    """For nothing, and nothing waits for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AhpCommand:
     """One row of the table."""
@@ -67,8 +79,7 @@ class AhpCommand:
     run: Callable[[CommandCaller, Any], Awaitable[Json | None]]
     """The function that answers."""
 
-    is_concurrent: bool = False
-    """Whether the client's next message is handled before this command is answered."""
+    order: CommandOrder = CommandOrder.IN_TURN
 
 
 async def _find_session(front: AhpFront, uri: str) -> AhpSession:
@@ -187,6 +198,30 @@ async def dispose_terminal(caller: CommandCaller, params: asked.DisposeTerminal)
     await caller.front.terminals.dispose(params.terminal)
 
 
+async def resource_read(caller: CommandCaller, params: asked.ResourceRead) -> Json:
+    return await caller.front.resources.read(params, caller.client)
+
+
+async def resource_write(caller: CommandCaller, params: asked.ResourceWrite) -> Json:
+    return await caller.front.resources.write(params, caller.client)
+
+
+async def resource_list(caller: CommandCaller, params: asked.ResourceList) -> Json:
+    return await caller.front.resources.list(params, caller.client)
+
+
+async def resource_copy(caller: CommandCaller, params: asked.ResourceCopy) -> Json:
+    return await caller.front.resources.copy(params, caller.client)
+
+
+async def resource_move(caller: CommandCaller, params: asked.ResourceMove) -> Json:
+    return await caller.front.resources.move(params, caller.client)
+
+
+async def resource_delete(caller: CommandCaller, params: asked.ResourceDelete) -> Json:
+    return await caller.front.resources.delete(params, caller.client)
+
+
 async def resource_request(caller: CommandCaller, params: asked.ResourceRequest) -> Json:
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
@@ -197,29 +232,17 @@ COMMANDS: Final[Mapping[str, AhpCommand]] = {
     "disposeSession": AhpCommand(asked.DisposeSession, dispose_session),
     "listSessions": AhpCommand(asked.ListSessions, list_sessions),
     "fetchTurns": AhpCommand(asked.FetchTurns, fetch_turns),
-    "completions": AhpCommand(asked.Completions, completions, is_concurrent=True),
-    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, is_concurrent=True),
-    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, is_concurrent=True),
+    "completions": AhpCommand(asked.Completions, completions, CommandOrder.AT_ONCE),
+    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE),
+    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, CommandOrder.AT_ONCE),
     "authenticate": AhpCommand(asked.Authenticate, authenticate),
     "createTerminal": AhpCommand(asked.CreateTerminal, create_terminal),
     "disposeTerminal": AhpCommand(asked.DisposeTerminal, dispose_terminal),
-    "resourceRead": AhpCommand(
-        asked.ResourceRead, lambda caller, params: caller.front.resources.read(params, caller.client)
-    ),
-    "resourceWrite": AhpCommand(
-        asked.ResourceWrite, lambda caller, params: caller.front.resources.write(params, caller.client)
-    ),
-    "resourceList": AhpCommand(
-        asked.ResourceList, lambda caller, params: caller.front.resources.list(params, caller.client)
-    ),
-    "resourceCopy": AhpCommand(
-        asked.ResourceCopy, lambda caller, params: caller.front.resources.copy(params, caller.client)
-    ),
-    "resourceMove": AhpCommand(
-        asked.ResourceMove, lambda caller, params: caller.front.resources.move(params, caller.client)
-    ),
-    "resourceDelete": AhpCommand(
-        asked.ResourceDelete, lambda caller, params: caller.front.resources.delete(params, caller.client)
-    ),
-    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, is_concurrent=True),
+    "resourceRead": AhpCommand(asked.ResourceRead, resource_read, CommandOrder.AMONG_FILES),
+    "resourceWrite": AhpCommand(asked.ResourceWrite, resource_write, CommandOrder.AMONG_FILES),
+    "resourceList": AhpCommand(asked.ResourceList, resource_list, CommandOrder.AMONG_FILES),
+    "resourceCopy": AhpCommand(asked.ResourceCopy, resource_copy, CommandOrder.AMONG_FILES),
+    "resourceMove": AhpCommand(asked.ResourceMove, resource_move, CommandOrder.AMONG_FILES),
+    "resourceDelete": AhpCommand(asked.ResourceDelete, resource_delete, CommandOrder.AMONG_FILES),
+    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, CommandOrder.AT_ONCE),
 }
