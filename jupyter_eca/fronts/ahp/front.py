@@ -221,7 +221,7 @@ class AhpFront:
         self._summaries.pop(uri, None)
         self.host.toolbox.lend(chat, ())
         if session := self.sessions.pop(uri, None):
-            session.input_requests.cancel_all()
+            session.close()
         if self.hub.has(uri):
             self.hub.remove(uri)
         if chat in self._chats:
@@ -242,6 +242,10 @@ class AhpFront:
             session.chat: session.state["summary"] for session in self.sessions.values() if self.hub.has(session.uri)
         }
         return sorted(summaries.values(), key=lambda summary: int(summary["modifiedAt"]), reverse=True)
+
+    def has_session(self, uri: str) -> bool:
+        """Return whether there is a session of this URI, in memory or in the store."""
+        return chat_of(uri) in self._chats
 
     async def exists(self, uri: str) -> bool:
         chat = chat_of(uri) or ""
