@@ -21,8 +21,9 @@ STATE_SECONDS: Final = 1.0
 
 
 async def sections(context: InstructionContext) -> tuple[Section, ...]:
-    first, *others = (str(root) for root in context.files.roots)
-    lines = [f"Working directory: {first}"]
+    start = context.files.start
+    others = [str(root) for root in context.files.roots if root != start]
+    lines = [f"Working directory: {start}"]
     if others:
         lines.append(f"Further folders of the workspace: {', '.join(others)}")
     if context.kernel:

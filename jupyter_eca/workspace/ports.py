@@ -45,7 +45,7 @@ later undo still recognises the cell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -93,7 +93,26 @@ class Files:
     """The folders that the assistant may see."""
 
     roots: tuple[Path, ...]
-    """Absolute paths. Relative paths start at the first one."""
+    """Absolute paths."""
+    folder: Path | None = None
+    """The folder in which relative paths start and commands run. None for the first root. It gives no access: a path
+    outside of all roots is refused as before."""
+
+    @property
+    def start(self) -> Path:
+        """The folder in which relative paths start and commands run."""
+        return self.folder or self.roots[0]
+
+    def enter(self, folder: Path) -> Files:
+        """Return the same files with another folder in which relative paths start.
+
+        Raises: ToolError when the folder lies outside of all roots, was replaced by a link, or does not exist.
+        """
+        if self.resolve(str(folder)) != folder:
+            raise ToolError(f"{folder} leads to another folder.")
+        if not folder.is_dir():
+            raise ToolError(f"{folder} is not a folder.")
+        return replace(self, folder=folder)
 
     def resolve(self, path: str) -> Path:
         """Return the real path, with every symbolic link followed. The file need not exist yet.
@@ -101,7 +120,7 @@ class Files:
         Raises: ToolError when the path lies outside of all roots.
         """
         try:
-            real = (self.roots[0] / Path(path).expanduser()).resolve()
+            real = (self.start / Path(path).expanduser()).resolve()
         except (OSError, RuntimeError, ValueError) as error:
             raise ToolError(f"{path!r} is not a usable path: {error}.") from error
         if not any(real.is_relative_to(root.resolve()) for root in self.roots):
@@ -110,10 +129,23 @@ class Files:
         return real
 
     def shorten(self, path: Path) -> str:
-        """Return a path as messages show it: relative to the first root if it lies there, else absolute. `resolve`
-        accepts it."""
+        """Return a path as messages show it. `resolve` accepts it.
+
+        It is relative to the first root if it lies there, and absolute everywhere else. It is absolute too if relative
+        paths start in another folder: clients read relative paths from the first root.
+        """
         first = self.roots[0].resolve()
-        return str(path.relative_to(first) if path.is_relative_to(first) else path)
+        is_relative = self.start.resolve() == first and path.is_relative_to(first)
+        return str(path.relative_to(first) if is_relative else path)
+
+    @property
+    def contents(self) -> Files:
+        """The same files for paths of Jupyter's contents, which start in the first root."""
+        return replace(self, folder=None)
+
+    def contents_path(self, path: Path) -> str:
+        """Return a path as Jupyter's contents name it: relative to the first root, with `/`."""
+        return Path(self.contents.shorten(path)).as_posix()
 
 
 class Kernel(Protocol):

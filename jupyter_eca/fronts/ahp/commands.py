@@ -7,13 +7,16 @@ and answers the requests.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp import completions as completing
 from jupyter_eca.fronts.ahp.dialect import chat_of, write_snapshot
 from jupyter_eca.fronts.ahp.reducers.base import items, record
+from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import config_refusal
 from jupyter_eca.protocol.ahp import PROVIDER, actions
@@ -22,6 +25,7 @@ from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from jupyter_eca.fronts.ahp.front import AhpFront
     from jupyter_eca.fronts.ahp.reducers.base import Json
@@ -54,6 +58,17 @@ class CommandCaller(Protocol):
         ...
 
 
+class CommandOrder(Enum):
+    """What a command waits for. A command that may take long must not delay a client's Stop."""
+
+    IN_TURN = auto()
+    """For all earlier messages of the client but those below."""
+    AMONG_FILES = auto()
+    """For the earlier commands about files. No other message waits for it."""
+    AT_ONCE = auto()
+    """For nothing, and nothing waits for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AhpCommand:
     """One row of the table."""
@@ -64,8 +79,7 @@ class AhpCommand:
     run: Callable[[CommandCaller, Any], Awaitable[Json | None]]
     """The function that answers."""
 
-    is_concurrent: bool = False
-    """Whether the client's next message is handled before this command is answered."""
+    order: CommandOrder = CommandOrder.IN_TURN
 
 
 async def _find_session(front: AhpFront, uri: str) -> AhpSession:
@@ -95,21 +109,30 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
         raise RemoteError("activeClient: that is another client.", AhpErrorCode.INVALID_PARAMS)
     if await front.exists(uri):
         raise RemoteError(f"{uri} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
+    folder = None
+    if params.working_directory is not None:
+        folder = await asyncio.to_thread(find_folder, front.host.workspace.files, params.working_directory)
     described = config.schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := config_refusal({"schema": described}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
-        await _fork(front, params.fork, chat)
-    session = await _find_session(front, uri) if params.fork else await front.create(params)
+        await _fork(front, params.fork, chat, folder)
+    session = await _find_session(front, uri) if params.fork else await front.create(params, folder)
     if params.active_client is not None:
         session.dispatch(actions.ActiveClientChanged(session=uri, active_client=params.active_client))
         session.lend()
         session.refresh()
 
 
-async def _fork(front: AhpFront, source: asked.ForkSource, chat: str) -> None:
+async def _fork(front: AhpFront, source: asked.ForkSource, chat: str, folder: Path | None) -> None:
     """Copy a chat up to the end of a turn, with what was chosen for it."""
     origin = await _find_session(front, source.session)
+    own = front.host.workspace.files.start.resolve()
+    if folder is not None and str(folder) != (config.choice(origin.state).folder or str(own)):
+        raise RemoteError(
+            "workingDirectory: a fork works in the folder of its source. Leave the field out.",
+            AhpErrorCode.INVALID_PARAMS,
+        )
     if not any(turn["id"] == source.turn_id for turn in items(origin.state, "turns")):
         raise RemoteError(f"There is no turn {source.turn_id!r} in {source.session}.", AhpErrorCode.SESSION_NOT_FOUND)
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
@@ -134,7 +157,9 @@ async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
 
 async def completions(caller: CommandCaller, params: asked.Completions) -> Json:
     session = await _find_session(caller.front, params.session)
-    return {"items": await completing.list_items(caller.front.host, session.chat, params.text, params.offset)}
+    host = caller.front.host
+    files = host.tool_contexts.find_files(session.chat, config.choice(session.state).folder)
+    return {"items": await completing.list_items(host, session.chat, files, params.text, params.offset)}
 
 
 async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConfig) -> Json:
@@ -173,6 +198,30 @@ async def dispose_terminal(caller: CommandCaller, params: asked.DisposeTerminal)
     await caller.front.terminals.dispose(params.terminal)
 
 
+async def resource_read(caller: CommandCaller, params: asked.ResourceRead) -> Json:
+    return await caller.front.resources.read(params, caller.client)
+
+
+async def resource_write(caller: CommandCaller, params: asked.ResourceWrite) -> Json:
+    return await caller.front.resources.write(params, caller.client)
+
+
+async def resource_list(caller: CommandCaller, params: asked.ResourceList) -> Json:
+    return await caller.front.resources.list(params, caller.client)
+
+
+async def resource_copy(caller: CommandCaller, params: asked.ResourceCopy) -> Json:
+    return await caller.front.resources.copy(params, caller.client)
+
+
+async def resource_move(caller: CommandCaller, params: asked.ResourceMove) -> Json:
+    return await caller.front.resources.move(params, caller.client)
+
+
+async def resource_delete(caller: CommandCaller, params: asked.ResourceDelete) -> Json:
+    return await caller.front.resources.delete(params, caller.client)
+
+
 async def resource_request(caller: CommandCaller, params: asked.ResourceRequest) -> Json:
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
@@ -183,29 +232,17 @@ COMMANDS: Final[Mapping[str, AhpCommand]] = {
     "disposeSession": AhpCommand(asked.DisposeSession, dispose_session),
     "listSessions": AhpCommand(asked.ListSessions, list_sessions),
     "fetchTurns": AhpCommand(asked.FetchTurns, fetch_turns),
-    "completions": AhpCommand(asked.Completions, completions, is_concurrent=True),
-    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, is_concurrent=True),
-    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, is_concurrent=True),
+    "completions": AhpCommand(asked.Completions, completions, CommandOrder.AT_ONCE),
+    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE),
+    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, CommandOrder.AT_ONCE),
     "authenticate": AhpCommand(asked.Authenticate, authenticate),
     "createTerminal": AhpCommand(asked.CreateTerminal, create_terminal),
     "disposeTerminal": AhpCommand(asked.DisposeTerminal, dispose_terminal),
-    "resourceRead": AhpCommand(
-        asked.ResourceRead, lambda caller, params: caller.front.resources.read(params, caller.client)
-    ),
-    "resourceWrite": AhpCommand(
-        asked.ResourceWrite, lambda caller, params: caller.front.resources.write(params, caller.client)
-    ),
-    "resourceList": AhpCommand(
-        asked.ResourceList, lambda caller, params: caller.front.resources.list(params, caller.client)
-    ),
-    "resourceCopy": AhpCommand(
-        asked.ResourceCopy, lambda caller, params: caller.front.resources.copy(params, caller.client)
-    ),
-    "resourceMove": AhpCommand(
-        asked.ResourceMove, lambda caller, params: caller.front.resources.move(params, caller.client)
-    ),
-    "resourceDelete": AhpCommand(
-        asked.ResourceDelete, lambda caller, params: caller.front.resources.delete(params, caller.client)
-    ),
-    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, is_concurrent=True),
+    "resourceRead": AhpCommand(asked.ResourceRead, resource_read, CommandOrder.AMONG_FILES),
+    "resourceWrite": AhpCommand(asked.ResourceWrite, resource_write, CommandOrder.AMONG_FILES),
+    "resourceList": AhpCommand(asked.ResourceList, resource_list, CommandOrder.AMONG_FILES),
+    "resourceCopy": AhpCommand(asked.ResourceCopy, resource_copy, CommandOrder.AMONG_FILES),
+    "resourceMove": AhpCommand(asked.ResourceMove, resource_move, CommandOrder.AMONG_FILES),
+    "resourceDelete": AhpCommand(asked.ResourceDelete, resource_delete, CommandOrder.AMONG_FILES),
+    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, CommandOrder.AT_ONCE),
 }

@@ -28,8 +28,8 @@ _COMMAND: Final = re.compile(r"/(?P<query>\S*)")
 _CONTEXT: Final = re.compile(r"(?:.*\s)?(?P<token>@(?P<query>\S*))", re.DOTALL)
 
 
-async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json]:
-    """Return the completions at an offset. Offsets and ranges count UTF-16 code units.
+async def list_items(host: Host, chat: str, files: Files, text: str, offset: int) -> list[Json]:
+    """Return the completions at an offset. Offsets and ranges count UTF-16 code units. `files` are those of the chat.
 
     Raises: RemoteError when the offset is outside of the text.
     """
@@ -46,9 +46,7 @@ async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json
         root = host.workspace.files.roots[0]
         contexts = await list_offers(host.tool_contexts.build_surroundings(chat, None), match["query"], live=True)
         insertions = (
-            (context, _insert_text(context, host.workspace.files))
-            for context in contexts
-            if not isinstance(context, CursorContext)
+            (context, _insert_text(context, files)) for context in contexts if not isinstance(context, CursorContext)
         )
         return [
             _item(offset, match["token"], f"@{word} ", attachments.make_attachment(context, root))
@@ -60,7 +58,8 @@ async def list_items(host: Host, chat: str, text: str, offset: int) -> list[Json
 
 def _insert_text(context: ChatContext, files: Files) -> str:
     if isinstance(context, FileContext | DirectoryContext):
-        return files.shorten(files.resolve(context.path))
+        real, start = files.resolve(context.path), files.start.resolve()
+        return str(real.relative_to(start) if real.is_relative_to(start) else real)
     wire = context.wire()
     return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
 

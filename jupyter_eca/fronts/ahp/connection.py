@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from jupyter_eca import redaction
 from jupyter_eca.errors import BusyError, EcaError, FrameError, RemoteError, UnknownChat
 from jupyter_eca.fronts.ahp import dialect, locales
-from jupyter_eca.fronts.ahp.commands import COMMANDS
+from jupyter_eca.fronts.ahp.commands import COMMANDS, CommandOrder
 from jupyter_eca.fronts.ahp.completions import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
@@ -41,6 +41,8 @@ MAX_BEHIND: Final = 20_000
 # How many clients' last numbers are remembered, for when they reconnect.
 MOST_CLIENTS: Final = 1_000
 
+_TOO_DEEP: Final = f"nested more than {dialect.MAX_DEPTH} levels deep"
+
 _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
     BusyError: AhpErrorCode.TURN_IN_PROGRESS,
     UnknownChat: AhpErrorCode.SESSION_NOT_FOUND,
@@ -57,6 +59,7 @@ class AhpConnection:
         self._opened = opened
         self._front: AhpFront | None = None
         self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
+        self._file_requests: asyncio.Queue[Request] = asyncio.Queue()
         self._out: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
         self._closing = False  # whether the connection ends after all messages were written
@@ -85,10 +88,10 @@ class AhpConnection:
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 reading = self._tasks.create_task(self._read())
-                working = self._tasks.create_task(self._work())
+                working = (self._tasks.create_task(self._work()), self._tasks.create_task(self._work_on_files()))
                 ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._cut.wait()))
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for task in (working, *ends, *self._aside):
+                for task in (*working, *ends, *self._aside):
                     task.cancel()
         finally:
             self._leave()
@@ -175,12 +178,22 @@ class AhpConnection:
             message = await self._heard.get()
             if isinstance(message, Notification):
                 await self._handle_notification(message)
-            elif (command := COMMANDS.get(message.method)) and command.is_concurrent:
-                task = self._tasks.create_task(self._answer(message))
-                self._aside.add(task)
-                task.add_done_callback(self._aside.discard)
-            else:
-                await self._answer(message)
+                continue
+            command = COMMANDS.get(message.method)
+            match command.order if command else CommandOrder.IN_TURN:
+                case CommandOrder.IN_TURN:
+                    await self._answer(message)
+                case CommandOrder.AMONG_FILES:
+                    self._file_requests.put_nowait(message)
+                case CommandOrder.AT_ONCE:
+                    task = self._tasks.create_task(self._answer(message))
+                    self._aside.add(task)
+                    task.add_done_callback(self._aside.discard)
+
+    async def _work_on_files(self) -> None:
+        """Answer requests about files one after the other: one may read what the one before has written."""
+        while True:
+            await self._answer(await self._file_requests.get())
 
     async def _answer(self, request: Request) -> None:
         """Answer a request. Nothing is awaited between reading a state and queueing the answer that contains it."""
@@ -199,6 +212,8 @@ class AhpConnection:
         self._push(answer)
 
     def _result(self, request: Request) -> Awaitable[Json | None]:
+        if dialect.is_nested_too_deeply(request.params):
+            raise RemoteError(f"The params are {_TOO_DEEP}.", AhpErrorCode.INVALID_PARAMS)
         values = dialect.drop_nulls({} if request.params is None else request.params)
         match request.method:
             case "initialize":
@@ -281,13 +296,12 @@ class AhpConnection:
         """Handle a notification. The protocol wants a malformed one to be ignored."""
         if self._front is None:
             return
-        values = dialect.drop_nulls(message.params)
         try:
             if message.method == "unsubscribe":
-                self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(values).resource)
+                self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(message.params).resource)
                 self._front.check_watched(uri)
             elif message.method == "dispatchAction":
-                await self._dispatch(self._front, asked.DispatchAction.model_validate(values))
+                await self._dispatch(self._front, asked.DispatchAction.model_validate(message.params))
         except ValidationError as error:
             _log.warning("%s was ignored: %s", message.method, error.errors(include_url=False, include_input=False))
         except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
@@ -301,9 +315,14 @@ class AhpConnection:
         front.last_client_seqs[self.client] = params.client_seq
         if len(front.last_client_seqs) > MOST_CLIENTS:
             del front.last_client_seqs[next(iter(front.last_client_seqs))]
-        raw, origin = params.action, ActionOrigin(self.client, params.client_seq)
+        origin = ActionOrigin(self.client, params.client_seq)
+        is_too_deep = dialect.is_nested_too_deeply(params.action)
+        raw = dialect.keep_scalars(params.action) if is_too_deep else dialect.drop_nulls(params.action)
         uri = dialect.resource_of(raw)
         if uri != ROOT and not await self._exists(uri):
+            return
+        if is_too_deep:
+            front.hub.refuse(uri, raw, origin, f"The action is {_TOO_DEEP}.")
             return
         try:
             action = actions.parse(raw)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _SCHEME: Final = f"{PROVIDER}:/"
 # Fields in which null may have a meaning: they belong to a tool or a model.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
+# How many levels of objects and lists a client's message may have. The schemas of tools, the deepest messages that
+# clients need, have some twenty. Every part of this program that reads the JSON of a client can handle this depth.
+MAX_DEPTH: Final = 100
 # Actions that stream text, each with the field that says to which part the text belongs.
 _TEXT: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
@@ -77,6 +80,26 @@ def write_snapshot(snapshot: Snapshot) -> Json:
 def write_replay(replay: MissedActions) -> Json:
     actions = [write_envelope(envelope) for envelope in replay.envelopes]
     return {"type": "replay", "actions": actions, "missing": list(replay.missing)}
+
+
+def is_nested_too_deeply(data: Any) -> bool:
+    level: list[Any] = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for node in level for child in _list_children(node)]
+        if not level:
+            return False
+    return True
+
+
+def _list_children(node: Any) -> Iterable[Any]:
+    if isinstance(node, dict):
+        return cast("Json", node).values()
+    return cast("list[Any]", node) if isinstance(node, list) else ()
+
+
+def keep_scalars(action: Json) -> Json:
+    """Return the fields of an action that are neither objects nor lists."""
+    return {name: value for name, value in action.items() if isinstance(value, str | int | float)}
 
 
 def drop_nulls(data: Any) -> Any:

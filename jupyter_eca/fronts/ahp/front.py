@@ -33,6 +33,7 @@ from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine
+    from pathlib import Path
     from typing import Any
 
     from jupyter_eca.fronts.ahp.ports import NotedSession
@@ -182,8 +183,8 @@ class AhpFront:
         state |= {"customizations": offered}
         return {**state, "serverTools": tools(self.host, chat_of(uri) or "", state)}
 
-    async def create(self, params: commands.CreateSession) -> AhpSession:
-        """Create a session without a turn: our chat does not exist yet.
+    async def create(self, params: commands.CreateSession, folder: Path | None) -> AhpSession:
+        """Create a session without a turn: our chat does not exist yet. `folder` is the working directory.
 
         Raises: RemoteError when another client was quicker.
         """
@@ -191,7 +192,7 @@ class AhpFront:
         if chat in self._notes.notes:
             raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
-        about = {"created": at, "modified": at, "title": "", "folder": params.working_directory}
+        about = {"created": at, "modified": at, "title": "", "folder": folder and folder.as_uri()}
         note = omit_none(**about, model=model, values=params.config)
         self._notes.note(chat, note)
         session = AhpSession(self, chat)
@@ -220,7 +221,7 @@ class AhpFront:
         self._summaries.pop(uri, None)
         self.host.toolbox.lend(chat, ())
         if session := self.sessions.pop(uri, None):
-            session.input_requests.cancel_all()
+            session.close()
         if self.hub.has(uri):
             self.hub.remove(uri)
         if chat in self._chats:
@@ -241,6 +242,10 @@ class AhpFront:
             session.chat: session.state["summary"] for session in self.sessions.values() if self.hub.has(session.uri)
         }
         return sorted(summaries.values(), key=lambda summary: int(summary["modifiedAt"]), reverse=True)
+
+    def has_session(self, uri: str) -> bool:
+        """Return whether there is a session of this URI, in memory or in the store."""
+        return chat_of(uri) in self._chats
 
     async def exists(self, uri: str) -> bool:
         chat = chat_of(uri) or ""

@@ -105,7 +105,7 @@ class Hub:
         self._more = more
         self._floor = start  # the last number whose action cannot be replayed
         self._kept: deque[Envelope] = deque()
-        self._forgotten: dict[str, int] = {}  # the same, for each forgotten resource
+        self._added: dict[str, int] = {ROOT: start}  # the number at which each resource was added
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
         self._listeners: dict[str, HubClient] = {}
@@ -114,25 +114,26 @@ class Hub:
     # -- resources
 
     def add_session(self, uri: str, state: Json) -> None:
-        self._states[uri], self._reducers[uri] = state, reduce_session
+        self._add(uri, state, reduce_session)
 
     def add_terminal(self, uri: str, state: Json) -> None:
-        self._states[uri], self._reducers[uri] = state, reduce_terminal
+        self._add(uri, state, reduce_terminal)
+
+    def _add(self, uri: str, state: Json, reducer: Reducer) -> None:
+        self._states[uri], self._reducers[uri], self._added[uri] = state, reducer, self.seq
 
     def remove(self, uri: str) -> None:
-        """Remove a resource, and all subscriptions to it."""
-        del self._states[uri], self._reducers[uri]
-        self._forgotten.pop(uri, None)
+        """Remove a resource, and all subscriptions to it. Its URI may be used again, for another resource."""
+        self.forget(uri)
         for listener in self._listeners.values():
             listener.subscriptions.discard(uri)
 
     def forget(self, uri: str) -> None:
         """Drop a resource that may be added again. Actions sent before do not lead to its new state, so they are not
-        replayed.
+        replayed: it is added with a higher number than theirs.
         """
-        del self._states[uri], self._reducers[uri]
-        self._forgotten = {resource: seq for resource, seq in self._forgotten.items() if seq > self._floor}
-        self._forgotten[uri] = self._next()
+        del self._states[uri], self._reducers[uri], self._added[uri]
+        self._next()
 
     def state(self, uri: str) -> Json:
         return self._states[uri]
@@ -216,9 +217,9 @@ class Hub:
         if not self._floor <= after <= self.seq:
             return None
         wanted = list(dict.fromkeys(uris))
-        if any(after < self._forgotten.get(uri, 0) for uri in wanted):
-            return None
         existing = {uri for uri in wanted if uri in self._states}
+        if any(after < self._added[uri] for uri in existing):
+            return None
         missed = (
             envelope
             for envelope in self._kept

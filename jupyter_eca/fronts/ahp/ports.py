@@ -42,6 +42,10 @@ class TerminalFront(Protocol):
     @property
     def hub(self) -> Hub: ...
 
+    def has_session(self, uri: str) -> bool:
+        """Return whether there is a session of this URI, in memory or in the store."""
+        ...
+
 
 class SessionFront(TerminalFront, Protocol):
     """The front as far as one session needs it."""

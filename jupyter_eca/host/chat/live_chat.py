@@ -48,6 +48,8 @@ class Choice:
     agent: str = ""
     variant: str | None = None
     trust: bool | None = None
+    folder: str = ""
+    """The working directory, in which tools and commands run: a real path. By default the first root."""
 
     def over(self, other: Choice) -> Choice:
         """Another model has other variants."""
@@ -57,11 +59,12 @@ class Choice:
             self.agent or other.agent,
             variant if self.variant is None else self.variant,
             other.trust if self.trust is None else self.trust,
+            self.folder or other.folder,
         )
 
     @property
     def selection(self) -> StoredSelection:
-        return StoredSelection(self.model or None, self.agent or None, self.variant, self.trust)
+        return StoredSelection(self.model or None, self.agent or None, self.variant, self.trust, self.folder or None)
 
 
 NO_CHOICE: Final = Choice()
@@ -71,7 +74,8 @@ def choice_of(row: ChatRow | None) -> Choice:
     """What a stored chat was last run with."""
     if row is None:
         return NO_CHOICE
-    return Choice(row.model or "", row.agent or "", row.variant, None if row.trust is None else bool(row.trust))
+    trust = None if row.trust is None else bool(row.trust)
+    return Choice(row.model or "", row.agent or "", row.variant, trust, row.folder or "")
 
 
 @dataclass(frozen=True, slots=True)

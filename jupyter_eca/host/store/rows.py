@@ -20,6 +20,7 @@ class StoredSelection:
     agent: str | None = None
     variant: str | None = None
     trust: bool | None = None
+    folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class ChatRow:
     """Where it belongs."""
     parent: str | None = None
     """The chat of which this one is a subagent's."""
+    folder: str | None = None
+    """The working directory; None for the first root."""
 
     def intact(self, after: int) -> bool:
         """Return whether everything up to this sequence number is still as it was shown."""

@@ -93,6 +93,9 @@ MIGRATIONS: Final = (
     UPDATE events SET aside = mark_aside(turn, role, content, aside)
         WHERE aside != '' OR content LIKE '%"fetch_rule"%';
     """,
+    """
+    ALTER TABLE chats ADD COLUMN folder TEXT;
+    """,
 )
 """Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
 

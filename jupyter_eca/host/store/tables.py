@@ -35,7 +35,7 @@ _ROWS: Final = """
     SELECT id, created, updated, title, model, owner,
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
         (SELECT count(*) FROM events WHERE chat = id AND role = 'user' AND json_extract(content, '$.type') = 'text'),
-        agent, variant, trust, cut_from, cut_to, workspace, parent
+        agent, variant, trust, cut_from, cut_to, workspace, parent, folder
     FROM chats
 """
 
@@ -106,7 +106,8 @@ class Tables:
     def _select(self, chat: str, selected: StoredSelection) -> None:
         """Store all of it: the variant of another model must not stay."""
         self._db.execute(
-            "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ? WHERE id = ?", (*_columns(selected), chat)
+            "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ?, folder = ? WHERE id = ?",
+            (*_columns(selected), chat),
         )
 
     def events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
@@ -241,8 +242,8 @@ class Tables:
         """Make a chat with the events of another up to `last`, and a title of its own."""
         with self._all_or_nothing():
             self._db.execute(
-                "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust)"
-                " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust FROM chats WHERE id = ?4",
+                "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust, folder)"
+                " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust, folder FROM chats WHERE id = ?4",
                 (new, title, at, chat),
             )
             self._db.execute(
@@ -399,7 +400,7 @@ class Tables:
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
-    return selected.model or None, selected.agent or None, selected.variant, selected.trust
+    return selected.model or None, selected.agent or None, selected.variant, selected.trust, selected.folder or None
 
 
 def _json(event: Event) -> str:

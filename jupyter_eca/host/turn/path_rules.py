@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Current
     from jupyter_eca.instructions.rules import InstructionRule
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.workspace.ports import Files
 
 _HEAD: Final = "Rule {}, for {}:\n\n"
 _EMPTY: Final = "(It says nothing for this chat.)"
@@ -38,8 +39,9 @@ _PATHS: Final = ("path", "source", "destination")
 class ChatPathRules:
     """The rules for some paths of one chat."""
 
-    def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str) -> None:
+    def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str, files: Files) -> None:
         self._current = current
+        self._files = files
         self._chats = chats
         self._warn = warn
         self._chat = chat
@@ -50,7 +52,7 @@ class ChatPathRules:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
         if not Path(path).is_absolute():
             raise ToolError(f"{path!r} must be an absolute path.")
-        pattern = rule.find_pattern(self._current.workspace.files.resolve(path), self._roots)
+        pattern = rule.find_pattern(self._files.resolve(path), self._roots)
         if not pattern:
             within = f" in {rule.root}" if rule.root else ""
             raise ToolError(f"The rule is not about {path}: it is for {', '.join(rule.paths)}{within}. {_GLOBS}")
@@ -63,7 +65,7 @@ class ChatPathRules:
         return FetchedRule(_HEAD.format(rule.name, pattern) + (text or _EMPTY), new=True)
 
     async def check(self, kind: str, path: str) -> None:
-        real = self._current.workspace.files.resolve(path)
+        real = self._files.resolve(path)
         fetched = self._list_fetched()
         missing = [
             rule
@@ -77,13 +79,13 @@ class ChatPathRules:
 
     @property
     def _roots(self) -> tuple[Path, ...]:
-        return tuple(root.resolve() for root in self._current.workspace.files.roots)
+        return tuple(root.resolve() for root in self._files.roots)
 
     @property
     def _facts(self) -> Mapping[str, bool | str]:
         live = self._chats.live(self._chat)
         tools = [key(tool) for tool in live.state.setup.tools] if live else []
-        return facts(self._current.workspace.files, tools, subagent=bool(live and live.parent))
+        return facts(self._files, tools, subagent=bool(live and live.parent))
 
     async def _rules(self) -> list[InstructionRule]:
         """As they are now: whoever writes one while a chat is open wants it to hold."""
@@ -91,7 +93,7 @@ class ChatPathRules:
         if live is None:
             return []
         setup = live.state.setup
-        every = await rules.find(self._current.workspace.files, self._current.config, self._warn)
+        every = await rules.find(self._files, self._current.config, self._warn)
         return [rule for rule in every if rule.paths and rule.holds(setup.agent, setup.model)]
 
     def _list_fetched(self) -> frozenset[str]:

@@ -100,7 +100,7 @@ class Setups:
         ruled = replace(context, rules=self._contexts.build_rules(context.chat))
         tools = self.list_tools(chosen_agent.name, ruled, bounds)
         place = instructions.InstructionContext(
-            services.workspace.files,
+            context.files,
             services.config,
             chosen_agent,
             choice.model,
@@ -124,7 +124,7 @@ class Setups:
         chosen_agent = self._services.current.resolved.agent(choice.agent)
         variant = chosen_agent.variant if choice.variant is None else choice.variant
         trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
-        return Choice(choice.model, chosen_agent.name, variant, trust)
+        return replace(choice, agent=chosen_agent.name, variant=variant, trust=trust)
 
     def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
         """List the tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. A

@@ -6,6 +6,7 @@ Must not know who decides that a tool runs. `host.turn.setup` lists the tools, `
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.task_plan import Plan
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.subagents import Subagents
-    from jupyter_eca.workspace.ports import Kernel, Notebooks
+    from jupyter_eca.workspace.ports import Files, Kernel, Notebooks
 
 
 class ToolContexts:
@@ -33,8 +34,17 @@ class ToolContexts:
         self._chats = chats
         self._subagents = subagents
 
-    def build(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
-        """Build what the tools of a chat have now.
+    def find_files(self, chat: str, folder: str = "") -> Files:
+        """Return the files as a chat sees them: relative paths start in its working directory. `folder` is that of a
+        turn that is about to begin. A subagent works where its parent does.
+        """
+        files, live = self._services.workspace.files, self._chats.live(chat)
+        live = self._chats.live(live.parent) if live and live.parent else live
+        folder = folder or (live.choice.folder if live else "")
+        return replace(files, folder=Path(folder)) if folder else files
+
+    def build(self, chat: str, kernel: Kernel | None, call: str = "", folder: str = "") -> ToolContext:
+        """Build what the tools of a chat have now. See `find_files` for `folder`.
 
         The kernel is that of the cell that asked, else the workspace's. What a subagent does, its parent's turn does:
         there it is kept to be taken back, and there its jobs and cells are looked at.
@@ -45,7 +55,7 @@ class ToolContexts:
         chat = turn.state.id if turn else chat
         return ToolContext(
             chat,
-            services.workspace.files,
+            self.find_files(chat, folder),
             call,
             kernel=kernel or services.workspace.kernel,
             kernels=find_kernels(services, kernel),
@@ -76,14 +86,15 @@ class ToolContexts:
 
     def build_rules(self, chat: str) -> ChatPathRules:
         """Build the rules for some files only, as they hold in a chat."""
-        return ChatPathRules(self._services.current, self._chats, self._services.audiences.warn, chat)
+        services = self._services
+        return ChatPathRules(services.current, self._chats, services.audiences.warn, chat, self.find_files(chat))
 
     def build_surroundings(self, chat: str, kernel: Kernel | None) -> Surroundings:
         """Build what the contexts of a chat are read from."""
         services, workspace = self._services, self._services.workspace
         return Surroundings(
             chat,
-            workspace.files,
+            self.find_files(chat),
             services.index,
             kernel or workspace.kernel,
             services.mcp,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.draft import draft_request
 from jupyter_eca.engine.text.slash_commands import hide_key
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.errors import BusyError, LocalError, UnknownChat
+from jupyter_eca.errors import BusyError, LocalError, ToolError, UnknownChat
 from jupyter_eca.host.chat.live_chat import BUSY, Choice, Prompt, StartedTurn, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
@@ -63,7 +64,8 @@ class Turns:
     async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn:
         """Start a turn. Returns before the answer begins.
 
-        Raises: BusyError when the chat is still answering, here or in another process.
+        Raises: BusyError when the chat is still answering, here or in another process; LocalError when its working
+        directory is gone.
         """
         services = self._services
         if prompt.chat.startswith(SUBAGENT) and not self._subagents.expects(prompt.chat):
@@ -76,7 +78,8 @@ class Turns:
         dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.takes(prompt.message) else None
         plain = plain or bool(prompt.means)
         local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
-        context = self._contexts.build(prompt.chat, kernel)
+        self._check_folder(choice)
+        context = self._contexts.build(prompt.chat, kernel, folder=choice.folder)
         setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
@@ -90,6 +93,15 @@ class Turns:
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
         return StartedTurn(choice.model, login=dialogue is not None)
+
+    def _check_folder(self, choice: Choice) -> None:
+        """Raises: LocalError when the working directory is no longer a folder of the workspace."""
+        if choice.folder:
+            try:
+                self._services.workspace.files.enter(Path(choice.folder))
+            except ToolError as error:
+                problem = f"The working directory of this chat cannot be used: {error}"
+                raise LocalError(f"{problem} Put the folder back, or start a new chat.") from error
 
     async def converse(self, chat: str, dialogue: Dialogue) -> str:
         """Have the next messages in a chat go to a dialogue. Returns the dialogue's first question."""
@@ -167,7 +179,8 @@ class Turns:
         live = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))
-        setup = await self._setups.prepare(choice, self._contexts.build(prompt.chat, kernel), prompt.bounds)
+        tool_context = self._contexts.build(prompt.chat, kernel, folder=choice.folder)
+        setup = await self._setups.prepare(choice, tool_context, prompt.bounds)
         return draft_request(live.state, setup, prompt.message, context, images, documents)
 
     async def model(self, chat: str) -> str:

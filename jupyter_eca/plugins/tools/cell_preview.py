@@ -91,7 +91,7 @@ async def _document(context: ToolContext, path: str) -> NotebookDocument:
     if name.endswith(".ipynb"):
         real = context.files.resolve(name)
         if not await asyncio.to_thread(real.exists):
-            return NotebookDocument(path=context.files.shorten(real), cells=())
+            return NotebookDocument(path=context.files.contents_path(real), cells=())
     return await read_notebook(context, path)
 
 

@@ -120,7 +120,7 @@ def _uri(files: Files, path: str, editor: Editor) -> str | None:
     if editor.in_jupyter:
         return location.make_uri(path)
     try:
-        return files.resolve(path).as_uri()
+        return files.contents.resolve(path).as_uri()
     except ToolError:
         return None
 

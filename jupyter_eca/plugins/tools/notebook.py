@@ -107,7 +107,7 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     if path.strip():
         name = str(PurePosixPath(path.strip()))
         if all(info.path != name for info in opened):
-            name = PurePosixPath(context.files.shorten(context.files.resolve(path.strip()))).as_posix()
+            name = context.files.contents_path(context.files.resolve(path.strip()))
         return await there.read(name)
     if opened and (opened[0].active or len(opened) == 1):
         return await there.read(opened[0].path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from itertools import islice
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -24,6 +23,7 @@ from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from jupyter_eca.protocol.content import FileChangeDetails
     from jupyter_eca.workspace.ports import Files
@@ -58,7 +58,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
     real = await asyncio.to_thread(_free, context.files, path)
     made = _resolve_cells(cells, await _spec(context, real))
-    return text_file.describe_change(context.files.shorten(real), None, _text(made))
+    return text_file.describe_change(context.files.contents_path(real), None, _text(made))
 
 
 @tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Creating {path}", preview=_preview)
@@ -75,7 +75,7 @@ async def notebook_create(
     wanted = _resolve_cells(cells, spec)
     if context.keeper is not None:
         await context.keeper.keep(real)
-    shown = PurePosixPath(context.files.shorten(real)).as_posix()
+    shown = context.files.contents_path(real)
     found = await run_to_end(asyncio.to_thread(_write, real, shown, wanted, spec))
     await notebooks(context).show(shown)
     text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {spec['name']}."

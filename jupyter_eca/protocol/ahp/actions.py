@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictBool, StrictInt, TypeAdapter
 
 from jupyter_eca.protocol.ahp import content, state
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
@@ -56,7 +56,7 @@ class TerminalScoped(AhpAction):
 class RootConfigChanged(AhpAction):
     type: Literal["root/configChanged"] = "root/configChanged"
     config: Json
-    replace: bool = False
+    replace: StrictBool = False
 
 
 class TurnStarted(TurnScoped):
@@ -85,12 +85,12 @@ class ToolCallDenied(CallScoped):
 class ToolCallComplete(CallScoped):
     type: Literal["session/toolCallComplete"] = "session/toolCallComplete"
     result: content.AhpToolResult
-    requires_result_confirmation: bool | None = None
+    requires_result_confirmation: StrictBool | None = None
 
 
 class ToolCallResultConfirmed(CallScoped):
     type: Literal["session/toolCallResultConfirmed"] = "session/toolCallResultConfirmed"
-    approved: bool
+    approved: StrictBool
 
 
 class ToolCallContentChanged(CallScoped):
@@ -114,12 +114,12 @@ class ModelChanged(SessionScoped):
 
 class IsReadChanged(SessionScoped):
     type: Literal["session/isReadChanged"] = "session/isReadChanged"
-    is_read: bool
+    is_read: StrictBool
 
 
 class IsArchivedChanged(SessionScoped):
     type: Literal["session/isArchivedChanged"] = "session/isArchivedChanged"
-    is_archived: bool
+    is_archived: StrictBool
 
 
 class ActiveClientChanged(SessionScoped):
@@ -135,13 +135,13 @@ class ActiveClientToolsChanged(SessionScoped):
 class CustomizationToggled(SessionScoped):
     type: Literal["session/customizationToggled"] = "session/customizationToggled"
     uri: Uri
-    enabled: bool
+    enabled: StrictBool
 
 
 class ConfigChanged(SessionScoped):
     type: Literal["session/configChanged"] = "session/configChanged"
     config: Json
-    replace: bool = False
+    replace: StrictBool = False
 
 
 class Truncated(SessionScoped):
@@ -188,8 +188,8 @@ class TerminalInput(TerminalScoped):
 
 class TerminalResized(TerminalScoped):
     type: Literal["terminal/resized"] = "terminal/resized"
-    cols: int = Field(gt=0, le=10_000)
-    rows: int = Field(gt=0, le=10_000)
+    cols: StrictInt = Field(gt=0, le=10_000)
+    rows: StrictInt = Field(gt=0, le=10_000)
 
 
 class TerminalClaimed(TerminalScoped):
@@ -216,7 +216,7 @@ class AgentsChanged(AhpAction):
 
 class ActiveSessionsChanged(AhpAction):
     type: Literal["root/activeSessionsChanged"] = "root/activeSessionsChanged"
-    active_sessions: int
+    active_sessions: StrictInt
 
 
 class TerminalsChanged(AhpAction):
@@ -318,7 +318,7 @@ class CustomizationsChanged(SessionScoped):
 class CustomizationUpdated(SessionScoped):
     type: Literal["session/customizationUpdated"] = "session/customizationUpdated"
     customization: Json
-    enabled: bool | None = None
+    enabled: StrictBool | None = None
     status: Literal["loading", "loaded", "degraded", "error"] | None = None
     status_message: str | None = None
 
@@ -345,7 +345,7 @@ class TerminalCwdChanged(TerminalScoped):
 
 class TerminalExited(TerminalScoped):
     type: Literal["terminal/exited"] = "terminal/exited"
-    exit_code: int | None = None
+    exit_code: StrictInt | None = None
 
 
 class CommandDetectionAvailable(TerminalScoped):
@@ -356,14 +356,14 @@ class TerminalCommandExecuted(TerminalScoped):
     type: Literal["terminal/commandExecuted"] = "terminal/commandExecuted"
     command_id: str
     command_line: str
-    timestamp: int
+    timestamp: StrictInt
 
 
 class TerminalCommandFinished(TerminalScoped):
     type: Literal["terminal/commandFinished"] = "terminal/commandFinished"
     command_id: str
-    exit_code: int | None = None
-    duration_ms: int | None = None
+    exit_code: StrictInt | None = None
+    duration_ms: StrictInt | None = None
 
 
 # What a client's action is read as. -----------------------------------------------------------------------------------

@@ -13,7 +13,11 @@ Uri = str
 
 
 class Ahp(Model):
-    """A model of the protocol. Fields that nobody here knows are kept, and passed on as they came."""
+    """A model of the protocol. Fields that nobody here knows are kept, and passed on as they came.
+
+    Flags and whole numbers are `StrictBool` and `StrictInt`. The JSON of a client is stored and sent to other clients
+    as it came, so a value that we would convert, such as "false", would mean one thing here and another there.
+    """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="allow")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, StrictBool, StrictInt, field_validator
 
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
 from jupyter_eca.protocol.ahp.content import ModelSelection
@@ -43,7 +43,7 @@ class Initialize(Ahp):
 
 class Reconnect(Ahp):
     client_id: str = Field(min_length=1, max_length=500)
-    last_seen_server_seq: int
+    last_seen_server_seq: StrictInt
     subscriptions: tuple[Uri, ...]
 
 
@@ -56,7 +56,7 @@ class Unsubscribe(Subscribe):
 
 
 class DispatchAction(Ahp):
-    client_seq: int
+    client_seq: StrictInt
     action: Json
 
 
@@ -92,14 +92,14 @@ class ListSessions(Ahp):
 class FetchTurns(Ahp):
     session: Uri
     before: str | None = None
-    limit: int | None = None
+    limit: StrictInt | None = None
 
 
 class Completions(Ahp):
     kind: Literal["userMessage"]
     session: Uri
     text: str
-    offset: int
+    offset: StrictInt
 
 
 class ResolveSessionConfig(Ahp):
@@ -123,8 +123,8 @@ class CreateTerminal(Ahp):
     claim: TerminalClaim
     name: str | None = None
     cwd: Uri | None = None
-    cols: int | None = Field(default=None, gt=0, le=10_000)
-    rows: int | None = Field(default=None, gt=0, le=10_000)
+    cols: StrictInt | None = Field(default=None, gt=0, le=10_000)
+    rows: StrictInt | None = Field(default=None, gt=0, le=10_000)
 
 
 class DisposeTerminal(Ahp):
@@ -144,7 +144,7 @@ class ResourceWrite(Ahp):
     data: str
     encoding: Encoding
     content_type: str | None = None
-    create_only: bool = False
+    create_only: StrictBool = False
 
 
 class ResourceContent(Ahp):
@@ -173,7 +173,7 @@ class ResourceList(Ahp):
 class ResourceCopy(Ahp):
     source: Uri
     destination: Uri
-    fail_if_exists: bool = False
+    fail_if_exists: StrictBool = False
 
 
 class ResourceMove(ResourceCopy):
@@ -182,10 +182,10 @@ class ResourceMove(ResourceCopy):
 
 class ResourceDelete(Ahp):
     uri: Uri
-    recursive: bool = False
+    recursive: StrictBool = False
 
 
 class ResourceRequest(Ahp):
     uri: Uri
-    read: bool | None = None
-    write: bool | None = None
+    read: StrictBool | None = None
+    write: StrictBool | None = None

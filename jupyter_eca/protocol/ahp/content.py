@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
 
@@ -34,7 +34,7 @@ class ErrorInfo(Ahp):
 
 class ContentRef(Ahp):
     uri: Uri
-    size_hint: int | None = None
+    size_hint: StrictInt | None = None
     content_type: str | None = None
 
 
@@ -44,8 +44,8 @@ class FileSide(Ahp):
 
 
 class LineCounts(Ahp):
-    added: int | None = None
-    removed: int | None = None
+    added: StrictInt | None = None
+    removed: StrictInt | None = None
 
 
 class FileEdit(Ahp):
@@ -60,8 +60,8 @@ class FileEdit(Ahp):
 
 
 class TextPosition(Ahp):
-    line: int
-    character: int
+    line: StrictInt
+    character: StrictInt
 
 
 class TextRange(Ahp):
@@ -96,7 +96,7 @@ class EmbeddedAttachment(Attachment):
 class ResourceAttachment(Attachment):
     type: Literal["resource"] = "resource"
     uri: Uri
-    size_hint: int | None = None
+    size_hint: StrictInt | None = None
     content_type: str | None = None
     selection: Selected | None = None
 
@@ -115,9 +115,9 @@ class PendingMessage(Ahp):
 
 
 class UsageInfo(Meta):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
+    input_tokens: StrictInt | None = None
+    output_tokens: StrictInt | None = None
+    cache_read_tokens: StrictInt | None = None
     model: str | None = None
 
 
@@ -143,7 +143,7 @@ class ConfirmationOption(Ahp):
     id: str
     label: str
     kind: Literal["approve", "deny"]
-    group: int | None = None
+    group: StrictInt | None = None
 
 
 class TextResult(Ahp):
@@ -196,7 +196,7 @@ class ToolFailure(Ahp):
 
 
 class AhpToolResult(Ahp):
-    success: bool
+    success: StrictBool
     past_tense_message: MarkdownText
     content: tuple[ToolContent, ...] | None = None
     structured_content: Json | None = None
@@ -233,7 +233,7 @@ class PendingCall(_Invoked):
     status: Literal["pending-confirmation"] = "pending-confirmation"
     confirmation_title: MarkdownText | None = None
     edits: FileEdits | None = None
-    editable: bool | None = None
+    editable: StrictBool | None = None
     options: tuple[ConfirmationOption, ...] | None = None
 
 
@@ -245,7 +245,7 @@ class RunningCall(_Invoked):
 
 class _Ended(_Invoked):
     confirmed: Confirmed
-    success: bool
+    success: StrictBool
     past_tense_message: MarkdownText
     content: tuple[ToolContent, ...] | None = None
     structured_content: Json | None = None
@@ -298,7 +298,7 @@ class ContentPart(Ahp):
     kind: Literal["contentRef"] = "contentRef"
     uri: Uri
     content_type: str | None = None
-    size_hint: int | None = None
+    size_hint: StrictInt | None = None
 
 
 class SystemPart(Ahp):
@@ -349,7 +349,7 @@ class Option(Ahp):
     id: str
     label: str
     description: str | None = None
-    recommended: bool | None = None
+    recommended: StrictBool | None = None
 
 
 class QuestionKind(StrEnum):
@@ -366,10 +366,10 @@ class InputQuestion(Ahp):
     id: str
     message: str
     title: str | None = None
-    required: bool | None = None
+    required: StrictBool | None = None
     options: tuple[Option, ...] | None = None
-    allow_freeform_input: bool | None = None
-    default_value: str | float | bool | None = None
+    allow_freeform_input: StrictBool | None = None
+    default_value: str | float | StrictBool | None = None
     format: str | None = None
     min: float | None = None
     max: float | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
 from jupyter_eca.protocol.ahp.content import (
@@ -30,12 +30,12 @@ class ConfigProperty(Ahp):
     enum: tuple[str, ...] | None = None
     enum_labels: tuple[str, ...] | None = None
     enum_descriptions: tuple[str, ...] | None = None
-    read_only: bool | None = None
+    read_only: StrictBool | None = None
     items: Json | None = None
     properties: Json | None = None
     required: tuple[str, ...] | None = None
-    enum_dynamic: bool | None = None
-    session_mutable: bool | None = None
+    enum_dynamic: StrictBool | None = None
+    session_mutable: StrictBool | None = None
 
 
 class ConfigSchema(Ahp):
@@ -66,7 +66,7 @@ class CustomizationRef(Ahp):
 
 class Customization(Ahp):
     customization: CustomizationRef
-    enabled: bool
+    enabled: StrictBool
     client_id: str | None = None
     status: Literal["loading", "loaded", "degraded", "error"] | None = None
     status_message: str | None = None
@@ -88,9 +88,9 @@ class SessionSummary(Ahp):
     resource: Uri
     provider: str
     title: str
-    status: int
-    created_at: int
-    modified_at: int
+    status: StrictInt
+    created_at: StrictInt
+    modified_at: StrictInt
     activity: str | None = None
     project: Project | None = None
     model: ModelSelection | None = None
@@ -141,10 +141,10 @@ class TerminalCommand(Ahp):
     command_id: str
     command_line: str
     output: str
-    timestamp: int
-    is_complete: bool
-    exit_code: int | None = None
-    duration_ms: int | None = None
+    timestamp: StrictInt
+    is_complete: StrictBool
+    exit_code: StrictInt | None = None
+    duration_ms: StrictInt | None = None
 
 
 class TerminalState(Ahp):
@@ -152,25 +152,25 @@ class TerminalState(Ahp):
     claim: TerminalClaim
     content: tuple[Annotated[Unclassified | TerminalCommand, Field(discriminator="type")], ...]
     cwd: Uri | None = None
-    cols: int | None = None
-    rows: int | None = None
-    exit_code: int | None = None
-    supports_command_detection: bool | None = None
+    cols: StrictInt | None = None
+    rows: StrictInt | None = None
+    exit_code: StrictInt | None = None
+    supports_command_detection: StrictBool | None = None
 
 
 class TerminalInfo(Ahp):
     resource: Uri
     title: str
     claim: TerminalClaim
-    exit_code: int | None = None
+    exit_code: StrictInt | None = None
 
 
 class ModelInfo(Meta):
     id: str
     provider: str
     name: str
-    max_context_window: int | None = None
-    supports_vision: bool | None = None
+    max_context_window: StrictInt | None = None
+    supports_vision: StrictBool | None = None
     policy_state: Literal["enabled", "disabled", "unconfigured"] | None = None
     config_schema: ConfigSchema | None = None
 
@@ -188,6 +188,6 @@ class AgentInfo(Ahp):
 
 class RootState(Ahp):
     agents: tuple[AgentInfo, ...]
-    active_sessions: int | None = None
+    active_sessions: StrictInt | None = None
     terminals: tuple[TerminalInfo, ...] | None = None
     config: AhpConfig | None = None

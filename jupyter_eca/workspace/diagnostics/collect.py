@@ -153,7 +153,7 @@ def _locate(files: Files, path: str) -> tuple[Path, Path]:
     it were in the first folder."""
     root = files.roots[0].resolve()
     try:
-        real = files.resolve(path)
+        real = files.contents.resolve(path)
     except ToolError:
         return root / "notebook.ipynb", root
     return real, next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), root)
@@ -164,4 +164,4 @@ def _file_uri(files: Files, file: str) -> str | None:
         real = files.resolve(file)
     except ToolError:
         return None
-    return make_uri(files.shorten(real)) if real.suffix == ".ipynb" else real.as_uri()
+    return make_uri(files.contents_path(real)) if real.suffix == ".ipynb" else real.as_uri()

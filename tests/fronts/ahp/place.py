@@ -267,6 +267,11 @@ class Place(Desk):
         """What the server holds is what the client has folded, but for the client's own clock."""
         assert without_clock(client.states[uri]) == without_clock(self.front.hub.state(uri))
 
+    async def wait_until_same(self, client: Client, uri: str) -> None:
+        """Wait until the client has everything that the server still sends after a turn. See `same`."""
+        held = self.front.hub.state
+        await client.until(lambda: without_clock(client.states[uri]) == without_clock(held(uri)))
+
     async def close(self) -> None:
         for client in self.links:
             await client.close()

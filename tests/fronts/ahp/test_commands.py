@@ -103,7 +103,7 @@ async def test_nothing_leads_out_of_the_workspace_by_dots_or_links(tmp_path: Pat
             ("resourceRead", {"uri": "file:///etc/passwd"}),
             ("resourceWrite", {"uri": f"{folder}/link/new", **text}),
             ("resourceList", {"uri": f"{folder}/link"}),
-            ("resourceDelete", {"uri": f"{folder}/link", "recursive": True}),
+            ("resourceDelete", {"uri": f"{folder}/link/secret", "recursive": True}),
             ("resourceDelete", {"uri": folder, "recursive": True}),
             ("resourceMove", {"source": f"{folder}/mine", "destination": f"{folder}/link/mine"}),
             ("resourceCopy", {"source": f"{folder}/link/secret", "destination": f"{folder}/mine"}),
@@ -202,3 +202,63 @@ async def test_turns_of_the_past_come_page_by_page(tmp_path: Path) -> None:
         assert await fetch(limit=2) == (["t2", "t3"], True)
         assert await fetch(limit=2, before="t2") == (["t1"], False)
         assert await fetch(before="none") == (["t1", "t2", "t3"], False)
+
+
+async def test_files_below_folders_named_content_are_files(tmp_path: Path) -> None:
+    for name in ("content/x.txt", "content/image/1", "content/before/call"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        for name in ("content/x.txt", "content/image/1", "content/before/call"):
+            assert (await client.request("resourceRead", uri=(tmp_path / name).as_uri()))["data"] == name
+
+
+async def test_a_link_that_leads_out_of_the_workspace_is_moved_and_deleted_itself(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    for name, target in (("folder", outside), ("file", outside / "kept"), ("nowhere", tmp_path / "none")):
+        (inside / name).symlink_to(target)
+    uri = inside.as_uri()
+    async with place(inside) as at:
+        client = await at.connect()
+        for name in ("folder", "file", "nowhere"):
+            copied = await fails(client, "resourceCopy", source=f"{uri}/{name}", destination=f"{uri}/copy")
+            assert copied.code == -32009
+            assert await client.request("resourceMove", source=f"{uri}/{name}", destination=f"{uri}/moved") == {}
+            assert (inside / "moved").is_symlink()
+            assert await client.request("resourceDelete", uri=f"{uri}/moved", recursive=True) == {}
+        assert list(inside.glob("[!.]*")) == [inside / "script.json"]
+        assert (outside / "kept").read_text() == "kept"
+        assert (await fails(client, "resourceDelete", uri=f"{uri}/../outside/kept")).code == -32009
+
+
+async def test_flags_and_numbers_of_another_type_are_refused(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "x").touch()
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        for method, params in (
+            ("resourceDelete", {"uri": full.as_uri(), "recursive": "true"}),
+            ("resourceDelete", {"uri": full.as_uri(), "recursive": 1}),
+            ("fetchTurns", {"session": S, "limit": "3"}),
+            ("fetchTurns", {"session": S, "limit": True}),
+        ):
+            assert (await fails(client, method, **params)).code == -32602, params
+        assert full.exists()
+        wrong: list[tuple[str, Json]] = [
+            ("session/isReadChanged", {"isRead": "false"}),
+            ("session/isReadChanged", {"isRead": 0}),
+            ("session/isArchivedChanged", {"isArchived": "yes"}),
+            ("session/customizationToggled", {"uri": "mcp:x", "enabled": "off"}),
+            ("session/configChanged", {"config": {}, "replace": "true"}),
+        ]
+        for kind, fields in wrong:
+            echo = await client.echo(await client.act(kind, S, **fields))
+            assert "valid boolean" in echo["rejectionReason"], fields
+        assert client.states[S]["summary"]["status"] == 1

@@ -368,3 +368,26 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
         assert at.front.hub.find_client("stuck") is None
         again = await at.connect("stuck", S)
         assert again.states[S] == at.front.hub.state(S)
+
+
+@pytest.mark.parametrize("depth", [101, 50_000])
+async def test_what_is_nested_too_deeply_is_refused_and_the_connection_lives(tmp_path: Path, depth: int) -> None:
+    deep: Any = "x"
+    for _ in range(depth):
+        deep = [deep]
+    async with place(tmp_path) as at:
+        client, other = await at.connect("one"), await at.connect("two")
+        await client.create(S)
+        await other.subscribe(S)
+        assert await code(client, "listSessions", filter={"x": deep}) == -32602
+        assert await code(client, "createSession", session="eca:/x", config={"x": deep}) == -32602
+        for name in ("extra", "_meta"):
+            seq = await client.act("session/titleChanged", S, title="x", **{name: deep})
+            echo = await client.echo(seq)
+            assert "nested" in echo["rejectionReason"]
+            assert echo["action"] == {"type": "session/titleChanged", "session": S, "title": "x"}
+        await client.link.send(Notification("unsubscribe", {"resource": deep}))
+        assert await client.request("ping") is None
+        assert (await client.request("listSessions"))["items"][0]["title"] == ""
+        await other.request("ping")
+        assert other.envelopes == []

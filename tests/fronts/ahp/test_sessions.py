@@ -348,3 +348,61 @@ async def test_titles_and_answers_of_a_session_reach_an_editor(tmp_path: Path) -
         await client.settled(S, 1)
         assert said(await answer(editor, "me", chat="s1")) == "Hello, me"
         await client.settled(S, 2)
+
+
+async def test_a_rename_is_echoed_once_however_fast_the_next_one_comes(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "you")
+        await client.settled(S, 1)
+        before = len(client.envelopes)
+        titles = [f"Title {number}" for number in range(5)]
+        for title in titles:
+            await client.act("session/titleChanged", S, title=title)
+        await client.ask(S, "t2", "me")
+        await client.settled(S, 2)
+        renamed = [e["action"]["title"] for e in client.envelopes[before:] if "title" in e["action"]]
+        assert renamed == titles
+        row = await at.host.chats.read_row("s1")
+        assert row is not None
+        assert row.title == titles[-1]
+        await at.wait_until_same(client, S)
+
+
+async def test_a_session_of_a_name_that_was_used_before_begins_empty_for_who_comes_back(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client, other = await at.connect("one"), await at.connect("two")
+        await client.create(S)
+        await other.subscribe(S)
+        await client.ask(S, "t1", "you")
+        await client.settled(S, 1)
+        await other.settled(S, 1)
+        await other.close()
+        await client.ask(S, "t2", "me")
+        await client.settled(S, 2)
+        await client.request("disposeSession", session=S)
+        await client.create(S)
+        again = await at.open("two")
+        missed = await again.request("reconnect", clientId="two", lastSeenServerSeq=other.seen, subscriptions=[S])
+        again.states = {S: other.states[S]}
+        again.seen = other.seen
+        again.replay(missed)
+        assert again.states[S]["turns"] == []
+        await at.wait_until_same(again, S)
+
+
+async def test_disposing_a_session_in_the_middle_of_its_work_logs_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        for number in range(10):
+            await client.create(uri := f"eca:/n{number}")
+            await client.ask(uri, "t1", "write")
+            if number % 2:
+                await client.call(uri, "pending-confirmation")
+            await client.act("session/configChanged", uri, config={"agent": "plan"})
+            await client.request("disposeSession", session=uri)
+        assert (await client.request("listSessions"))["items"] == []
+    assert [record.getMessage() for record in caplog.records if record.levelname in {"ERROR", "CRITICAL"}] == []

@@ -173,3 +173,18 @@ async def test_of_a_long_output_the_end_is_kept(tmp_path: Path, monkeypatch: pyt
         assert part["value"].endswith("038,039,")
         assert len(part["value"]) <= 100
         at.same(client, "term:/1")
+
+
+async def test_a_terminal_cannot_be_claimed_for_a_session_that_is_unknown(tmp_path: Path) -> None:
+    unknown = {"kind": "session", "session": "eca:/none"}
+    async with place(tmp_path, shells=Shells()) as at:
+        client = await at.connect("one", ROOT)
+        refused = await fails(client, "createTerminal", terminal="term:/1", claim=unknown)
+        assert (refused.code, client.states[ROOT]["terminals"]) == (-32001, [])
+        await client.request("createTerminal", terminal="term:/1", claim={"kind": "client", "clientId": "one"})
+        await client.subscribe("term:/1")
+        echo = await client.echo(await client.act("terminal/claimed", "term:/1", claim=unknown))
+        assert "eca:/none" in echo["rejectionReason"]
+        await client.create(S)
+        await client.act("terminal/claimed", "term:/1", claim={"kind": "session", "session": S})
+        await client.until(lambda: client.states[ROOT]["terminals"][0]["claim"]["kind"] == "session")

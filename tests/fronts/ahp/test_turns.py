@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,7 +81,7 @@ async def test_a_tool_call_is_approved_and_its_edit_can_be_read_on_both_sides(tm
         assert done["pastTenseMessage"]
         (tmp_path / "old.txt").write_text("later")
         assert (await read("before"), await read("after")) == ("a\nb\nz\n", "a\nB\nc\nz\n")
-        at.same(client, S)
+        await at.wait_until_same(client, S)
 
 
 async def test_a_denied_call_does_not_run_and_the_model_is_told_why(tmp_path: Path) -> None:
@@ -257,3 +262,67 @@ async def test_what_is_attached_reaches_the_model_and_is_there_after_a_restart(t
     async with place(tmp_path, rules) as at:
         state = await (await at.connect()).subscribe(S)
         assert state["turns"][0]["userMessage"]["attachments"] == attached
+
+
+async def test_a_part_is_created_empty_and_all_of_its_text_follows_in_deltas(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "think")
+        await client.settled(S, 1)
+        done = [envelope["action"] for envelope in client.envelopes]
+        parts = [action["part"] for action in done if action["type"] == "session/responsePart"]
+        assert [(part["kind"], part["content"]) for part in parts] == [("reasoning", ""), ("markdown", "")]
+        for part, words in zip(parts, ("Hm. Well.", "So it is."), strict=True):
+            assert "".join(action["content"] for action in done if action.get("partId") == part["id"]) == words
+        await at.wait_until_same(client, S)
+
+
+@pytest.mark.parametrize("approved_first", [True, False])
+async def test_the_second_of_two_decisions_is_refused_and_what_happened_is_shown(
+    tmp_path: Path, approved_first: bool
+) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "write")
+        call = await client.call(S, "pending-confirmation")
+        await at.host.store.settle()
+        # Another program writes, so that no client hears yet of the first decision.
+        with closing(sqlite3.connect(tmp_path / ".data" / "chats.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            if approved_first:
+                at.host.turns.approve("s1", call["toolCallId"], remember=False)
+            else:
+                at.host.turns.reject("s1", call["toolCallId"], "")
+            late = await client.decide(S, "t1", call, **(DENY if approved_first else APPROVE))
+            assert "decided" in (await client.echo(late))["rejectionReason"]
+            other.execute("ROLLBACK")
+        (done,) = calls_of((await client.settled(S, 1))["turns"][0])
+        assert done["status"] == ("completed" if approved_first else "cancelled")
+        assert (tmp_path / "new.txt").exists() is approved_first
+        await at.wait_until_same(client, S)
+
+
+async def test_stop_does_not_wait_for_a_copy_that_the_same_client_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "big").touch()
+    free = threading.Event()
+    with ThreadPoolExecutor(1) as disk:
+        async with place(tmp_path) as at:
+            client = await at.connect()
+            await client.create(S)
+            await client.ask(S, "t1", "slow")
+            await client.until(lambda: client.states[S].get("activeTurn", {}).get("responseParts"))
+            asyncio.get_running_loop().set_default_executor(disk)
+            disk.submit(free.wait)
+            big = (tmp_path / "big").as_uri()
+            copying = at.tasks.create_task(client.request("resourceCopy", source=big, destination=f"{big}2"))
+            reading = at.tasks.create_task(client.request("resourceRead", uri=f"{big}2"))
+            try:
+                await client.echo(await client.act("session/turnCancelled", S, turnId="t1"))
+                assert not copying.done()
+            finally:
+                free.set()
+            assert await copying == {}
+            assert (await reading)["data"] == ""
+            assert (await client.settled(S, 1))["turns"][0]["state"] == "cancelled"

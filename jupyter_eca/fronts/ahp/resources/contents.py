@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
     """Return the content of a URI and its type; None for a URI that is not one of ours. Raises: RemoteError."""
+    if chat_of(uri.partition("/content/")[0]) is None:
+        return None
     if parts := uris.parse_picture(uri):
         session, seq = parts
         for event in await _events(host, session):
@@ -45,8 +47,6 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
         text = next((change.text for change in changes if change.id == id), None)
         if text is not None and (content := text.before if side == "before" else text.after) is not None:
             return content.encode("utf-8"), "text/plain"
-    elif "/content/" not in uri:
-        return None
     raise RemoteError(f"There is no content {uri}.", AhpErrorCode.CONTENT_NOT_FOUND)
 
 

@@ -1,7 +1,6 @@
 """Owns the files of the workspace for clients, and the files outside of it that users grant to them.
 
-It must not decide where a path leads: `Files.resolve` does, links followed. `contents.py` has the resources that are no
-files.
+Paths are compared after their links were followed. `contents.py` has the resources that are no files.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ import asyncio
 import base64
 import binascii
 import mimetypes
+import os
 import secrets
 import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
-from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -80,14 +80,15 @@ class Resources:
         return await self._transfer(params, client, move=True)
 
     async def _transfer(self, params: commands.ResourceCopy, client: str, *, move: bool) -> Json:
-        source = self._entry_path(params.source, client, write=move)
-        destination = self._entry_path(params.destination, client, write=True)
+        # A copy contains what the links in its path lead to. A move takes a link itself.
+        source = self._entry_path(params.source, client) if move else self._path(params.source, client)
+        destination = self._entry_path(params.destination, client)
         await asyncio.to_thread(_transfer_entry, source, destination, params, move=move)
         self._host.index.mark_stale()
         return {}
 
     async def delete(self, params: commands.ResourceDelete, client: str) -> Json:
-        await asyncio.to_thread(_delete, self._entry_path(params.uri, client, write=True), params)
+        await asyncio.to_thread(_delete, self._entry_path(params.uri, client), params)
         self._host.index.mark_stale()
         return {}
 
@@ -119,35 +120,39 @@ class Resources:
             raise _permission_error(uri, write=write, read=not write)
         return real
 
-    def _entry_path(self, uri: str, client: str, *, write: bool) -> Path:
-        """Return a link itself and not its target; see `_path`. It is never a root of the workspace if it is to be
-        written.
+    def _entry_path(self, uri: str, client: str) -> Path:
+        """Return the path of an entry that is to be removed or replaced. See `_path`.
+
+        If it is a link, this is the link and not its target. It is never a root of the workspace.
         """
-        real = self._path(uri, client, write=write)
-        path = parse_file_uri(uri)
-        entry = real if path is None else path.parent.resolve() / path.name
-        if write and any(
-            root.resolve().is_relative_to(path) for root in self._host.workspace.files.roots for path in (entry, real)
-        ):
+        real = self._real_path(uri)
+        entry = self._real_path(uri, follow=False)
+        if not self._is_allowed(entry, client, write=True):
+            raise _permission_error(uri, write=True, read=False)
+        if any(root.is_relative_to(path) for root in self._roots for path in (entry, real)):
             raise RemoteError(f"{uri} is the workspace itself.", AhpErrorCode.PERMISSION_DENIED)
         return entry
 
-    def _real_path(self, uri: str) -> Path:
+    def _real_path(self, uri: str, *, follow: bool = True) -> Path:
+        """Return a path without links. Without `follow` its last part may be a link."""
         path = parse_file_uri(uri)
         try:
             if path is None:
                 raise RemoteError(f"{uri} is not a file.", AhpErrorCode.NOT_FOUND)
-            return path.resolve()
+            # The parent of a path that ends with `..` is not the folder that the path is in.
+            return path.resolve() if follow or path.name in {"", ".."} else path.parent.resolve() / path.name
         except (OSError, RuntimeError, ValueError) as error:
             raise RemoteError(f"{uri} is not a usable path.", AhpErrorCode.NOT_FOUND) from error
 
     def _is_allowed(self, real: Path, client: str, *, write: bool) -> bool:
-        try:
-            self._host.workspace.files.resolve(str(real))
-        except ToolError:
-            granted = self._grants.get(client, ())
-            return any(real.is_relative_to(grant.path) and (grant.write or not write) for grant in granted)
-        return True
+        if any(real.is_relative_to(root) for root in self._roots):
+            return True
+        granted = self._grants.get(client, ())
+        return any(real.is_relative_to(grant.path) and (grant.write or not write) for grant in granted)
+
+    @property
+    def _roots(self) -> list[Path]:
+        return [root.resolve() for root in self._host.workspace.files.roots]
 
 
 def _permission_error(uri: str, *, write: bool, read: bool) -> RemoteError:
@@ -212,9 +217,9 @@ def _list_folder(path: Path, uri: str) -> list[Json]:
 
 def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:
     """Copy or move a file or folder. The new one is complete before the old one is removed."""
-    if not source.exists():
+    if not os.path.lexists(source):
         raise _not_found(params.source)
-    if destination.exists() and params.fail_if_exists:
+    if os.path.lexists(destination) and params.fail_if_exists:
         raise RemoteError(f"{params.destination} exists.", AhpErrorCode.ALREADY_EXISTS)
     if not destination.parent.is_dir():
         raise _not_found(params.destination)

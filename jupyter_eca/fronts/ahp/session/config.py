@@ -13,6 +13,7 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
 from jupyter_eca.fronts.ahp.session.tool_calls import LENT
 from jupyter_eca.host.chat.live_chat import Bounds, Choice
 from jupyter_eca.protocol.ahp import PROVIDER
+from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,11 +100,13 @@ def choice(state: Json) -> Choice:
     """Return the choice that the turns of a session run with."""
     model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
     effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
+    folder = parse_file_uri(str(record(state, "summary").get("workingDirectory", "")))
     return Choice(
         model=str(model.get("id") or ""),
         agent=str(values.get("agent") or ""),
         variant=None if effort == DEFAULT else str(effort),
         trust=values.get("approval") == AUTO,
+        folder=str(folder or ""),
     )
 
 

@@ -7,6 +7,7 @@ first prompt.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jupyter_eca.fronts.ahp.customizations import list_disabled
@@ -73,7 +74,7 @@ def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
         createdAt=note.get("created", row.created if row else 0),  # the time of creation never changes
         modifiedAt=max(row.updated if row else 0, note.get("modified", 0)),
         model=model,
-        workingDirectory=note.get("folder"),
+        workingDirectory=Path(row.folder).as_uri() if row and row.folder else note.get("folder"),
         diffs=note.get("diffs"),
     )
 

@@ -130,18 +130,23 @@ class SessionProjection:
                 pass
 
     def _add_text(self, turn: str, kind: str, id: str, text: str) -> Iterator[actions.AhpAction]:
-        """Add a part, or append to the last one."""
+        """Append text to the last part, or to a new one.
+
+        A new part is empty, and all of its text follows in deltas, as the protocol's own host sends it. ahpx shows the
+        text of deltas only.
+        """
+        is_markdown = kind == "markdown"
         parts = items(self._state()["activeTurn"], "responseParts")
         last = parts[-1] if parts else {}
         if last.get("kind") == kind and id in {"", last.get("id")}:
-            delta = actions.MarkdownDelta if kind == "markdown" else actions.ReasoningPartDelta
-            yield delta(session=self._session, turn_id=turn, part_id=last["id"], content=text)
-            return
-        id = id or f"text-{len(parts)}"
-        if any(part.get("id") == id for part in parts):
-            id = f"{id}-{len(parts)}"
-        part = MarkdownPart if kind == "markdown" else AhpReasoningPart
-        yield self._add_part(turn, part(id=id, content=text))
+            id = str(last["id"])
+        else:
+            id = id or f"text-{len(parts)}"
+            if any(part.get("id") == id for part in parts):
+                id = f"{id}-{len(parts)}"
+            yield self._add_part(turn, (MarkdownPart if is_markdown else AhpReasoningPart)(id=id, content=""))
+        delta = actions.MarkdownDelta if is_markdown else actions.ReasoningPartDelta
+        yield delta(session=self._session, turn_id=turn, part_id=id, content=text)
 
     def _end_turn(self, turn: str, outcome: Outcome) -> Iterator[actions.AhpAction]:
         match outcome:

@@ -32,7 +32,7 @@ from jupyter_eca.host.chat.live_chat import Prompt, now
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import ErrorInfo, ModelSelection, UserMessage
 from jupyter_eca.protocol.ahp.state import ActiveClient
-from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.protocol.content import MetadataContent, Role, TextContent
 from jupyter_eca.protocol.event import Outcome, merge_pieces
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class AhpSession:
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
         self._leaving: asyncio.Task[None] | None = None
         self._refresh_pending = False
+        # Titles from clients that were given to the chat, and have not come back as its events yet.
+        self._titles: list[str] = []
+        self._work: set[asyncio.Task[None]] = set()
         self._extras = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
@@ -149,8 +152,9 @@ class AhpSession:
                 self._project(event)
 
     def _project(self, event: Event) -> None:
-        for action in self._projection.actions(event):
-            self.dispatch(action, event.at)
+        if not self._is_echoed(event):
+            for action in self._projection.actions(event):
+                self.dispatch(action, event.at)
         if event.role is Role.USER and isinstance(event.content, TextContent):
             self._unseen.discard(event.turn)
             self._publish_model()
@@ -158,6 +162,17 @@ class AhpSession:
             self.refresh()
         if event.outcome is Outcome.COMPLETED:
             self.next()
+
+    def _is_echoed(self, event: Event) -> bool:
+        """Return whether the event is a title from a client, and a later one from a client will replace it.
+
+        Both were sent to all clients when they came. The chat has the title of the last event, so that one is applied
+        if a title from elsewhere came in between.
+        """
+        if not isinstance(event.content, MetadataContent) or event.content.title not in self._titles:
+            return False
+        del self._titles[: self._titles.index(event.content.title) + 1]
+        return bool(self._titles)
 
     def _publish_model(self) -> None:
         """Show the model that the turn runs with: the client that prompted may have chosen another."""
@@ -173,7 +188,8 @@ class AhpSession:
             events: list[Event] = []
             try:
                 events = await self._host.chats.read_events(self.chat)
-                self._apply_stored(events)
+                if self._front.hub.has(self.uri):  # it may have been deleted in the meantime
+                    self._apply_stored(events)
             finally:
                 self._catch_up(events)
 
@@ -240,6 +256,10 @@ class AhpSession:
                 self.client_tools.complete(action.tool_call_id, failed)
             return
         before = self.state
+        # The host decides first, since another client may have decided in the meantime. Its events come after the echo.
+        if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied) and not self._decide(action):
+            self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
+            return
         self._apply(raw, now(), origin)
         self._carry_out(raw, action, before, origin.client)
         if isinstance(action, _SET_UP):
@@ -253,10 +273,6 @@ class AhpSession:
                 self._begin(turn, raw["userMessage"], client)
             case actions.TurnCancelled(turn_id=turn):
                 self._cancel(turn)
-            case actions.ToolCallApproved(tool_call_id=call, selected_option_id=option):
-                self._host.turns.approve(self.chat, call, remember=option == REMEMBER)
-            case actions.ToolCallDenied(tool_call_id=call):
-                self._host.turns.reject(self.chat, call, why(action))
             case actions.ToolCallComplete(tool_call_id=call, result=result):
                 self.client_tools.complete(call, result)
             case actions.TitleChanged(title=title):
@@ -280,12 +296,32 @@ class AhpSession:
             case _:
                 pass
 
+    def _decide(self, action: actions.ToolCallApproved | actions.ToolCallDenied) -> bool:
+        """Approve or reject a call. Return False if the host did not accept this: the call does not wait any more."""
+        live = self._host.chats.live(self.chat)
+        before = live.state if live else None
+        if isinstance(action, actions.ToolCallApproved):
+            remember = action.selected_option_id == REMEMBER
+            self._host.turns.approve(self.chat, action.tool_call_id, remember=remember)
+        else:
+            self._host.turns.reject(self.chat, action.tool_call_id, why(action))
+        return live is not None and live.state is not before
+
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         async def work_in_order() -> None:
             async with self._order:
                 await work()
 
-        return self._front.start(work_in_order())
+        task = self._front.start(work_in_order())
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
+
+    def close(self) -> None:
+        """End all work for the session: its chat was deleted."""
+        self.input_requests.cancel_all()
+        for task in (*self._work, *((self._leaving,) if self._leaving else ())):
+            task.cancel()
 
     async def wait_until_done(self) -> None:
         """Wait until all work that was started before is done."""
@@ -376,8 +412,11 @@ class AhpSession:
             self._front.start(self.reread())
 
     async def _rename(self, title: str) -> None:
-        with suppress(EcaError):  # the session keeps the title until the chat exists
+        self._titles.append(title)
+        try:
             await self._host.archive.rename(self.chat, title)
+        except EcaError:
+            self._titles.remove(title)  # the session keeps the title until the chat exists
 
     # -- the `Asker` of its turns
 

@@ -25,6 +25,7 @@ from jupyter_eca.fronts.ahp.terminals.shell_integration import (
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.protocol.ahp import ROOT, actions
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
+from jupyter_eca.protocol.ahp.state import SessionClaim
 from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.ports import TerminalFront
     from jupyter_eca.fronts.base import Shell, Shells
     from jupyter_eca.protocol.ahp import commands
+    from jupyter_eca.protocol.ahp.state import TerminalClaim
 
 # The number of characters of output that are kept for later subscribers. Beyond it, the older half is dropped: a
 # terminal may run for weeks.
@@ -63,6 +65,8 @@ class Terminals:
         claim = params.claim.wire()
         if claim.get("clientId", client) != client:
             raise RemoteError("A client can claim a terminal for itself or for a session.", AhpErrorCode.INVALID_PARAMS)
+        if reason := self._refuse_claim(params.claim):
+            raise RemoteError(reason, AhpErrorCode.SESSION_NOT_FOUND)
         folder = self._folder(params.cwd)
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
@@ -76,6 +80,12 @@ class Terminals:
             hub.remove(uri)
             raise RemoteError(str(error), AhpErrorCode.INTERNAL) from error
         self._publish_list()
+
+    def _refuse_claim(self, claim: TerminalClaim) -> str | None:
+        """Return why a terminal cannot get this owner; None if it can."""
+        if isinstance(claim, SessionClaim) and not self._front.has_session(claim.session):
+            return f"There is no session {claim.session}."
+        return None
 
     def _folder(self, uri: str | None) -> Path:
         files = self._front.host.workspace.files
@@ -107,7 +117,10 @@ class Terminals:
 
     def handle(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
         hub, uri = self._front.hub, action.terminal
-        if reason := terminal_refusal(hub.state(uri), action, origin.client):
+        reason = terminal_refusal(hub.state(uri), action, origin.client)
+        if reason is None and isinstance(action, actions.TerminalClaimed):
+            reason = self._refuse_claim(action.claim)
+        if reason:
             hub.refuse(uri, raw, origin, reason)
             return
         hub.apply(uri, raw, now(), origin)

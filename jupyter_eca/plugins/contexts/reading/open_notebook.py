@@ -131,6 +131,6 @@ def _same(files: Files, path: str, names: Sequence[str]) -> str | None:
         real = files.resolve(path)
         for name in names:
             with suppress(ToolError):
-                if files.resolve(name) == real:
+                if files.contents.resolve(name) == real:
                     return name
     return None
