@@ -220,8 +220,7 @@ class McpManager:
 
     def instructions(self) -> Mapping[str, str]:
         """Return what running servers want a model to know."""
-        found = {server.name: connection.client.instructions for server, connection in self._list_running()}
-        return {name: text for name, text in found.items() if text}
+        return {server.name: server.instructions for server, _ in self._list_running() if server.instructions}
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
         async def read(connection: ServerConnection) -> tuple[str, tuple[ImagePart, ...]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
+from jupyter_eca.config import register_secrets
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, ConnectionTiming
 from jupyter_eca.mcp_client.server_log import ServerLog
@@ -77,6 +78,7 @@ class McpServer:
 
     def __post_init__(self) -> None:
         self.log = ServerLog(self._redact)
+        self._register_secrets()
         if self.settings.disabled:
             self.wanted, self.status = False, ServerStatus.DISABLED
 
@@ -102,6 +104,7 @@ class McpServer:
     def configure(self, settings: McpServerConfig) -> None:
         """Use new settings, at once."""
         self.settings = settings
+        self._register_secrets()
         self._proven = False
         self.stop()
         if not settings.disabled:
@@ -268,13 +271,21 @@ class McpServer:
             name=self.name,
             status=self.status,
             command=self.settings.command,
-            args=tuple(map(redaction.redact, self.settings.args)) if self.settings.command else None,
-            url=self.settings.url and redaction.redact(self.settings.url),
+            args=redaction.redact_arguments(self.settings.args) if self.settings.command else None,
+            url=self.settings.url and redaction.redact_url(self.settings.url),
             disabled=self.settings.disabled,
             has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
         )
-        return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
+        if self.connection is None:
+            return shown
+        return shown.model_copy(update={**_lists(self.connection), "instructions": self.instructions or None})
+
+    @property
+    def instructions(self) -> str:
+        """What the server wants a model to know. A server may repeat a secret in it that we gave to it."""
+        words = self.connection.client.instructions if self.connection is not None else None
+        return redaction.redact(words or "")
 
     async def await_started(self) -> None:
         """Wait until the server runs, or no longer starts by itself."""
@@ -310,13 +321,20 @@ class McpServer:
         """Return the text in one line, without the secrets that we gave to the server."""
         return " ".join(self._redact(text).split()).rstrip(".")[:_REASON]
 
+    def _register_secrets(self) -> None:
+        """Register what the configuration has of secrets, also those that are written out in the command."""
+        register_secrets(self.settings)
+        redaction.register_url_secrets(self.settings.url or "")
+        redaction.register_secret(*redaction.find_secrets(self.settings.args))
+
     def _redact(self, text: str) -> str:
-        given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
-        for secret in (*given, *self.credentials.secrets(self.name)):
-            for part in secret.get_secret_value().split() if secret is not None else ():
-                if len(part) >= 6:
-                    text = text.replace(part, "***")
-        return text
+        hidden = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
+        values = [secret.get_secret_value() for secret in (*hidden, *self.credentials.secrets(self.name)) if secret]
+        values += redaction.find_secrets((*self.settings.args, self.settings.url or ""))
+        for part in (part for value in values for part in value.split()):
+            if len(part) >= 6:
+                text = text.replace(part, "***")
+        return redaction.redact(text)
 
 
 def _lists(connection: ServerConnection) -> dict[str, Any]:
@@ -324,12 +342,13 @@ def _lists(connection: ServerConnection) -> dict[str, Any]:
 
     return {
         "tools": tuple(
-            ServerTool(name=tool.name, description=tool.description or "", parameters=tool.input_schema)
+            ServerTool(
+                name=tool.name, description=redaction.redact(tool.description or ""), parameters=tool.input_schema
+            )
             for tool in connection.tools
         ),
         "prompts": tuple(map(results.server_prompt, connection.prompts)),
         "resources": tuple(map(results.server_resource, connection.resources)),
-        "instructions": connection.client.instructions,
     }
 
 
