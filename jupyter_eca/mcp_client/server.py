@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.mcp_client.caller import ClientFeatures
-    from jupyter_eca.mcp_client.connection import ServerConnection
+    from jupyter_eca.mcp_client.connection import ServerConnection, ServerLists
     from jupyter_eca.mcp_client.oauth import ServerSignIn
     from jupyter_eca.mcp_client.session_run import SessionEnd
     from jupyter_eca.mcp_client.sign_ins import SignIns
@@ -56,6 +56,8 @@ class McpServer:
     credentials: SignIns
     people: ClientFeatures
     attached: AttachedResources
+    inherited: Callable[[], dict[str, str]]
+    """Returns the environment that a program inherits. The variables of the configuration are added to it."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
@@ -68,6 +70,12 @@ class McpServer:
     """Whether the server has run with these settings. One that never did is not restarted by itself."""
     _hopeful: bool = False
     """Whether the sign-in has changed since the last refusal, so that another attempt is worth it."""
+    _passing: bool = False
+    """Whether the cause of the last failure may pass by itself."""
+    _warned: str = ""
+    """The error that the log has a warning of."""
+    _kept: ServerLists | None = None
+    """The lists of the last connection. They hold until the server is back, or is not wanted any more."""
     _retired: bool = False
     _scope: anyio.CancelScope | None = None
     """Ends the session that is running."""
@@ -91,6 +99,7 @@ class McpServer:
 
     def stop(self) -> None:
         self.wanted = False
+        self._kept = None
         self._signal(Signal.STOP)
         if self._scope is not None:
             self._scope.cancel()
@@ -140,13 +149,15 @@ class McpServer:
                 self.wanted = self.wanted and self.status is not ServerStatus.REQUIRES_AUTH
                 continue
             failures = 0 if loop.time() - began > self.pace.keep_alive else failures
-            if not (self._proven or self._hopeful) or failures == len(self.pace.backoff):
-                # One that never came up needs its configuration mended, not another attempt.
+            # A program that never came up needs its configuration mended, not another attempt. An address may be that
+            # of a server which is started later.
+            is_worth_retrying = (self._proven or self._hopeful) and failures < len(self.pace.backoff)
+            if self._passing or is_worth_retrying:
+                await self._await_poke(self.pace.backoff[min(failures, len(self.pace.backoff) - 1)])
+                failures += 1
+            else:
                 self.wanted = False
                 self._tell()
-            else:
-                await self._await_poke(self.pace.backoff[failures])
-                failures += 1
 
     async def _session(self) -> None:
         """Run one session of the server, to its end."""
@@ -186,8 +197,10 @@ class McpServer:
             self.people,
             self.log,
             self.attached,
+            self.inherited,
         )
         ending = await run_session(settings, login.provider if login else None, scope, up)
+        self._kept = None if self.status is ServerStatus.STOPPING else self.lists
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             if login is not None:
@@ -205,12 +218,17 @@ class McpServer:
         elif login is not None and login.refusal is not None:
             why, refused = login.refusal, True
         self.error = self._clean(why)
-        _log.warning("the server %r: %s", self.name, self.error)
+        # An address that nobody answers at is tried again and again; that is worth one warning.
+        _log.log(
+            logging.DEBUG if self.error == self._warned else logging.WARNING, "the server %r: %s", self.name, self.error
+        )
+        self._warned = self.error
         self.log.write("error", self.error)
         if login is not None:
             await login.fail(self.error)
         if visit is not None and visit.sent:
             visit.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
+        self._passing = ending.passing and not refused
         self._hopeful = refused and await self.credentials.again(self.name, self.settings)
         if self.status is not ServerStatus.STOPPING:
             self._signal(Signal.REFUSED if refused and not self._hopeful else Signal.FAILED)
@@ -277,15 +295,15 @@ class McpServer:
             has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
         )
-        if self.connection is None:
-            return shown
-        return shown.model_copy(update={**_lists(self.connection), "instructions": self.instructions or None})
+        return shown if self.lists is None else shown.model_copy(update=_describe(self.lists))
 
     @property
-    def instructions(self) -> str:
-        """What the server wants a model to know. A server may repeat a secret in it that we gave to it."""
-        words = self.connection.client.instructions if self.connection is not None else None
-        return redaction.redact(words or "")
+    def lists(self) -> ServerLists | None:
+        """What the server offers. While a lost connection is made again, it is what the server offered last: a call
+        waits for the connection. None for a server that never ran, or is not wanted."""
+        if self.connection is not None:
+            return self.connection.lists
+        return self._kept if self.wanted else None
 
     async def await_started(self) -> None:
         """Wait until the server runs, or no longer starts by itself."""
@@ -337,7 +355,8 @@ class McpServer:
         return redaction.redact(text)
 
 
-def _lists(connection: ServerConnection) -> dict[str, Any]:
+def _describe(lists: ServerLists) -> dict[str, Any]:
+    """Return the lists as clients are shown them. A server may repeat a secret in its texts that we gave to it."""
     from jupyter_eca.mcp_client import results
 
     return {
@@ -345,10 +364,11 @@ def _lists(connection: ServerConnection) -> dict[str, Any]:
             ServerTool(
                 name=tool.name, description=redaction.redact(tool.description or ""), parameters=tool.input_schema
             )
-            for tool in connection.tools
+            for tool in lists.tools
         ),
-        "prompts": tuple(map(results.server_prompt, connection.prompts)),
-        "resources": tuple(map(results.server_resource, connection.resources)),
+        "prompts": tuple(map(results.server_prompt, lists.prompts)),
+        "resources": tuple(map(results.server_resource, lists.resources)),
+        "instructions": lists.instructions or None,
     }
 
 
