@@ -153,7 +153,6 @@ class ServerConnection:
             tasks.start_soon(self._follow_again)
             tasks.start_soon(self._tell_roots)
             tasks.start_soon(self._await_end)
-            self.watch.mark("prompts", "resources")
             await self._over.wait()
             tasks.cancel_scope.cancel()
         if self._loss is not None:
@@ -261,10 +260,10 @@ class ServerConnection:
                 done, self._fetched = self._fetched, anyio.Event()
                 done.set()
 
-    async def await_lists(self) -> None:
-        """Wait until tools that a call added are listed, so that they are offered before the call's result."""
+    async def await_list(self, name: str) -> None:
+        """Wait until a list that has changed is fetched."""
         with anyio.move_on_after(_SETTLE):
-            while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
+            while (name in self.watch.stale or self._fetching == name) and not self.over:
                 await self._fetched.wait()
 
     async def _listen(self) -> None:
@@ -387,6 +386,7 @@ async def run(
         )
         await connection.fetch("tools")
         watch.lived = True
+        watch.mark("prompts", "resources")  # before `up`: whoever hears of it may wait for these lists
         up(connection)
         await connection.serve(settings.changed)
 

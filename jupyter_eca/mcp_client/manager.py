@@ -207,6 +207,18 @@ class McpManager:
                 await self.known.wait()
                 await asyncio.gather(*(server.await_started() for server in self._servers.values()))
 
+    async def find_prompts(self, name: str, within: float) -> tuple[ServerPrompt, ...] | None:
+        """Return the prompts of a server; None if there is no such server. Wait for a server that is starting, and for
+        its prompts, but no longer than that many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.known.wait()
+                if name in self._servers:
+                    await self._servers[name].await_started()
+                    if (connection := self._servers[name].connection) is not None:
+                        await connection.await_list("prompts")
+        return (self._servers[name].info.prompts or ()) if name in self._servers else None
+
     # -- what they offer
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:

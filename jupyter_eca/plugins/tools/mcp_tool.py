@@ -44,7 +44,7 @@ class McpTool(Plain):
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
-            await connection.await_lists()
+            await connection.await_list("tools")  # a call may add tools: they are offered before its result
             return tool_result(result)
 
         return await self.server.use(call)
