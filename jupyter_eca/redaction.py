@@ -3,6 +3,10 @@
 It must not know where a secret comes from: whoever reads one registers it here (the configuration, the model
 catalogue, the store of typed-in keys). Its neighbour is `config.secret_fields`, which registers a whole configuration.
 
+A secret is found in two ways. By value: it was registered, or it looks like a key. By position: it stands where a
+secret belongs in a command or an address (`--token X`, `KEY=X`, `https://X@host/?key=X`). Everything that shows the
+command or the address of a tool server uses `redact_arguments` and `redact_url`.
+
 Redaction is needed wherever text written by others is passed on: errors from vendors and plugins, and log records.
 SDKs log their requests including the headers. Servers that reject a key often repeat it in the error message. An
 exception in a plugin can contain anything. A registered secret is never removed: a replaced key may still be valid.
@@ -12,7 +16,12 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Final
+from base64 import b64encode
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 HIDDEN: Final = "…"
 """Replaces a secret in a text."""
@@ -23,8 +32,34 @@ _MIN_CHARS: Final = 8
 _WORD_CHARS: Final = 12
 
 # A value with such a name is a secret. Under another name, a value is a secret only if it looks like a random string.
-_NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
+_NAME: Final = r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|(?<![A-Z])(?:PASS|PWD|PAT|DSN)(?![A-Z])"
+_NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"(?=.*[a-zA-Z])(?=.*\d)[\w+=-]{16,}")
+# The value of a name may be where a secret is, and is then no secret itself.
+_PLACES: Final = ("/", "~", "./", "http")
+
+# What looks like a key wherever it stands: the prefixes that vendors give to theirs, a JSON web token, and a long run
+# of letters and digits. Longer than `_OPAQUE`, and without hyphens, because names of packages are arguments too.
+_KEY_LIKE: Final = re.compile(
+    r"\b(?:(?:sk|pk|rk|glpat|xox[a-z])-|(?:gh[a-z]|github_pat|hf|npm|ntn)_|AKIA|AIza|ya29\.|eyJ)(?=[\w.-]*\d)[\w.-]{12,}"
+    r"|(?<![\w/.-])(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[a-zA-Z0-9_+]{24,}={0,2}(?![\w/.-])"
+)
+# `--name=value` and `NAME=value` as one whole argument: then the value may contain spaces.
+_ASSIGNMENT: Final = re.compile(r"-{0,2}(?P<name>[\w.-]+)\s*[=:]\s*(?P<value>.+)", re.DOTALL)
+# A name with its value inside of a longer argument: a shell line, a header, or JSON.
+_NAMED_VALUE: Final = re.compile(
+    rf"""(?:[\w.-]*(?:{_NAME})[\w.-]*["']?\s*[=:]\s*["']?(?:(?:bearer|basic|token)\s+)?|-[\w-]*(?:{_NAME})[\w-]*\s+["']?(?!-))"""
+    r"""(?P<value>[^\s"',;&|)}]+)""",
+    re.IGNORECASE,
+)
+_URL: Final = re.compile(
+    r"[a-zA-Z][\w+.-]*://(?:(?P<user>[^\s/?#\"'<>]*)@)?(?P<path>[^\s?#\"'<>]*)(?:\?(?P<query>[^\s#\"'<>]*))?"
+)
+# A part of a path, or a value of a query. Of the path only what looks random is hidden.
+_RANDOM_PART: Final = re.compile(r"(?<=/)(?=[^/]*\d)(?=[^/]*[a-zA-Z])[\w+=-]{20,}(?=/|$)")
+_QUERY_VALUE: Final = re.compile(r"(?:^|(?<=&))(?:[^&=]*=)?(?P<value>[^&=][^&]*)")
+# Options whose value is `USER:PASSWORD`.
+_USER_OPTIONS: Final = frozenset({"-u", "--user", "--userpwd", "--basic"})
 
 # Our own loggers, and those of libraries that receive secrets or log errors that may quote a secret.
 _PACKAGES: Final = frozenset({"jupyter_eca", "anthropic", "openai", "httpx2", "httpcore2", "mcp", "asyncio"})
@@ -45,10 +80,26 @@ def register_named_secret(name: str, value: str, *, opaque: bool = False) -> Non
     default because names of models can look like that.
     """
     if _NAMES.search(name):
-        if not value.startswith(("/", "~", "http")):  # the path or URL of a key is not a secret
+        if not value.startswith(_PLACES):
             register_secret(value)
     elif opaque:
         register_secret(*(part for part in value.split() if _OPAQUE.fullmatch(part)))
+    if "://" in value:
+        register_url_secrets(value)
+
+
+def register_url_secrets(url: str) -> None:
+    """Register the user, the password and the values of the query of an address, also in the form of a header."""
+    for start, end in _find_in_urls(url):
+        secret = url[start:end]
+        user, _, password = secret.partition(":")
+        sent = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if password else ""
+        register_secret(secret, unquote(secret), password, unquote(password), sent)
+
+
+def find_secrets(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the secrets that stand in the arguments of a command, or in an address as the only argument."""
+    return tuple(text[start:end] for text, spans in _find_in_arguments(arguments) for start, end in spans)
 
 
 def _is_long_enough(part: str) -> bool:
@@ -61,6 +112,62 @@ def redact(text: str) -> str:
     for secret in sorted((value for value in tuple(_known) if value in text), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
+
+
+def redact_url(url: str) -> str:
+    """Return an address without its user, password, values of the query, and random parts of the path."""
+    return redact(_cut(url, _find_in_urls(url)))
+
+
+def redact_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments of a command without the secrets in them, by value and by position."""
+    return tuple(redact(_cut(argument, spans)) for argument, spans in _find_in_arguments(arguments))
+
+
+def _find_in_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Yield each argument with the places of its secrets."""
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        yield argument, _find_in_argument(before, argument)
+
+
+def _find_in_argument(before: str, argument: str) -> list[tuple[int, int]]:
+    whole = (0, len(argument))
+    is_value = before.startswith("-") and "=" not in before and not argument.startswith(("-", *_PLACES))
+    if is_value and (_NAMES.search(before) or (before in _USER_OPTIONS and ":" in argument)):
+        return [whole]
+    found = _find_in_urls(argument)
+    assigned = _ASSIGNMENT.fullmatch(argument)
+    if assigned and _NAMES.search(assigned["name"]) and not assigned["value"].startswith(_PLACES):
+        found.append(assigned.span("value"))
+    found += [
+        match.span("value") for match in _NAMED_VALUE.finditer(argument) if not match["value"].startswith(_PLACES)
+    ]
+    return found + [match.span() for match in _KEY_LIKE.finditer(argument)]
+
+
+def _find_in_urls(text: str) -> list[tuple[int, int]]:
+    """Return the places of secrets in all addresses of a text."""
+    found: list[tuple[int, int]] = []
+    for url in _URL.finditer(text):
+        if url["user"]:
+            found.append(url.span("user"))
+        found += [match.span() for match in _RANDOM_PART.finditer(text, *url.span("path"))]
+        if url["query"]:
+            start = url.start("query")
+            values = (match.span("value") for match in _QUERY_VALUE.finditer(url["query"]))
+            found += [(start + first, start + last) for first, last in values]
+    return found
+
+
+def _cut(text: str, spans: list[tuple[int, int]]) -> str:
+    """Replace the places by `HIDDEN`. They may overlap."""
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if start >= at:
+            parts += (text[at:start], HIDDEN)
+        at = max(at, end)
+    return "".join((*parts, text[at:]))
 
 
 class RedactingFilter(logging.Filter):

@@ -110,6 +110,7 @@ class ProcessDoor:
             try:
                 async with run_host(folders, self._config_file, params.initialization_options) as host:
                     host.logins.until = self._until or host.logins.until
+                    host.setups.is_one_shot = bool(self._until)
                     answer.set_result(host)
                     await _wait_for_exit(params.process_id)
                     return

@@ -1,12 +1,15 @@
 """Owns the masking of settings that are shown: every value that looks like a secret is replaced.
 
-It must not know any key of the configuration. `redaction` is its neighbour: it replaces secrets that are known.
+It must not know what a key of the configuration does. `redaction` is its neighbour: it replaces secrets that are known,
+and those in commands and addresses.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Any, cast
+
+from jupyter_eca.redaction import redact_arguments, redact_url
 
 MASK = "**********"
 
@@ -28,10 +31,14 @@ def mask_secrets(value: Any, name: str = "") -> Any:
         case dict():
             items = cast("dict[str, Any]", value).items()
             return {key: MASK if sealed and isinstance(item, str) else mask_secrets(item, key) for key, item in items}
+        case [*arguments] if name == "args" and all(isinstance(item, str) for item in arguments):
+            return list(redact_arguments(cast("list[str]", arguments)))
         case list() | tuple():
             return [mask_secrets(item, name) for item in cast("list[Any]", value)]
         case str() if value and _SECRET.search(name):
             return MASK
+        case str() if name == "url":
+            return redact_url(value)
         case str():
             return _INLINE.sub(lambda match: match["name"] + MASK, value)
         case _:

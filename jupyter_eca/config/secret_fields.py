@@ -5,9 +5,7 @@ It must not store a secret. `redaction` is its neighbour: it removes the registe
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -48,15 +46,4 @@ def register_secrets(settings: BaseModel) -> None:
         else:
             redaction.register_secret(secret)
     if isinstance(settings, ProviderConfig):
-        _know_password(settings.url or "")
-
-
-def _know_password(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    except ValueError:
-        return
-    if password:
-        sent = b64encode(f"{user}:{password}".encode()).decode()
-        redaction.register_secret(parts.password or "", password, sent)
+        redaction.register_url_secrets(settings.url or "")

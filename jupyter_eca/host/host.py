@@ -51,6 +51,7 @@ from jupyter_eca.plugins.providers.sign_in import Logins
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
+from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 
@@ -105,6 +106,7 @@ class Host:
             lambda name: audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
             ChatPeople(current, audiences, catalog, chats, metered),
+            inherited=lambda: catalog.without_keys(inherit_environment()),
         )
         self.toolbox = ToolRegistry(self.mcp)
         self.toolbox.configure(config)

@@ -32,6 +32,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.active_calls import ActiveCalls
@@ -97,9 +98,21 @@ def ways(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[Way, .
     folder = next(iter(settings.folders()), None)
 
     def process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
-        return transports.stdio(config, folder, watch)
+        return transports.stdio(config, settings.inherited(), folder, watch)
 
     return (Way(process, first=True), Way(process, legacy=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLists:
+    """What a server offers."""
+
+    tools: tuple[Tool, ...]
+    prompts: tuple[Prompt, ...]
+    resources: tuple[Resource, ...]
+    templates: tuple[ResourceTemplate, ...]
+    instructions: str
+    """What the server wants a model to know, without our secrets."""
 
 
 @dataclass
@@ -140,7 +153,6 @@ class ServerConnection:
             tasks.start_soon(self._follow_again)
             tasks.start_soon(self._tell_roots)
             tasks.start_soon(self._await_end)
-            self.watch.mark("prompts", "resources")
             await self._over.wait()
             tasks.cancel_scope.cancel()
         if self._loss is not None:
@@ -202,8 +214,9 @@ class ServerConnection:
     # -- its lists
 
     @property
-    def _lists(self) -> tuple[object, ...]:
-        return self.tools, self.prompts, self.resources, self.templates
+    def lists(self) -> ServerLists:
+        words = redaction.redact(self.client.instructions or "")
+        return ServerLists(self.tools, self.prompts, self.resources, self.templates, words)
 
     async def fetch(self, name: str) -> None:
         """Fetch one of the lists. Raises: MCPError, ValidationError."""
@@ -235,22 +248,22 @@ class ServerConnection:
             for name in sorted(self.watch.stale, reverse=True):
                 self.watch.stale.discard(name)
                 self._fetching = name
-                before = self._lists
+                before = self.lists
                 with anyio.move_on_after(self.timeout):
                     try:
                         await self.fetch(name)
                     except (MCPError, ValidationError) as error:
                         _log.warning("the %s of a server cannot be listed: %s", name, type(error).__name__)
                 self._fetching = ""
-                if before != self._lists:
+                if before != self.lists:
                     changed()
                 done, self._fetched = self._fetched, anyio.Event()
                 done.set()
 
-    async def await_lists(self) -> None:
-        """Wait until tools that a call added are listed, so that they are offered before the call's result."""
+    async def await_list(self, name: str) -> None:
+        """Wait until a list that has changed is fetched."""
         with anyio.move_on_after(_SETTLE):
-            while ("tools" in self.watch.stale or self._fetching == "tools") and not self.over:
+            while (name in self.watch.stale or self._fetching == name) and not self.over:
                 await self._fetched.wait()
 
     async def _listen(self) -> None:
@@ -373,6 +386,7 @@ async def run(
         )
         await connection.fetch("tools")
         watch.lived = True
+        watch.mark("prompts", "resources")  # before `up`: whoever hears of it may wait for these lists
         up(connection)
         await connection.serve(settings.changed)
 

@@ -44,3 +44,5 @@ class ConnectionSettings:
     people: ClientFeatures
     log: ServerLog
     attached: AttachedResources
+    inherited: Callable[[], dict[str, str]]
+    """Returns the environment that a program inherits."""

@@ -19,6 +19,7 @@ from jupyter_eca.mcp_client.sign_ins import SignIns
 from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.redaction import HIDDEN
+from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.uri_templates import ResourceTemplate
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config.credentials import KeyStore as Store
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.mcp_client.caller import ClientFeatures
-    from jupyter_eca.mcp_client.connection import ServerConnection
+    from jupyter_eca.mcp_client.connection import ServerConnection, ServerLists
     from jupyter_eca.mcp_client.sign_in import Browser, Say
     from jupyter_eca.protocol.mcp import (
         McpAddServerParams,
@@ -52,7 +53,8 @@ _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secr
 
 class McpManager:
     """All configured servers. `changed` and `removed` are called on the loop after each change. `store` keeps sign-ins.
-    `people` answers what servers ask of a client. `known` is set when the configured servers are known."""
+    `people` answers what servers ask of a client. `inherited` returns the environment of programs. `known` is set when
+    the configured servers are known."""
 
     def __init__(
         self,
@@ -65,8 +67,10 @@ class McpManager:
         *,
         pace: ConnectionTiming | None = None,
         home: Path | None = None,
+        inherited: Callable[[], dict[str, str]] = inherit_environment,
     ) -> None:
         self._config = config
+        self._inherited = inherited
         self._folders = folders
         self._changed = changed
         self._removed = removed
@@ -203,25 +207,36 @@ class McpManager:
                 await self.known.wait()
                 await asyncio.gather(*(server.await_started() for server in self._servers.values()))
 
+    async def find_prompts(self, name: str, within: float) -> tuple[ServerPrompt, ...] | None:
+        """Return the prompts of a server; None if there is no such server. Wait for a server that is starting, and for
+        its prompts, but no longer than that many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.known.wait()
+                if name in self._servers:
+                    await self._servers[name].await_started()
+                    if (connection := self._servers[name].connection) is not None:
+                        await connection.await_list("prompts")
+        return (self._servers[name].info.prompts or ()) if name in self._servers else None
+
     # -- what they offer
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         return tuple(server.info for server in self._servers.values())
 
     def list_tools(self) -> list[tuple[McpServer, mcp_types.Tool]]:
-        """Return the tools of all running servers, each with its server."""
-        return [(server, tool) for server, connection in self._list_running() for tool in connection.tools]
+        """Return the tools of all servers that run, or are being connected again, each with its server."""
+        return [(server, tool) for server, lists in self._list_offers() for tool in lists.tools]
 
     def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
-        return {server.name: server.info.prompts or () for server, _ in self._list_running()}
+        return {server.name: server.info.prompts or () for server, _ in self._list_offers()}
 
     def list_resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
-        return {server.name: server.info.resources or () for server, _ in self._list_running()}
+        return {server.name: server.info.resources or () for server, _ in self._list_offers()}
 
     def instructions(self) -> Mapping[str, str]:
-        """Return what running servers want a model to know."""
-        found = {server.name: connection.client.instructions for server, connection in self._list_running()}
-        return {name: text for name, text in found.items() if text}
+        """Return what the servers want a model to know."""
+        return {server.name: lists.instructions for server, lists in self._list_offers() if lists.instructions}
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
         async def read(connection: ServerConnection) -> tuple[str, tuple[ImagePart, ...]]:
@@ -258,11 +273,11 @@ class McpManager:
         return [one for one in found if one is not None]
 
     def list_templates(self) -> list[ResourceTemplate]:
-        """Return the resource templates of the running servers."""
+        """Return the resource templates of the servers."""
         return [
             ResourceTemplate(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
-            for server, connection in self._list_running()
-            for one in connection.templates
+            for server, lists in self._list_offers()
+            for one in lists.templates
         ]
 
     async def complete(self, template: ResourceTemplate, typed: PartialUri) -> tuple[str, ...]:
@@ -311,7 +326,15 @@ class McpManager:
     def _add(self, name: str, settings: McpServerConfig) -> McpServer:
         assert self._tasks is not None, "run() first"  # noqa: S101
         server = McpServer(
-            name, settings, self._folders, self._pace, self._tell, self._credentials, self._people, self._attached
+            name,
+            settings,
+            self._folders,
+            self._pace,
+            self._tell,
+            self._credentials,
+            self._people,
+            self._attached,
+            self._inherited,
         )
         self._servers[name] = server
         owner = self._tasks.create_task(server.run(), name=f"mcp {name}")
@@ -330,6 +353,9 @@ class McpManager:
     def _tell(self, server: McpServer) -> None:
         if self._servers.get(server.name) is server:
             self._changed(server.info)
+
+    def _list_offers(self) -> list[tuple[McpServer, ServerLists]]:
+        return [(server, lists) for server in self._servers.values() if (lists := server.lists) is not None]
 
     def _list_running(self) -> list[tuple[McpServer, ServerConnection]]:
         return [

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
+from jupyter_eca.config import register_secrets
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, ConnectionTiming
 from jupyter_eca.mcp_client.server_log import ServerLog
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.mcp_client.caller import ClientFeatures
-    from jupyter_eca.mcp_client.connection import ServerConnection
+    from jupyter_eca.mcp_client.connection import ServerConnection, ServerLists
     from jupyter_eca.mcp_client.oauth import ServerSignIn
     from jupyter_eca.mcp_client.session_run import SessionEnd
     from jupyter_eca.mcp_client.sign_ins import SignIns
@@ -55,6 +56,8 @@ class McpServer:
     credentials: SignIns
     people: ClientFeatures
     attached: AttachedResources
+    inherited: Callable[[], dict[str, str]]
+    """Returns the environment that a program inherits. The variables of the configuration are added to it."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
@@ -67,6 +70,12 @@ class McpServer:
     """Whether the server has run with these settings. One that never did is not restarted by itself."""
     _hopeful: bool = False
     """Whether the sign-in has changed since the last refusal, so that another attempt is worth it."""
+    _passing: bool = False
+    """Whether the cause of the last failure may pass by itself."""
+    _warned: str = ""
+    """The error that the log has a warning of."""
+    _kept: ServerLists | None = None
+    """The lists of the last connection. They hold until the server is back, or is not wanted any more."""
     _retired: bool = False
     _scope: anyio.CancelScope | None = None
     """Ends the session that is running."""
@@ -77,6 +86,7 @@ class McpServer:
 
     def __post_init__(self) -> None:
         self.log = ServerLog(self._redact)
+        self._register_secrets()
         if self.settings.disabled:
             self.wanted, self.status = False, ServerStatus.DISABLED
 
@@ -89,6 +99,7 @@ class McpServer:
 
     def stop(self) -> None:
         self.wanted = False
+        self._kept = None
         self._signal(Signal.STOP)
         if self._scope is not None:
             self._scope.cancel()
@@ -102,6 +113,7 @@ class McpServer:
     def configure(self, settings: McpServerConfig) -> None:
         """Use new settings, at once."""
         self.settings = settings
+        self._register_secrets()
         self._proven = False
         self.stop()
         if not settings.disabled:
@@ -137,13 +149,15 @@ class McpServer:
                 self.wanted = self.wanted and self.status is not ServerStatus.REQUIRES_AUTH
                 continue
             failures = 0 if loop.time() - began > self.pace.keep_alive else failures
-            if not (self._proven or self._hopeful) or failures == len(self.pace.backoff):
-                # One that never came up needs its configuration mended, not another attempt.
+            # A program that never came up needs its configuration mended, not another attempt. An address may be that
+            # of a server which is started later.
+            is_worth_retrying = (self._proven or self._hopeful) and failures < len(self.pace.backoff)
+            if self._passing or is_worth_retrying:
+                await self._await_poke(self.pace.backoff[min(failures, len(self.pace.backoff) - 1)])
+                failures += 1
+            else:
                 self.wanted = False
                 self._tell()
-            else:
-                await self._await_poke(self.pace.backoff[failures])
-                failures += 1
 
     async def _session(self) -> None:
         """Run one session of the server, to its end."""
@@ -183,8 +197,10 @@ class McpServer:
             self.people,
             self.log,
             self.attached,
+            self.inherited,
         )
         ending = await run_session(settings, login.provider if login else None, scope, up)
+        self._kept = None if self.status is ServerStatus.STOPPING else self.lists
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
             if login is not None:
@@ -202,12 +218,17 @@ class McpServer:
         elif login is not None and login.refusal is not None:
             why, refused = login.refusal, True
         self.error = self._clean(why)
-        _log.warning("the server %r: %s", self.name, self.error)
+        # An address that nobody answers at is tried again and again; that is worth one warning.
+        _log.log(
+            logging.DEBUG if self.error == self._warned else logging.WARNING, "the server %r: %s", self.name, self.error
+        )
+        self._warned = self.error
         self.log.write("error", self.error)
         if login is not None:
             await login.fail(self.error)
         if visit is not None and visit.sent:
             visit.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
+        self._passing = ending.passing and not refused
         self._hopeful = refused and await self.credentials.again(self.name, self.settings)
         if self.status is not ServerStatus.STOPPING:
             self._signal(Signal.REFUSED if refused and not self._hopeful else Signal.FAILED)
@@ -268,13 +289,21 @@ class McpServer:
             name=self.name,
             status=self.status,
             command=self.settings.command,
-            args=tuple(map(redaction.redact, self.settings.args)) if self.settings.command else None,
-            url=self.settings.url and redaction.redact(self.settings.url),
+            args=redaction.redact_arguments(self.settings.args) if self.settings.command else None,
+            url=self.settings.url and redaction.redact_url(self.settings.url),
             disabled=self.settings.disabled,
             has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
         )
-        return shown if self.connection is None else shown.model_copy(update=_lists(self.connection))
+        return shown if self.lists is None else shown.model_copy(update=_describe(self.lists))
+
+    @property
+    def lists(self) -> ServerLists | None:
+        """What the server offers. While a lost connection is made again, it is what the server offered last: a call
+        waits for the connection. None for a server that never ran, or is not wanted."""
+        if self.connection is not None:
+            return self.connection.lists
+        return self._kept if self.wanted else None
 
     async def await_started(self) -> None:
         """Wait until the server runs, or no longer starts by itself."""
@@ -310,26 +339,36 @@ class McpServer:
         """Return the text in one line, without the secrets that we gave to the server."""
         return " ".join(self._redact(text).split()).rstrip(".")[:_REASON]
 
+    def _register_secrets(self) -> None:
+        """Register what the configuration has of secrets, also those that are written out in the command."""
+        register_secrets(self.settings)
+        redaction.register_url_secrets(self.settings.url or "")
+        redaction.register_secret(*redaction.find_secrets(self.settings.args))
+
     def _redact(self, text: str) -> str:
-        given = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
-        for secret in (*given, *self.credentials.secrets(self.name)):
-            for part in secret.get_secret_value().split() if secret is not None else ():
-                if len(part) >= 6:
-                    text = text.replace(part, "***")
-        return text
+        hidden = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
+        values = [secret.get_secret_value() for secret in (*hidden, *self.credentials.secrets(self.name)) if secret]
+        values += redaction.find_secrets((*self.settings.args, self.settings.url or ""))
+        for part in (part for value in values for part in value.split()):
+            if len(part) >= 6:
+                text = text.replace(part, "***")
+        return redaction.redact(text)
 
 
-def _lists(connection: ServerConnection) -> dict[str, Any]:
+def _describe(lists: ServerLists) -> dict[str, Any]:
+    """Return the lists as clients are shown them. A server may repeat a secret in its texts that we gave to it."""
     from jupyter_eca.mcp_client import results
 
     return {
         "tools": tuple(
-            ServerTool(name=tool.name, description=tool.description or "", parameters=tool.input_schema)
-            for tool in connection.tools
+            ServerTool(
+                name=tool.name, description=redaction.redact(tool.description or ""), parameters=tool.input_schema
+            )
+            for tool in lists.tools
         ),
-        "prompts": tuple(map(results.server_prompt, connection.prompts)),
-        "resources": tuple(map(results.server_resource, connection.resources)),
-        "instructions": connection.client.instructions,
+        "prompts": tuple(map(results.server_prompt, lists.prompts)),
+        "resources": tuple(map(results.server_resource, lists.resources)),
+        "instructions": lists.instructions or None,
     }
 
 

@@ -4,10 +4,11 @@ SDK: whatever the SDK raises becomes a sentence here. `server` decides what foll
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import httpx2
 from mcp import MCPError
 from mcp.client.auth import OAuthFlowError
 from mcp_types import CONNECTION_CLOSED
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     import anyio
-    import httpx2
 
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
+
+# Statuses of HTTP that say "later": a timeout, too many requests, and failures of the server or of a gateway.
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 _MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
 
@@ -35,6 +38,8 @@ class SessionEnd:
 
     why: str
     refused: bool = False
+    passing: bool = False
+    """Whether the cause may pass by itself: nobody listens there, or the server is overloaded."""
 
 
 class StaleError(Exception):
@@ -48,7 +53,8 @@ async def run_session(
     up: Callable[[ServerConnection], None],
 ) -> SessionEnd:
     """Run one session. `up` is called when the tools are known. Cancelling `scope` ends the session properly."""
-    ending = SessionEnd(f"it did not finish starting within {settings.pace.timeout:g} s")
+    is_url = bool(settings.settings.url)
+    ending = SessionEnd(f"it did not finish starting within {settings.pace.timeout:g} s", passing=is_url)
     watch = transports.TransportWatch()
     with scope:
         for way in ways(settings, auth):
@@ -68,7 +74,7 @@ async def run_session(
                     ending = first
             break
     if scope.cancelled_caught:
-        return SessionEnd(f"{ending.why}{_describe_last_words(watch)}")
+        return replace(ending, why=f"{ending.why}{_describe_last_words(watch)}", refused=False)
     return ending
 
 
@@ -129,7 +135,8 @@ def _explain_end(error: Exception, watch: transports.TransportWatch, refusal: li
         why = f"it answered HTTP {refusal[-1]}"
     elif _is_closed(leaf):
         why = "it ended before it was ready"
-    return SessionEnd(f"{why}{_describe_last_words(watch)}", refused)
+    passing = isinstance(leaf, httpx2.TransportError) or (bool(refusal) and refusal[-1] in _PASSING)
+    return SessionEnd(f"{why}{_describe_last_words(watch)}", refused, passing)
 
 
 def _describe_last_words(watch: transports.TransportWatch) -> str:

@@ -23,7 +23,7 @@ from mcp_types import JSONRPCNotification
 from jupyter_eca.errors import LocalError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -39,10 +39,6 @@ LISTS: Final = {
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
 }
-
-# Besides the SDK's own short list (PATH, HOME, ...): what a program needs to find its proxy, language and temp folder.
-# Nothing else of our environment: it may hold keys.
-_INHERITED: Final = ("LANG", "LC_ALL", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy")
 
 # What is kept of a server's last words.
 _TAIL: Final = 2_000
@@ -145,11 +141,10 @@ async def watch_messages(
 
 @contextlib.asynccontextmanager
 async def stdio(
-    settings: McpServerConfig, folder: Path | None, watch: TransportWatch
+    settings: McpServerConfig, inherited: Mapping[str, str], folder: Path | None, watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
     """Start a process and connect to its standard streams. Raises: OSError when it cannot be started."""
-    env = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    env |= {name: value.get_secret_value() for name, value in settings.env.items()}
+    env = {**inherited, **{name: value.get_secret_value() for name, value in settings.env.items()}}
     command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
     parameters = StdioServerParameters(
         command=command, args=list(settings.args), env=env, cwd=folder, encoding_error_handler="replace"

@@ -15,6 +15,7 @@ from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import PATIENCE, settings
+from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -52,16 +53,33 @@ def not_today(_call: TranscriptCall) -> CallDecision:
 
 @asynccontextmanager
 async def connected(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, approve: Any = None, **more: Any
+    folder: Path, monkeypatch: pytest.MonkeyPatch, approve: Any = None, rules: Any = RULES, **more: Any
 ) -> AsyncGenerator[Connection]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(folder / "data"))
-    (folder / "set.json").write_text(json.dumps(settings(folder, RULES, **more)))
+    (folder / "set.json").write_text(json.dumps(settings(folder, rules, **more)))
     async with (
         asyncio.timeout(PATIENCE * 3),
         jupyter_eca.connect(folder=folder, config_file=folder / "set.json", approve=approve) as eca,
     ):
         yield eca
+
+
+async def test_the_first_question_has_the_tools_and_the_prompts_of_mcp_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [
+        {"message": "^add", "result": "", "reply": [{"text": "It is {result}."}]},
+        {"message": "^add", "reply": [{"tool": "tour__add", "arguments": {"a": 40, "b": 2}}]},
+        {"message": "", "reply": [{"text": "I heard: {message}"}]},
+    ]
+    more: dict[str, Any] = {"mcpServers": {"tour": sdk()}, "toolCall": {"approval": {"allow": {"tour__add": {}}}}}
+    async with connected(tmp_path, monkeypatch, rules=rules, **more) as eca:
+        assert (await eca.ask("add")).text == "It is 42."
+        with pytest.raises(TurnError, match="offers no prompt 'nothing' now. It offers: `/tour:greet`"):
+            await eca.ask("/tour:nothing")
+    async with connected(tmp_path, monkeypatch, rules=rules, **more) as eca:
+        assert (await eca.ask("/tour:greet Ada")).text.endswith("Say hello to Ada.")
 
 
 async def test_an_answer_is_awaited_or_its_events_are_iterated_over(

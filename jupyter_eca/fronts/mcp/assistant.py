@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "eca"
 
+# Seconds that a prompt waits for MCP servers which are starting. A client starts this program and prompts at once. Many
+# clients give up after a minute.
+SERVER_PATIENCE: Final = 30.0
+
 _ABOUT: Final = About(
     PREFIX,
     "The assistant of a Jupyter server",
@@ -132,6 +136,7 @@ class Assistant:
 
     async def prompt(self, prompt: Prompt, caller: Caller) -> ToolAnswer:
         """Prompt the assistant, and wait for the answer. Raises: BusyError; RefusedCall when there is no answer."""
+        await self.host.mcp.await_started(min(SERVER_PATIENCE, self.host.config.mcp_timeout_seconds))
         with self._listeners.listening(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(prompt)
             live = self.host.chats.live(prompt.chat)

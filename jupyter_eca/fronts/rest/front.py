@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.errors import EcaError, UnknownChat
@@ -22,6 +21,7 @@ from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerRemovedParams
+from jupyter_eca.redaction import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 # The host's ids of this front's conversations begin with this. A client sees and deletes only these.
 PREFIX: Final = "rest-"
+
+# Options of `npx`, `uvx` and `python` that stand before the program to run.
+_LAUNCHER_FLAGS: Final = frozenset({"-y", "--yes", "-m"})
 
 # Seconds beyond its own timeout that a server may take to start.
 MARGIN: Final = 5.0
@@ -279,12 +282,18 @@ class RestFront:
 
 
 def _path(server: ToolServerUpdatedParams) -> str:
-    """Return the script of a program, or the address of a service, without possible secrets.
-
-    Other arguments may be secrets, and so may all parts of an address except host and path.
-    """
+    """Return the script of a program, or the address of a service. `server` has no secrets in its arguments; of the
+    address the query is left out too."""
     if server.url:
-        parts = urlsplit(server.url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    script = next((argument for argument in server.args or () if not argument.startswith("-")), None)
-    return script or server.command or ""
+        return server.url.partition("?")[0].replace(f"{HIDDEN}@", "")
+    words = server.args or ()
+    return next(
+        (word for before, word in zip(("", *words), words, strict=False) if _is_script(before, word)),
+        server.command or "",
+    )
+
+
+def _is_script(before: str, word: str) -> bool:
+    """Whether an argument may be the script: it is no option, no value of an option, and nothing of it is hidden."""
+    is_value = before.startswith("-") and before not in _LAUNCHER_FLAGS
+    return not (is_value or word.startswith("-") or HIDDEN in word)

@@ -35,13 +35,21 @@ def list_commands(host: Host) -> tuple[ChatCommand, ...]:
 
 
 async def expand_prompt(host: Host, called: CommandCall, chat: str) -> CommandAnswer | CommandReplacement | None:
-    """None for a prompt nobody has. Raises: ToolError when the server does not give it."""
-    for server, prompt in _prompts(host):
-        if f"{server}:{prompt.name}" == called.name:
+    """Return what the prompt says; None where no server has that name. A server that is starting is waited for.
+
+    Raises: ToolError when the server does not give it.
+    """
+    server, _, name = called.name.partition(":")
+    prompts = await host.mcp.find_prompts(server, host.config.mcp_timeout_seconds)
+    if prompts is None:
+        return None
+    for prompt in prompts:
+        if prompt.name == name:
             arguments = bind_arguments([argument.name for argument in prompt.arguments], called.arguments)
             missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
             if missing:
                 usage = " ".join(f"{one.name}=…" for one in prompt.arguments)
                 return CommandAnswer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
             return CommandReplacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
-    return None
+    known = ", ".join(f"`/{server}:{prompt.name}`" for prompt in prompts)
+    return CommandAnswer(f"The MCP server {server!r} offers no prompt {name!r} now. It offers: {known or 'none'}.")

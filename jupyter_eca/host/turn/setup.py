@@ -56,6 +56,9 @@ class Setups:
         self._chats = chats
         self._contexts = contexts
         self._prompts = prompts
+        self.is_one_shot = False
+        """Whether this process ends after a question or two: then there is no later question that has the tools of the
+        MCP servers which are starting, so each question waits for them."""
 
     async def prepare(
         self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, pin: bool = False
@@ -63,8 +66,8 @@ class Setups:
         """Work out what a turn is run with. With `pin` the system prompt is kept: the model is going to be asked."""
         services = self._services
         audiences = services.audiences
-        if pin and context.from_cell:
-            watched = audiences.has_approver(context.chat)
+        if pin and (context.from_cell or self.is_one_shot):
+            watched = audiences.has_approver(context.chat) and not self.is_one_shot
             await services.mcp.await_started(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
         resolved = services.current.resolved
         chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)

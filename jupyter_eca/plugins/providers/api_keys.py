@@ -45,7 +45,7 @@ def find(
         return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
         return ApiKey(settings)
-    names = (*_variables(name, plug, settings), *filter(None, (also,)))
+    names = list_variables(name, plug, settings, also)
     if login is not None and settings.url in {None, login.url}:
         return ApiKey(_with(settings, login.key, login.url), "login", names[0])
     for one in names:
@@ -54,10 +54,12 @@ def find(
     return ApiKey(settings, None, names[0])
 
 
-def _variables(name: str, plug: Keyed, settings: ProviderConfig) -> tuple[str, ...]:
-    """Return `<PROVIDER>_API_KEY`, and the vendor's own variable for providers that speak to the vendor itself."""
+def list_variables(name: str, plug: Keyed, settings: ProviderConfig, also: str = "") -> tuple[str, ...]:
+    """Return the variables in which the key is looked for: `<PROVIDER>_API_KEY`, the vendor's own variable for
+    providers that speak to the vendor itself, and `also`."""
     own = re.sub(r"\W", "_", name).upper() + "_API_KEY"
-    return tuple(dict.fromkeys((own,) if settings.url else (own, plug.key_variable)))
+    names = (own,) if settings.url else (own, plug.key_variable)
+    return tuple(dict.fromkeys((*names, *filter(None, (also,)))))
 
 
 def _with(settings: ProviderConfig, key: str, url: str | None) -> ProviderConfig:

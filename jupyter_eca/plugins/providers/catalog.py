@@ -17,6 +17,8 @@ from jupyter_eca.plugins.providers.base import Keyed, Serves
 from jupyter_eca.plugins.providers.variants import merge_payloads, variants
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import KeyStore
     from jupyter_eca.engine.model.delta import UsageDelta
@@ -91,6 +93,18 @@ class Catalog:
     def entries(self) -> dict[str, CatalogEntry]:
         """Return the providers by name: the plugs, the names that they serve, and those of the configuration."""
         return {name: self._entry(name, *offer) for name, offer in self._offers.items()}
+
+    def without_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment without the keys of providers: no other program needs them. They are found by the
+        names of the variables, and by their values: a configuration may read a key from any variable."""
+        names = {plug.key_variable for plug in self._plugs.values() if isinstance(plug, Keyed)}
+        keys: set[str] = set()
+        for name, (plug, preset, settings) in self._offers.items():
+            if isinstance(plug, Keyed):
+                names.update(api_keys.list_variables(name, plug, settings, preset.variable if preset else ""))
+            if settings.key is not None:
+                keys.add(settings.key.get_secret_value())
+        return {name: value for name, value in environment.items() if name not in names and value not in keys - {""}}
 
     def _resolve(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
         """Work out what follows from the configuration alone: of each provider its plug, preset and settings."""

@@ -8,6 +8,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca import redaction
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.mcp_client.caller import McpCaller
 from jupyter_eca.mcp_client.tool_names import tool_name
@@ -43,7 +44,7 @@ class McpTool(Plain):
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
-            await connection.await_lists()
+            await connection.await_list("tools")  # a call may add tools: they are offered before its result
             return tool_result(result)
 
         return await self.server.use(call)
@@ -64,7 +65,7 @@ def mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
     title = tool.title or (hints and hints.title) or tool.name
     spec = ToolSpec(
         tool_name(server.name, tool.name),
-        tool.description or title,
+        redaction.redact(tool.description or title),  # a server may repeat a secret that we gave to it
         tool.input_schema,
         server=server.name,
         origin=Origin.MCP,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.environment import inherit_environment
 
 if TYPE_CHECKING:
     import psutil
@@ -31,8 +32,7 @@ _POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 # still found.
 _MARK: Final = "JUPYTER_ECA_COMMAND"
 
-# A model may read the environment, so it has no server token. Nothing may wait for a key press in a pager.
-_SECRET_VARIABLES: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
+# Nothing may wait for a key press in a pager.
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 # Bytes that are read ahead of whoever consumes the output.
@@ -115,7 +115,7 @@ async def start(
     Raises: ToolError when the command cannot be started.
     """
     mark = secrets.token_hex(8)
-    environment = {name: value for name, value in os.environ.items() if name not in _SECRET_VARIABLES}
+    environment = inherit_environment()  # a model may read it, so it has no token of a server
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)

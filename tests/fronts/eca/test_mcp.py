@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
+from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.transport.peer import Peer
+from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import Desk, Door, answer, desk, said
-from tests.workspace.mcp.house import HERE, PATIENCE, raw
+from tests.workspace.mcp.house import HERE, PATIENCE, raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -138,6 +141,28 @@ async def test_a_model_calls_a_servers_tool_once_the_user_allows_it(tmp_path: Pa
         called = next(r.content for r in received if isinstance(r.content, ToolCalledContent))
         assert (called.name, called.server, called.origin, called.error) == ("one__work", "one", Origin.MCP, False)
         assert said(received) == "It said done."
+
+
+async def test_a_server_has_our_environment_without_our_keys_and_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "HOUSE_API_KEY", "KEY_OF_MINE", "JUPYTER_TOKEN")
+    for name in (*ours, "HOUSE_SETTING", "GITHUB_TOKEN"):
+        monkeypatch.setenv(name, f"the-{name}")
+    scripted = {"models": {"test": {"script": str(tmp_path / "script.json")}}}
+    house = {"api": "openai-chat", "url": "http://127.0.0.1:9/v1"}
+    providers = {"scripted": scripted, "house": house, "mine": {**house, "key": "the-KEY_OF_MINE"}}
+    tour = sdk(env={"ADDED": "yes", "HOUSE_API_KEY": "given"})
+    async with desk(tmp_path, [], mcpServers={"tour": tour}, providers=providers) as at:
+        await at.host.mcp.await_started(PATIENCE * 2)
+        tool = next(tool for tool in mcp_tools(at.host.mcp) if tool.name == "environment")
+        context = ToolContext("chat", Files((tmp_path,)), "call")
+        found = {
+            name: (await tool.run(context, {"name": name})).text
+            for name in (*ours, "HOUSE_SETTING", "GITHUB_TOKEN", "ADDED")
+        }
+    inherited = {"HOUSE_SETTING": "the-HOUSE_SETTING", "GITHUB_TOKEN": "the-GITHUB_TOKEN", "ADDED": "yes"}
+    assert found == {**dict.fromkeys(ours, "unset"), **inherited, "HOUSE_API_KEY": "given"}
 
 
 async def test_a_running_server_is_told_of_folders_that_come_and_go(tmp_path: Path) -> None:

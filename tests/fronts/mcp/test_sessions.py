@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
 from tests.support.host_and_client import PATIENCE, answer
+from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,18 @@ async def test_a_task_is_answered_with_its_session_and_what_was_done(tmp_path: P
     (called,) = data["toolCalls"]
     assert (called["name"], called["arguments"]["path"], called["error"]) == ("write_file", "made.txt", False)
     assert "Writing made.txt" in told
+
+
+async def test_the_first_task_has_the_tools_of_mcp_servers_that_are_still_starting(tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = [
+        {"result": "", "reply": [{"text": "It is {result}."}]},
+        {"message": "", "reply": [{"tool": "tour__add", "arguments": {"a": 40, "b": 2}}]},
+    ]
+    async with (
+        room(tmp_path, rules, mcpServers={"tour": sdk()}, toolCall=allowed("tour__add")) as at,
+        at.client() as client,
+    ):
+        assert (await ok(client, "eca_run", prompt="add"))["text"] == "It is 42."
 
 
 async def test_a_session_is_made_prompted_listed_and_forked(tmp_path: Path) -> None:

@@ -77,6 +77,26 @@ async def house(
         front.close()
 
 
+async def test_the_list_of_servers_has_no_secret_of_a_command_or_an_address(tmp_path: Path) -> None:
+    commands = {
+        "option": ["--token", "zq7k", "--port", "80"],
+        "variable": ["ACCESS_KEY=zq7k", "node", "server.js"],
+        "package": ["-y", "@scope/server", "--api-key=zq7k"],
+        "module": ["-m", "some_server", "zq7k-1q2w3e4r5t6y7u8i9o0p1a2s".replace("-", "")],
+    }
+    servers = {name: {"command": "run", "args": arguments, "disabled": True} for name, arguments in commands.items()}
+    address = {"url": "http://me:zq7k@127.0.0.1:9/mcp/zq7k-1q2w3e4r5t6y7u8i9o0?key=zq7k", "disabled": True}
+    async with house(tmp_path, mcpServers={**servers, "address": address}) as (_, _, at, _):
+        paths = {server["id"]: server["path"] for server in await at.get("/servers")}
+    assert paths == {
+        "option": "run",
+        "variable": "node",
+        "package": "@scope/server",
+        "module": "some_server",
+        "address": "http://127.0.0.1:9/mcp/…",
+    }
+
+
 @pytest.mark.parametrize(
     ("approve", "approval", "told"),
     [

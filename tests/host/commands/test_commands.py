@@ -14,6 +14,7 @@ from jupyter_eca.host import commands
 from jupyter_eca.host.commands import CommandAnswer
 from jupyter_eca.host.commands.dispatch import ORDER, list_native, native
 from jupyter_eca.protocol.jsonrpc import Result
+from jupyter_eca.redaction import HIDDEN
 from tests.plugins.providers.ask import KEY, says
 from tests.plugins.test_loader import install
 from tests.support.anthropic_server import LoopbackAnthropic
@@ -216,6 +217,7 @@ async def test_whatever_looks_like_a_secret_is_masked_and_nothing_else() -> None
         "env": {"HOME": "s"},
         "headers": {"X": "s"},
         "url": "https://a:s@b.org/?key=s&page=1",
+        "args": ["--token", "s", "--port", "1"],
         "max_tokens": 5,
         "keymap": "vim",
         "model": "a/b",
@@ -228,7 +230,8 @@ async def test_whatever_looks_like_a_secret_is_masked_and_nothing_else() -> None
         "extra": [{"Authorization": MASK}, f"--token={MASK}", f"Bearer {MASK}"],
         "env": {"HOME": MASK},
         "headers": {"X": MASK},
-        "url": f"https://a:{MASK}@b.org/?key={MASK}&page=1",
+        "url": f"https://{HIDDEN}@b.org/?key={HIDDEN}&page={HIDDEN}",
+        "args": ["--token", HIDDEN, "--port", "1"],
         "max_tokens": 5,
         "keymap": "vim",
         "model": "a/b",

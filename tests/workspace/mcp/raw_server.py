@@ -30,8 +30,11 @@ def answer(id: Any, method: str, params: dict[str, Any]) -> None:
         case "initialize":
             info = {"name": "raw", "version": "1"}
             can = {"tools": {"listChanged": True}}
-            version = params["protocolVersion"]
-            say({"id": id, "result": {"protocolVersion": version, "capabilities": can, "serverInfo": info}})
+            result = {"protocolVersion": params["protocolVersion"], "capabilities": can, "serverInfo": info}
+            if BEHAVIOUR == "repeats its secret":
+                result["instructions"] = f"My key is {os.environ['API_KEY']}, my mode is {os.environ['MODE']}."
+                TOOL["description"] = f"Works with {os.environ['API_KEY']}."
+            say({"id": id, "result": result})
         case "tools/list" if BEHAVIOUR == "never lists":
             return
         case "tools/list" if BEHAVIOUR == "wrong list":

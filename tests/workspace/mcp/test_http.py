@@ -12,7 +12,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.workspace.mcp.house import QUICK, house
-from tests.workspace.mcp.web import web
+from tests.workspace.mcp.web import find_free_port, web
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +56,42 @@ async def test_nobody_listening_is_told(tmp_path: Path) -> None:
     async with house(tmp_path, {"far": {"url": "http://127.0.0.1:9/mcp"}, "odd": {"url": "ftp://x"}}) as at:
         assert "connect" in str((await at.come("far", ServerStatus.FAILED)).error).lower()
         assert "http://" in str((await at.come("odd", ServerStatus.FAILED)).error)
+
+
+async def test_a_server_that_is_down_at_start_is_tried_again_until_it_is_there(tmp_path: Path) -> None:
+    port = find_free_port()
+    attempts = len(QUICK.backoff) + 2
+    async with house(tmp_path, {"far": {"url": f"http://127.0.0.1:{port}/mcp"}}) as at:
+        await at.until(lambda: at.statuses("far").count("failed") >= attempts)
+        async with web(port=port):
+            await at.running("far")
+            assert (await at.call("far__add", a=20, b=22)).text == "42"
+
+
+async def test_a_server_that_is_overloaded_at_start_is_tried_again(tmp_path: Path) -> None:
+    async with web() as site:
+        site.status = 503
+        async with house(tmp_path, {"far": {"url": site.url}}) as at:
+            await at.come("far", ServerStatus.FAILED)
+            site.status = 0
+            await at.running("far")
+
+
+async def test_a_server_that_dropped_keeps_its_tools_and_a_call_connects_again_at_once(tmp_path: Path) -> None:
+    port, pace = find_free_port(), replace(QUICK, keep_alive=0.2, backoff=(600.0,))
+    async with house(tmp_path, {"far": {"url": f"http://127.0.0.1:{port}/mcp"}}, pace) as at:
+        async with web(legacy=True, port=port):
+            at.manager.start("far")
+            await at.running("far")
+        await at.come("far", ServerStatus.FAILED)
+        assert "far__add" in [tool.spec.name for tool in mcp_tools(at.manager)]
+        assert at.manager.instructions() == {"far": "Be kind to me."}
+        with pytest.raises(ToolError, match="'far' failed: it is failed"):
+            await at.call("far__add", a=1, b=1)
+        async with web(legacy=True, port=port):
+            assert (await at.call("far__add", a=20, b=22)).text == "42"
+        at.manager.stop("far")
+        assert mcp_tools(at.manager) == []
 
 
 async def test_a_forgotten_session_is_renewed_and_the_call_made_again_once(tmp_path: Path) -> None:

@@ -65,14 +65,14 @@ async def test_calls_of_one_server_run_side_by_side(tmp_path: Path) -> None:
         assert asyncio.get_running_loop().time() - began < 4
 
 
-async def test_a_server_sees_its_own_environment_and_the_workspace_and_no_key_of_ours(
+async def test_a_server_sees_the_variables_of_its_configuration_and_no_token_of_jupyter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ours")
+    monkeypatch.setenv("JUPYTER_TOKEN", "ours")
     async with house(tmp_path, {"tour": sdk(env={"MINE": "yes"})}) as at:
         await at.running("tour")
         assert (await at.call("tour__environment", name="MINE")).text == "yes"
-        assert (await at.call("tour__environment", name="ANTHROPIC_API_KEY")).text == "unset"
+        assert (await at.call("tour__environment", name="JUPYTER_TOKEN")).text == "unset"
 
 
 async def test_the_roots_of_the_workspace_are_told_when_asked(tmp_path: Path) -> None:

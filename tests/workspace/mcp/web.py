@@ -32,10 +32,15 @@ class Web:
     gate: Gate = field(default_factory=lambda: Gate(None))
 
 
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
 @asynccontextmanager
-async def web(*, sse: bool = False, legacy: bool = False, gated: bool = False) -> AsyncGenerator[Web]:
+async def web(*, sse: bool = False, legacy: bool = False, gated: bool = False, port: int = 0) -> AsyncGenerator[Web]:
     """`legacy`: it knows nothing of the newer era, so that there are sessions."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/{'sse' if sse else 'mcp'}"
     site = Web(url)
     app: Any = make().sse_app() if sse else make().streamable_http_app()
