@@ -1,7 +1,9 @@
+import { Marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
 import { describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { withoutDiagrams } from '../../src/render/diagrams';
 import { splitSegments } from '../../src/render/markdown_segments';
 import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
 import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
@@ -33,6 +35,27 @@ describe('Markdown is split', () => {
     }
   });
 });
+
+test.each(['```mermaid\na\n```', '~~~ mermaid\na\n~~~', '> ```mermaid\n> a\n> ```', '- ```mermaid\n  a\n  ```'])(
+  'a parser that draws diagrams finds none, and the rest of the text stays the same: %j',
+  async block => {
+    const languages: (string | undefined)[] = [];
+    const marked = new Marked({
+      async: true,
+      walkTokens: token => {
+        if (token.type === 'code') {
+          languages.push((token as { lang?: string }).lang);
+        }
+      }
+    });
+    const parser = { render: (source: string) => Promise.resolve(marked.parse(source)) };
+    const text = `A *Mermaid* [m](https://mermaid.js.org/mermaid?q=mermaid) \`mermaid\`.\n\n${block}\n`;
+    const plain = await withoutDiagrams(parser).render(text);
+    expect(languages).toHaveLength(1);
+    expect(languages).not.toContain('mermaid');
+    expect(plain).toBe(await parser.render(text));
+  }
+);
 
 test('plain text has no terminal escapes and no marks that change the direction of writing', () => {
   expect(toPlainText('\u001b[31mred\u001b[0m \u001b]0;title\u0007ok\u0008\u202egnp')).toBe('red okgnp');
