@@ -2,7 +2,8 @@ import { Marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
-import { describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { narrowCommands } from '../../src/chat/command_names';
+import { Ask, describeContext, listSuggestions } from '../../src/chat/suggestions';
 import { withoutDiagrams } from '../../src/render/diagrams';
 import { splitSegments } from '../../src/render/markdown_segments';
 import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
@@ -119,6 +120,15 @@ test('the sign of the trigger decides which suggestions are requested', async ()
   expect(asked).toEqual(['chat/queryContext', 'chat/queryCommands', 'chat/queryFiles']);
   expect(context?.context).toEqual({ type: 'web', url: 'u' });
   expect(file?.insert).toBe('a/b ');
+});
+
+test('commands are ranked by their names: exact, prefix, word, part, letters in order, and last by description', async () => {
+  const names = ['compact', 'undo', 'gallop', 'cargo', 'let-go', 'goals', 'go'];
+  const commands = names.map(name => ({ name, description: '', type: 'native', arguments: [] }));
+  const ask: Ask = () => Promise.resolve({ commands } as never);
+  const found = await listSuggestions({ kind: '/', start: 0, query: 'Go' }, 'a', [], ask);
+  expect(found.map(({ key }) => key)).toEqual(['go', 'goals', 'let-go', 'cargo', 'gallop', 'compact', 'undo']);
+  expect(narrowCommands(found, 'goa').map(({ key }) => key)).toEqual(['goals']);
 });
 
 test('cells are named by their numbers, and deleted cells by a part of their ids', () => {
