@@ -19,6 +19,7 @@ from jupyter_eca.engine.text.slash_commands import (
     parse,
 )
 from jupyter_eca.host.commands.dispatch import list_native, native
+from jupyter_eca.protocol.command import ChatCommand
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,13 @@ def test_every_native_command_that_is_listed_can_be_run_and_no_other() -> None:
 )
 def test_a_query_is_looked_for_in_names_and_descriptions(query: str, names: list[str]) -> None:
     assert [one.name for one in filter_commands(list_native(), query)] == names
+
+
+def test_a_query_finds_an_exact_name_then_a_prefix_a_word_a_part_and_letters_in_order() -> None:
+    named = ["compact", "gallop", "cargo", "let-go", "goals", "go", "undo"]
+    commands = [ChatCommand(name=name, description="goes back" if name == "undo" else "") for name in named]
+    found = [command.name for command in filter_commands(commands, "/Go")]
+    assert found == ["go", "goals", "let-go", "cargo", "gallop", "undo"]
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,30 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
-    """Return the commands with the query in their name or description."""
+    """Return the commands that match the query, the best first; equally good ones stay in their order.
+
+    `go` finds `/go` before `/goals`, `/let-go`, `/cargo` and `/gallop`, and then those that are described with it. The
+    panel ranks names in the same way: `labextension/src/chat/command_names.ts`.
+    """
     wanted = query.strip().removeprefix("/").casefold()
-    return tuple(
-        command for command in commands if wanted in command.name.casefold() or wanted in command.description.casefold()
+    ranked = [(rank_command(command, wanted), command) for command in commands]
+    matching = [(rank, command) for rank, command in ranked if rank is not None]
+    return tuple(command for _, command in sorted(matching, key=lambda match: match[0]))
+
+
+def rank_command(command: ChatCommand, wanted: str) -> int | None:
+    """Return how well a command matches, 0 for an exact name; None when it does not. `wanted` has no capitals."""
+    name = command.name.casefold()
+    letters = iter(name)
+    fits = (
+        name == wanted,
+        name.startswith(wanted),
+        any(word.startswith(wanted) for word in re.split(r"[^\w]|_", name)),
+        wanted in name,
+        all(letter in letters for letter in wanted),
+        wanted in command.description.casefold(),
     )
+    return next((rank for rank, fit in enumerate(fits) if fit), None)
 
 
 def guess_command(name: str, names: Iterable[str]) -> str:

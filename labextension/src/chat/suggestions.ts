@@ -5,9 +5,10 @@
  * `view/composer/Completion.tsx`.
  */
 
-import { ChatContext, ClientMethods, ChatId } from '../wire/protocol';
+import { ChatCommand, ChatContext, ClientMethods, ChatId } from '../wire/protocol';
 import { Requests } from '../wire/rpc';
 import { baseName } from '../render/format';
+import { sortCommands } from './command_names';
 import { Trigger } from './completion_trigger';
 
 /** A line of the list of suggestions. */
@@ -50,15 +51,7 @@ async function querySuggestions(
     case '@':
       return (await ask('chat/queryContext', { ...params, contexts })).contexts.map(toSuggestion);
     case '/':
-      return (await ask('chat/queryCommands', params)).commands.map(
-        ({ name, description, type, arguments: given }) => ({
-          key: name,
-          kind: type,
-          label: [`/${name}`, ...given.map(one => (one.required ? one.name : `[${one.name}]`))].join(' '),
-          detail: description,
-          insert: `/${name} `
-        })
-      );
+      return sortCommands((await ask('chat/queryCommands', params)).commands.map(toCommand), params.query);
     case '#':
       return (await ask('chat/queryFiles', params)).files.map(({ path, type }) => ({
         key: path,
@@ -68,6 +61,16 @@ async function querySuggestions(
         insert: `${path} `
       }));
   }
+}
+
+function toCommand({ name, description, type, arguments: declared }: ChatCommand): Suggestion {
+  return {
+    key: name,
+    kind: type,
+    label: [`/${name}`, ...declared.map(one => (one.required ? one.name : `[${one.name}]`))].join(' '),
+    detail: description,
+    insert: `/${name} `
+  };
 }
 
 function toSuggestion(context: ChatContext): Suggestion {

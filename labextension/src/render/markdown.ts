@@ -8,6 +8,7 @@ import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';
 
 import { addCodeTools } from './code_tools';
+import { addDiagramButtons, withoutDiagrams } from './diagrams';
 import { sanitizeHtml } from './sanitize';
 import { toPlainText } from './format';
 import { CodeTools } from './code_types';
@@ -32,6 +33,8 @@ export function createMarkdownRenderer(
         trans.__('Image, not loaded: %1', alt || trans.__('untitled'))
       )
   };
+  const parser = rendermime.markdownParser;
+  const plainParser = parser === null ? null : withoutDiagrams(parser);
   const renderOnce: RenderMarkdown = async (host, source) => {
     await renderMarkdown({
       host,
@@ -41,11 +44,14 @@ export function createMarkdownRenderer(
       linkHandler: null,
       shouldTypeset: true,
       latexTypesetter: rendermime.latexTypesetter,
-      markdownParser: rendermime.markdownParser,
+      markdownParser: plainParser,
       translator,
       sanitizer
     });
     addCodeTools(host, code, trans);
+    if (parser !== null) {
+      addDiagramButtons(host, parser, trans);
+    }
   };
   return async (host, text) => {
     wanted.set(host, text);

@@ -1,7 +1,10 @@
+import { Marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
-import { describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { narrowCommands } from '../../src/chat/command_names';
+import { Ask, describeContext, listSuggestions } from '../../src/chat/suggestions';
+import { withoutDiagrams } from '../../src/render/diagrams';
 import { splitSegments } from '../../src/render/markdown_segments';
 import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
 import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
@@ -33,6 +36,27 @@ describe('Markdown is split', () => {
     }
   });
 });
+
+test.each(['```mermaid\na\n```', '~~~ mermaid\na\n~~~', '> ```mermaid\n> a\n> ```', '- ```mermaid\n  a\n  ```'])(
+  'a parser that draws diagrams finds none, and the rest of the text stays the same: %j',
+  async block => {
+    const languages: (string | undefined)[] = [];
+    const marked = new Marked({
+      async: true,
+      walkTokens: token => {
+        if (token.type === 'code') {
+          languages.push((token as { lang?: string }).lang);
+        }
+      }
+    });
+    const parser = { render: (source: string) => Promise.resolve(marked.parse(source)) };
+    const text = `A *Mermaid* [m](https://mermaid.js.org/mermaid?q=mermaid) \`mermaid\`.\n\n${block}\n`;
+    const plain = await withoutDiagrams(parser).render(text);
+    expect(languages).toHaveLength(1);
+    expect(languages).not.toContain('mermaid');
+    expect(plain).toBe(await parser.render(text));
+  }
+);
 
 test('plain text has no terminal escapes and no marks that change the direction of writing', () => {
   expect(toPlainText('\u001b[31mred\u001b[0m \u001b]0;title\u0007ok\u0008\u202egnp')).toBe('red okgnp');
@@ -96,6 +120,15 @@ test('the sign of the trigger decides which suggestions are requested', async ()
   expect(asked).toEqual(['chat/queryContext', 'chat/queryCommands', 'chat/queryFiles']);
   expect(context?.context).toEqual({ type: 'web', url: 'u' });
   expect(file?.insert).toBe('a/b ');
+});
+
+test('commands are ranked by their names: exact, prefix, word, part, letters in order, and last by description', async () => {
+  const names = ['compact', 'undo', 'gallop', 'cargo', 'let-go', 'goals', 'go'];
+  const commands = names.map(name => ({ name, description: '', type: 'native', arguments: [] }));
+  const ask: Ask = () => Promise.resolve({ commands } as never);
+  const found = await listSuggestions({ kind: '/', start: 0, query: 'Go' }, 'a', [], ask);
+  expect(found.map(({ key }) => key)).toEqual(['go', 'goals', 'let-go', 'cargo', 'gallop', 'compact', 'undo']);
+  expect(narrowCommands(found, 'goa').map(({ key }) => key)).toEqual(['goals']);
 });
 
 test('cells are named by their numbers, and deleted cells by a part of their ids', () => {

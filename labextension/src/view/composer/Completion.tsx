@@ -6,6 +6,7 @@
 
 import * as React from 'react';
 
+import { narrowCommands } from '../../chat/command_names';
 import { Suggestion } from '../../chat/suggestions';
 import { Trigger, findTrigger } from '../../chat/completion_trigger';
 import { useEnv } from '../common/env';
@@ -57,27 +58,27 @@ export function useCompletion(
 ): Completer {
   const found = React.useMemo(() => findTrigger(text, cursor), [text, cursor]);
   const { kind, start, query: word } = found ?? {};
-  const [offers, setOffers] = React.useState<readonly Suggestion[] | null>();
+  const [answer, setAnswer] = React.useState<Answer>();
   const [active, setActive] = React.useState(0);
   const [closed, setClosed] = React.useState<string>();
   const place = found === undefined ? '' : `${found.kind}${String(start)}`;
   React.useEffect(() => {
     if (kind === undefined || start === undefined || word === undefined) {
-      setOffers(undefined);
+      setAnswer(undefined);
       return;
     }
     let current = true;
     const timer = window.setTimeout(() => {
       query({ kind, start, query: word }).then(
-        answer => {
+        offers => {
           if (current) {
-            setOffers(answer);
+            setAnswer({ word, offers });
             setActive(0);
           }
         },
         () => {
           if (current) {
-            setOffers(null);
+            setAnswer({ word, offers: null });
           }
         }
       );
@@ -87,16 +88,38 @@ export function useCompletion(
       window.clearTimeout(timer);
     };
   }, [kind, start, word, query]);
+  const offers = React.useMemo(() => listFitting(answer, kind, word), [answer, kind, word]);
   const size = offers?.length ?? 0;
   return {
-    completing: found === undefined || closed === place ? undefined : { trigger: found, offers, active },
+    completing:
+      found === undefined || closed === place
+        ? undefined
+        : { trigger: found, offers, active: Math.min(active, Math.max(0, size - 1)) },
     move: by => {
-      setActive(size === 0 ? 0 : (active + by + size) % size);
+      setActive(size === 0 ? 0 : (Math.min(active, size - 1) + by + size) % size);
     },
     close: () => {
       setClosed(place);
     }
   };
+}
+
+/** The server's answer to what was typed then. Null when it could not be asked. */
+interface Answer {
+  readonly word: string;
+  readonly offers: readonly Suggestion[] | null;
+}
+
+/** Return what of the last answer is shown. Of an earlier letter's commands, only those that fit what is typed now. */
+function listFitting(
+  answer: Answer | undefined,
+  kind: Trigger['kind'] | undefined,
+  word: string | undefined
+): readonly Suggestion[] | null | undefined {
+  if (answer?.offers == null || kind !== '/' || word === undefined || answer.word === word) {
+    return answer?.offers;
+  }
+  return narrowCommands(answer.offers, word);
 }
 
 interface Props {

@@ -121,7 +121,8 @@ export function Composer(props: Props): React.ReactElement {
     if (event.nativeEvent.isComposing) {
       return;
     }
-    const action = readKeyAction(event, offer !== undefined, completing !== undefined, sendKey === 'Shift+Enter');
+    const isComplete = completing?.trigger.kind === '/' && completing.trigger.query === offer?.key;
+    const action = readKeyAction(event, { offer, completing, isComplete, shifted: sendKey === 'Shift+Enter' });
     if (action === undefined) {
       if (event.key === 'ArrowUp' && text === '' && !busy) {
         props.onEditLast();
@@ -259,19 +260,27 @@ export function Composer(props: Props): React.ReactElement {
 
 type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 
+interface KeySituation {
+  readonly offer: Suggestion | undefined;
+  readonly completing: unknown;
+  /** What is typed is the whole name of the command that is offered: Enter runs it. */
+  readonly isComplete: boolean;
+  /** Whether the user sends with Shift+Enter. */
+  readonly shifted: boolean;
+}
+
 function readKeyAction(
   event: React.KeyboardEvent,
-  offered: boolean,
-  completing: boolean,
-  shifted: boolean
+  { offer, completing, isComplete, shifted }: KeySituation
 ): KeyAction | undefined {
+  const offered = offer !== undefined;
   switch (event.key) {
     case 'Enter':
-      return !event.shiftKey && offered ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
+      return !event.shiftKey && offered && !isComplete ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
     case 'Tab':
       return offered && !event.shiftKey ? 'take' : undefined;
     case 'Escape':
-      return completing ? 'close' : undefined;
+      return completing !== undefined ? 'close' : undefined;
     case 'ArrowDown':
       return offered ? 'next' : undefined;
     case 'ArrowUp':

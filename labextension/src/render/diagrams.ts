@@ -1,0 +1,82 @@
+/**
+ * Keeps the diagrams that a model wrote as code until the reader asks for the drawing.
+ *
+ * Lab's Markdown parser draws a block of Mermaid as soon as it meets one, in the live page and before any sanitiser sees
+ * it. The source may name pictures and styles of any address (`<img src=…>` in a label, `img:` of a shape, `url(…)`), so
+ * drawing it would send what the model knows to that address. Knows no chat: `markdown.ts` calls it.
+ */
+
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+type Parser = NonNullable<IRenderMimeRegistry['markdownParser']>;
+
+/** Unicode never gives this character a meaning, so no text of a model needs it. */
+const SPLIT = '\uFDD0';
+
+/** Parts of a source that can make the drawing load something, or open something. */
+const LOADS = /\/\/|url\s*\(|@import|@\{|<\s*(?!\/?(?:br|b|i|em|strong|sub|sup)\b)[a-z!]|&#|\\|javascript:|data:/i;
+
+/**
+ * Return a parser that draws no diagram. It hides the word `mermaid` from the parser wherever it stands, because parsers
+ * disagree about where a block of code begins.
+ */
+export function withoutDiagrams(parser: Parser): Parser {
+  return {
+    render: async source => {
+      const split = source.replaceAll(SPLIT, '').replaceAll(/(m)(ermaid)/gi, `$1${SPLIT}$2`);
+      return (await parser.render(split)).replaceAll(SPLIT, '').replaceAll(encodeURIComponent(SPLIT), '');
+    }
+  };
+}
+
+/** Add a button to each diagram in an element that was just rendered: it draws the diagram in place of its source. */
+export function addDiagramButtons(host: HTMLElement, parser: Parser, trans: TranslationBundle): void {
+  for (const code of host.querySelectorAll<HTMLElement>('pre > code.language-mermaid')) {
+    addButton(code, parser, trans);
+  }
+}
+
+function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle): void {
+  const frame = code.parentElement;
+  const source = code.textContent;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'eca-Link eca-Diagram-button';
+  button.textContent = LOADS.test(source)
+    ? trans.__('Draw this diagram (it may load data from the web)')
+    : trans.__('Draw this diagram');
+  let picture: HTMLImageElement | undefined;
+  const toggle = async (): Promise<void> => {
+    button.disabled = true;
+    picture ??= await drawDiagram(source, parser);
+    button.disabled = false;
+    if (picture === undefined) {
+      button.textContent = trans.__('This diagram has an error and cannot be drawn. Try again');
+    } else if (frame !== null) {
+      frame.hidden = !frame.hidden;
+      picture.hidden = !frame.hidden;
+      frame.before(picture);
+      button.textContent = frame.hidden ? trans.__('Show the source') : trans.__('Show the diagram');
+    }
+  };
+  button.addEventListener('click', () => void toggle());
+  frame?.after(button);
+}
+
+/** Return the diagram as a picture, which loads nothing; undefined when the source has an error. */
+async function drawDiagram(source: string, parser: Parser): Promise<HTMLImageElement | undefined> {
+  const ticks = (source.match(/`+/g) ?? []).map(({ length }) => length + 1);
+  const fence = '`'.repeat(Math.max(3, ...ticks));
+  const html = await parser.render(`${fence}mermaid\n${source}\n${fence}`);
+  const drawn = new DOMParser().parseFromString(html, 'text/html').querySelector('img');
+  const address = drawn?.getAttribute('src') ?? '';
+  if (!address.startsWith('data:image/svg+xml')) {
+    return undefined;
+  }
+  const picture = document.createElement('img');
+  picture.className = 'eca-Diagram';
+  picture.alt = drawn?.getAttribute('alt') ?? '';
+  picture.src = address;
+  return picture;
+}
