@@ -12,7 +12,7 @@ from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.tools.outputs import ChatOutputs
-from jupyter_eca.host.turn.open_notebooks import find_kernels, find_notebooks
+from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kernels, find_notebooks
 from jupyter_eca.host.turn.path_rules import ChatPathRules
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
@@ -33,13 +33,15 @@ class ToolContexts:
         self._chats = chats
         self._subagents = subagents
 
-    def build(self, chat: str, kernel: Kernel | None, call: str = "") -> ToolContext:
+    def build(self, chat: str, kernel: Kernel | None, call: str = "", notebook: str | None = None) -> ToolContext:
         """Build what the tools of a chat have now.
 
-        The kernel is that of the cell that asked, else the workspace's. What a subagent does, its parent's turn does:
-        there it is kept to be taken back, and there its jobs and cells are looked at.
+        The kernel is that of the cell that asked, else the workspace's. The notebook is the one that was asked in, None
+        for that of the turn under way. What a subagent does, its parent's turn does: there it is kept to be taken back,
+        and there its jobs and cells are looked at.
         """
         services, live = self._services, self._chats.live(chat)
+        under_way = live.under_way if live else None
         nested = live is not None and bool(live.parent)
         turn = self._chats.live(live.parent) if live and nested else live
         chat = turn.state.id if turn else chat
@@ -50,6 +52,8 @@ class ToolContexts:
             kernel=kernel or services.workspace.kernel,
             kernels=find_kernels(services, kernel),
             notebooks=self.find_notebooks(chat),
+            notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
+            direct=under_way is not None and under_way.outside is not None,
             questions=ChatQuestions(services.audiences, chat)
             if services.audiences.has_answerer(chat) and not nested
             else None,
@@ -78,8 +82,9 @@ class ToolContexts:
         """Build the rules for some files only, as they hold in a chat."""
         return ChatPathRules(self._services.current, self._chats, self._services.audiences.warn, chat)
 
-    def build_surroundings(self, chat: str, kernel: Kernel | None) -> Surroundings:
-        """Build what the contexts of a chat are read from."""
+    def build_surroundings(self, chat: str, kernel: Kernel | None, notebook: str = "") -> Surroundings:
+        """Build what the contexts of a chat are read from. `notebook` is the one that a prompt was asked in; "" while
+        the user types: then the active one counts."""
         services, workspace = self._services, self._services.workspace
         return Surroundings(
             chat,
@@ -92,7 +97,11 @@ class ToolContexts:
             services.config.notebook.variables,
             workspace.kernels if kernel is None else None,
             workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
+            notebook,
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:
         return find_notebooks(self._services, chat)
+
+    async def find_active_notebook(self, chat: str) -> str:
+        return await find_active_notebook(self._services, chat)
