@@ -97,7 +97,7 @@ class Host:
 
         # The chats, and what their answers cost.
         chats = self.chats = Chats(store, audiences)
-        self.ledger = Ledger(current, store, chats, audiences)
+        self.ledger = Ledger(current, store, chats)
         metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, audiences))
         self.mcp = McpManager(
             config,

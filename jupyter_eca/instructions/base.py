@@ -38,6 +38,8 @@ class InstructionContext:
     """Warns the user about an error in one of their files. The same warning is shown once."""
     tools: frozenset[str] = frozenset()
     """The names by which rules select the tools that are offered, such as `eca__read_file`."""
+    notebook: str = ""
+    """The path of the notebook that the turn was asked in; empty for none."""
     in_notebook: bool = False
     """Whether the turn was started by a cell, or the client has notebooks open."""
     subagent: bool = False

@@ -46,9 +46,7 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
     """Describe the kernel. Nothing runs in the kernel for this: a second process of its interpreter is asked."""
     try:
         async with asyncio.timeout(STATE_SECONDS):
-            state = await kernel.state()
-            if state.language == "python" and state.python is None:
-                state = await _find_state(context, kernel) or state
+            state = await _find_state(context, kernel)
     except (ToolError, TimeoutError):
         return []
     if not state.language:
@@ -61,10 +59,9 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
     return lines
 
 
-async def _find_state(context: InstructionContext, kernel: Kernel) -> KernelState | None:
-    """Return the state of the kernel from the server that started it. The kernel of the cell that started the turn
-    does not know its own interpreter; the server does. Raises: ToolError."""
-    if kernel.id is None or context.notebooks is None or context.kernels is None:
-        return None
-    paths = [info.path for info in await context.notebooks.list() if info.kernel_id == kernel.id]
-    return await (await context.kernels.find(paths[0])).state() if paths else None
+async def _find_state(context: InstructionContext, kernel: Kernel) -> KernelState:
+    """Return the state of the kernel of the notebook that was asked in, from the server that started it: the kernel of
+    the cell that started the turn does not know its own interpreter. Raises: ToolError."""
+    if context.kernels is None or not context.notebook:
+        return await kernel.state()
+    return await (await context.kernels.find(context.notebook)).state()

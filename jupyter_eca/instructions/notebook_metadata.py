@@ -20,22 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.engine.model.request import History
-    from jupyter_eca.protocol.notebook import NotebookInfo
-    from jupyter_eca.workspace.ports import Kernel, OpenNotebooks
+    from jupyter_eca.workspace.ports import OpenNotebooks
 
 MAX_CHARS: Final = 20_000
 
 _NONE: Final = "(none any more)"
 
 
-async def find_news(
-    notebooks: OpenNotebooks | None, kernel: Kernel | None, history: History, warn: Callable[[str], None]
-) -> str:
+async def find_news(notebooks: OpenNotebooks | None, path: str, history: History, warn: Callable[[str], None]) -> str:
     """Return the text to add to the user's question. It is empty when the model knows the instructions already.
 
-    The notebook is the one whose cell started the turn, or else the active one.
+    `path` is the notebook that the question was asked in; empty for none.
     """
-    found = _find_notebook(await notebooks.list(), kernel) if notebooks else None
+    opened = await notebooks.list() if notebooks is not None and path else ()
+    found = next((info for info in opened if info.path == path), None)
     if found is None:
         return ""
     text = found.instructions.strip()
@@ -46,12 +44,6 @@ async def find_news(
     known = _find_known(history, label)
     now = text or (_NONE if known else "")
     return "" if now == known else format_context(label, now)
-
-
-def _find_notebook(open: tuple[NotebookInfo, ...], kernel: Kernel | None) -> NotebookInfo | None:
-    own = kernel.id if kernel else None
-    of_kernel = next((info for info in open if own and info.kernel_id == own), None)
-    return of_kernel or next((info for info in open if info.active), None)
 
 
 def _find_known(history: History, label: str) -> str:

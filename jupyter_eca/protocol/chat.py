@@ -58,6 +58,9 @@ class ChatPromptParams(Model):
     contexts: tuple[ChatContext, ...] = ()
     lock: ChatLock | None = None
     """Ours: kernels send it for their cells."""
+    notebook: str | None = None
+    """Ours: the path of the notebook that the user asked in, empty for none. Without it the server uses the one that is
+    active when the prompt arrives."""
 
     @field_validator("contexts", mode="before")
     @classmethod

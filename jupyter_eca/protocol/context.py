@@ -98,6 +98,11 @@ class TextContext(Model):
     type: Literal["text"] = "text"
     label: str = ""
     content: str
+    path: str = ""
+    """Ours: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in that
+    notebook."""
+    cell: str = ""
+    """Ours: the id of the cell, when the text is the whole source of a cell."""
 
 
 class LiveContext(Model):

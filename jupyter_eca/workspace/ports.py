@@ -161,6 +161,11 @@ class Kernel(Protocol):
         """Jupyter's id of the kernel. None when it is not known, or changes from call to call."""
         ...
 
+    @property
+    def notebook(self) -> str:
+        """The path of the notebook whose kernel it is; empty when there is none, or it is not known here."""
+        ...
+
     async def execute(self, chat: str, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
         """Run code and return its outputs as text.
 
@@ -221,13 +226,29 @@ class CellKernel(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RunningKernel:
+    """A kernel that runs."""
+
+    id: str
+    """Jupyter's id of the kernel."""
+    notebook: str
+    """The path of its notebook, or of the console; empty when it has neither."""
+    status: str
+    """Jupyter's execution state, such as `idle`."""
+
+
 class Kernels(Protocol):
     """Finds the kernel of a notebook."""
 
-    async def find(self, path: str | None) -> Kernel:
-        """Return the kernel of a notebook; for None, the kernel that was used last.
+    async def list(self) -> tuple[RunningKernel, ...]:
+        """List the kernels that run and can be found by a path. It starts none."""
+        ...
 
-        Raises: ToolError when none runs.
+    async def find(self, path: str | None) -> Kernel:
+        """Return the kernel of a notebook; for None, the only kernel there is. It starts none.
+
+        Raises: ToolError when none runs, and for None when several run.
         """
         ...
 

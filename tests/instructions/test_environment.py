@@ -13,14 +13,15 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions.prompt_texts import read_prompt
-from jupyter_eca.protocol.notebook import KernelState, NotebookInfo
+from jupyter_eca.protocol.notebook import KernelState
+from jupyter_eca.workspace.ports import RunningKernel
 from tests.instructions.told import HELLO
 from tests.support.host_and_client import desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.workspace.ports import Kernel, Kernels, Notebooks
+    from jupyter_eca.workspace.ports import Kernel, Kernels
 
 pytestmark = pytest.mark.asyncio
 
@@ -45,16 +46,15 @@ class Known:
         assert path == "a.ipynb"
         return AKernel(sys.executable)
 
-    async def list(self) -> tuple[NotebookInfo, ...]:
-        return (NotebookInfo(path="b.ipynb", active=True, kernel_id="k2"), NotebookInfo(path="a.ipynb", kernel_id="k1"))
+    async def list(self) -> tuple[RunningKernel, ...]:
+        return (RunningKernel("k2", "b.ipynb", "idle"), RunningKernel("k1", "a.ipynb", "busy"))
 
 
 async def system(folder: Path, kernel: AKernel, *, from_cell: bool = False) -> str:
     async with desk(folder, HELLO) as table:
         given, known = cast("Kernel", kernel), Known()
         if from_cell:
-            kernels, notebooks = cast("Kernels", known), cast("Notebooks", known)
-            table.host.current.workspace = replace(table.host.workspace, kernels=kernels, notebooks=notebooks)
+            table.host.current.workspace = replace(table.host.workspace, kernels=cast("Kernels", known))
         else:
             table.host.current.workspace = replace(table.host.workspace, kernel=given)
         return (await table.host.turns.draft("chat", kernel=given if from_cell else None)).system

@@ -135,11 +135,12 @@ async def answer(
     model: str = "",
     agent: str = "",
     lock: ChatLock | None = None,
+    contexts: tuple[Any, ...] = (),
 ) -> list[ChatContentReceivedParams]:
     """Everything received in one turn; `choose` answers what waits for approval."""
     received: list[ChatContentReceivedParams] = []
     async with asyncio.timeout(PATIENCE):
-        async for item in client.ask(chat, message, model, agent, lock=lock):
+        async for item in client.ask(chat, message, model, agent, lock=lock, contexts=contexts):
             received.append(item)
             if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
                 decision = choose(item.content)

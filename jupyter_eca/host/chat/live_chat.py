@@ -112,7 +112,8 @@ class Asker(Protocol):
 class Prompt:
     """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat. `follow_up` is
     how many turns in a row hooks have begun, this one included: then the message is never a command. `means` is what
-    the model is told that the message stands for, where that is known already."""
+    the model is told that the message stands for, where that is known already. `notebook` is the path of the notebook
+    that it was asked in, "" for none; None where the front does not know: then it is looked up when the turn begins."""
 
     chat: str
     message: str
@@ -124,6 +125,7 @@ class Prompt:
     turn: str = ""
     follow_up: int = 0
     means: str = ""
+    notebook: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class TurnUnderWay:
     """What was asked. None for a tool call that no model made."""
     kernel: Kernel | None = None
     """The kernel of the cell that asked, until that kernel's client leaves."""
+    notebook: str = ""
+    """The path of the notebook that the turn was asked in; "" for none. It stays the same for the whole turn."""
     outside: Tool | None = None
     """The tool of a call that no model made."""
     locking: RecordedTurn | None = None
@@ -206,6 +210,11 @@ class LiveChat:
     def kernel(self) -> Kernel | None:
         """The kernel of the cell that waits for the answer."""
         return self.under_way.kernel if self.under_way else None
+
+    @property
+    def asked_notebook(self) -> str:
+        """The path of the notebook that the turn which goes on now was asked in; "" for none."""
+        return self.under_way.notebook if self.under_way else ""
 
     @property
     def locking(self) -> RecordedTurn | None:

@@ -20,14 +20,13 @@ from jupyter_eca.host.store import Extent, Spending, Total
 from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Iterator
 
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.store import Store
-    from jupyter_eca.host.subscribers import Subscribers
 
 _SUFFIX = ".ipynb"
 
@@ -82,11 +81,10 @@ def paying_chat(chat: LiveChat) -> str:
 
 
 class Ledger:
-    def __init__(self, current: Current, store: Store, chats: Chats, audiences: Subscribers) -> None:
+    def __init__(self, current: Current, store: Store, chats: Chats) -> None:
         self._current = current
         self._store = store
         self._chats = chats
-        self._audiences = audiences
         self._last: dict[str, _Last] = {}
 
     def expect(self, to: Bill, request: ModelRequest) -> UsageDelta:
@@ -130,16 +128,16 @@ class Ledger:
             await self.total(Extent(since=find_midnight(at))),
         )
 
-    async def place(self, chat: LiveChat) -> str:
+    def place(self, chat: LiveChat) -> str:
         """The path of the notebook that the chat's prompt came from, "" when it came from none."""
-        async for path in self._find_notebooks(chat):
+        for path in self._find_notebooks(chat):
             with suppress(ToolError):
                 return str(self._current.workspace.files.resolve(path))
             return path
         return ""
 
-    async def _find_notebooks(self, chat: LiveChat) -> AsyncIterator[str]:
-        """By the cell that asked, by what was sent along, by the page that it came from: the nearest first."""
+    def _find_notebooks(self, chat: LiveChat) -> Iterator[str]:
+        """By the cell that asked, by what was sent along, by where it was asked: the nearest first."""
         prompt = chat.prompt
         if prompt is None:
             return
@@ -149,11 +147,8 @@ class Ledger:
             named = isinstance(context, CursorContext | NotebookContext | CellContext | OutputContext)
             if named and context.path.endswith(_SUFFIX):
                 yield context.path
-        if chat.kernel is None:
-            for notebooks in self._audiences.notebooks(chat.state.id):
-                for one in await notebooks.list():
-                    if one.active:
-                        yield one.path
+        if chat.kernel is None and chat.asked_notebook:
+            yield chat.asked_notebook
 
 
 def _now() -> int:

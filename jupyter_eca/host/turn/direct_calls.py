@@ -64,18 +64,20 @@ class DirectCalls:
         if chat.busy:
             raise BusyError("This chat is busy with another call.")
         id = uuid.uuid4().hex
-        setup = await self._setups.prepare(request.choice.over(chat.choice), self._contexts.build(request.chat, None))
+        notebook = await self._contexts.find_active_notebook(request.chat)
+        context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
+        setup = await self._setups.prepare(request.choice.over(chat.choice), context)
         spec = request.tool.spec
         call = ToolCall(id, spec.name, spec)
         adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
-        details = await preview(self._contexts, chat, request.tool, arguments, id)
+        details = await preview(context, request.tool, arguments)
         current = self._current
-        targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, chat.notebook)
+        targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, notebook)
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))
-        chat.under_way = TurnUnderWay(outside=request.tool)
+        chat.under_way = TurnUnderWay(outside=request.tool, notebook=notebook)
         if not chat.last:
             self._audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
         turn, said = uuid.uuid4().hex, uuid.uuid4().hex

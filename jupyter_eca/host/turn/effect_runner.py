@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.locked_answers import LockedAnswers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.plugins.tools.base import Tool
+    from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.protocol.context import ChatContext
 
@@ -157,7 +157,7 @@ class EffectRunner:
         prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
-        chat.notebook = await self._ledger.place(chat)
+        chat.notebook = self._ledger.place(chat)
         if chat.parent:
             # A model wrote it: no command in it is carried out, and nothing that it points at is read for it.
             self._chats.feed(chat, inputs.Gathered(now()), late=True)
@@ -176,13 +176,13 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), came_of_it.focus), late=True)
             return
         meant = came_of_it.message if came_of_it else prompt.means
-        there = self._contexts.build_surroundings(prompt.chat, chat.kernel)
+        there = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook)
         pointed_at = [*prompt.contexts, *await find_mentioned_contexts(there, meant or prompt.message)]
         changes = await read_changed(there, pointed_at)
         found = [*await materials(there, fresh(chat, pointed_at)), *changes]
         text, images, documents = as_model_input(found, meant)
         text += await notebook_metadata.find_news(
-            there.notebooks, chat.kernel, chat.state.history, self._services.audiences.warn
+            there.notebooks, turn.notebook, chat.state.history, self._services.audiences.warn
         )
         locking = turn.locking = await self._locked_answers.begin(chat, meant, found, now())
         again = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
@@ -251,7 +251,9 @@ class EffectRunner:
         if (asked := turn.prompt) is None:
             return
         number = asked.follow_up + 1
-        prompt = replace(asked, message=message, contexts=(), lock=None, turn="", follow_up=number)
+        prompt = replace(
+            asked, message=message, contexts=(), lock=None, turn="", follow_up=number, notebook=turn.notebook
+        )
         try:
             await self._turns.prompt(prompt, turn.kernel)
         except EcaError as error:
@@ -298,7 +300,7 @@ class EffectRunner:
 
     async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
         services = self._services
-        return await find_call_targets(services.workspace.files, services.config, tool, arguments, chat.notebook)
+        return await find_call_targets(services.workspace.files, services.config, tool, arguments, chat.asked_notebook)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Raises: ToolError when the call names something else than when it was decided."""
@@ -311,7 +313,7 @@ class EffectRunner:
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
             return None
-        return await preview(self._contexts, chat, tool, arguments, call.id)
+        return await preview(self._contexts.build(chat.state.id, chat.kernel, call.id), tool, arguments)
 
     # -- tools
 
@@ -381,15 +383,13 @@ class EffectRunner:
         )
 
 
-async def preview(
-    contexts: ToolContexts, chat: LiveChat, tool: Tool, arguments: dict[str, Any], call: str
-) -> ToolCallDetails | None:
+async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
     """What a call would do, as far as its tool can tell in time."""
     if tool.preview is None:
         return None
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
-            return await tool.preview(contexts.build(chat.state.id, chat.kernel, call), arguments)
+            return await tool.preview(context, arguments)
     except (ToolError, TimeoutError):
         return None
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong

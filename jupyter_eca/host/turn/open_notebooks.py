@@ -1,18 +1,25 @@
-"""Which notebooks and kernels a chat may reach: those of its clients first, then the server's own.
+"""Which notebooks and kernels a chat may reach, and which notebook a prompt was asked in.
 
 Knows the clients and the workspace, not the chats. `host.turn.tool_context` gives both to tools and contexts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.errors import ToolError
+from jupyter_eca.protocol.context import TextContext
 from jupyter_eca.workspace.kernels.nearest import CellKernels
 from jupyter_eca.workspace.notebooks.first_of import NotebookRouter
 
 if TYPE_CHECKING:
+    from jupyter_eca.host.chat.live_chat import Prompt
     from jupyter_eca.host.services import Services
-    from jupyter_eca.workspace.ports import Kernel, Kernels, Notebooks
+    from jupyter_eca.protocol.chat import ChatLock
+    from jupyter_eca.workspace.ports import Files, Kernel, Kernels, Notebooks
+
+_SUFFIX: Final = ".ipynb"
 
 
 def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
@@ -24,3 +31,54 @@ def find_notebooks(services: Services, chat: str) -> Notebooks | None:
     """The notebooks that clients of the chat have open, and the server's own."""
     live, rest = services.audiences.notebooks(chat), services.workspace.notebooks
     return None if rest is None else NotebookRouter(live, rest)
+
+
+async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel | None) -> str:
+    """Return the path of the notebook that a prompt was asked in; "" for none.
+
+    It is looked up once, before the turn begins, and holds for the whole turn: the user may look at another notebook
+    while the model works. A cell was asked in its own notebook. A panel says with the prompt where its user was. Of a
+    front that says nothing, the notebook counts that is active now.
+    """
+    if kernel is not None:
+        return await _find_notebook_of_cell(services, prompt, kernel)
+    sent = (context.path for context in prompt.contexts if isinstance(context, TextContext))
+    if (path := next((path for path in sent if path.endswith(_SUFFIX)), prompt.notebook)) is not None:
+        return path
+    return await find_active_notebook(services, prompt.chat)
+
+
+async def find_active_notebook(services: Services, chat: str) -> str:
+    """Return the path of the notebook that is in front of the user, or of the only open one; "" for none."""
+    notebooks = find_notebooks(services, chat)
+    opened = await notebooks.list() if notebooks is not None else ()
+    return opened[0].path if opened and (opened[0].active or len(opened) == 1) else ""
+
+
+async def find_notebook_of_kernel(services: Services, chat: str, kernel: str) -> str | None:
+    """Return the path of the notebook that a kernel has now; "" for one that has none, None when that is not known. The
+    server knows it best; a page knows it too."""
+    kernels, notebooks = services.workspace.kernels, find_notebooks(services, chat)
+    running = await kernels.list() if kernels is not None else ()
+    if (path := next((one.notebook for one in running if one.id == kernel), None)) is not None:
+        return path if path.endswith(_SUFFIX) else ""
+    opened = await notebooks.list() if notebooks is not None else ()
+    return next((info.path for info in opened if info.kernel_id == kernel), None)
+
+
+async def _find_notebook_of_cell(services: Services, prompt: Prompt, kernel: Kernel) -> str:
+    """Where nobody knows the notebook of a kernel, the kernel itself knows the name that it had at the start."""
+    if kernel.id is not None:
+        path = await find_notebook_of_kernel(services, prompt.chat, kernel.id)
+        if path is not None:
+            return path
+    return _shorten(services.workspace.files, prompt.lock) if prompt.lock is not None else ""
+
+
+def _shorten(files: Files, lock: ChatLock) -> str:
+    if not lock.notebook.endswith(_SUFFIX):
+        return ""
+    try:
+        return files.contents_path(files.resolve(str(Path(lock.folder) / lock.notebook)))
+    except ToolError:
+        return ""

@@ -113,7 +113,7 @@ async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) 
         return
     kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
     if kind:
-        for path in [*_list_paths(arguments), *await _list_active(context, tool, arguments)]:
+        for path in [*_list_paths(arguments), *_list_asked(context, tool, arguments)]:
             await context.rules.check(kind, path)
 
 
@@ -123,8 +123,8 @@ def _list_paths(arguments: dict[str, object]) -> Iterator[str]:
             yield path
 
 
-async def _list_active(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
-    """Without a path, a tool of notebooks means the one that the user works in."""
-    if arguments.get("path") or not tool.spec.name.startswith("notebook_") or context.notebooks is None:
+def _list_asked(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
+    """Without a path, a tool of notebooks means the one that was asked in."""
+    if arguments.get("path") or not tool.spec.name.startswith("notebook_") or not context.notebook:
         return []
-    return [info.path for info in await context.notebooks.list() if info.active][:1]
+    return [context.notebook]

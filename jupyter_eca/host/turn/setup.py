@@ -115,6 +115,7 @@ class Setups:
             services.interpreters,
             services.audiences.warn,
             frozenset(key(tool.spec) for tool in tools),
+            notebook=context.notebook,
             in_notebook=context.from_cell or bool(services.audiences.notebooks(context.chat)),
             subagent=context.nested,
         )

@@ -167,7 +167,8 @@ class Subagents:
         bounds = replace(parent.bounds, looks_only=looks_only)
         try:
             self._hooks.note_subagent(subagent.id, subagent.parent)
-            await self.turns.prompt(Prompt(subagent.id, subagent.task.task, choice, bounds=bounds), parent.kernel)
+            task = Prompt(subagent.id, subagent.task.task, choice, bounds=bounds, notebook=parent.asked_notebook)
+            await self.turns.prompt(task, parent.kernel)
             await subagent.done.wait()
         except asyncio.CancelledError:
             await run_to_end(self._wind_down(chat, subagent))

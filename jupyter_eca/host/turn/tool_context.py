@@ -13,7 +13,7 @@ from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.tools.outputs import ChatOutputs
-from jupyter_eca.host.turn.open_notebooks import find_kernels, find_notebooks
+from jupyter_eca.host.turn.open_notebooks import find_active_notebook, find_kernels, find_notebooks
 from jupyter_eca.host.turn.path_rules import ChatPathRules
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
@@ -43,13 +43,17 @@ class ToolContexts:
         folder = folder or (live.choice.folder if live else "")
         return replace(files, folder=Path(folder)) if folder else files
 
-    def build(self, chat: str, kernel: Kernel | None, call: str = "", folder: str = "") -> ToolContext:
+    def build(
+        self, chat: str, kernel: Kernel | None, call: str = "", notebook: str | None = None, folder: str = ""
+    ) -> ToolContext:
         """Build what the tools of a chat have now. See `find_files` for `folder`.
 
-        The kernel is that of the cell that asked, else the workspace's. What a subagent does, its parent's turn does:
-        there it is kept to be taken back, and there its jobs and cells are looked at.
+        The kernel is that of the cell that asked, else the workspace's. The notebook is the one that was asked in, None
+        for that of the turn under way. What a subagent does, its parent's turn does: there it is kept to be taken back,
+        and there its jobs and cells are looked at.
         """
         services, live = self._services, self._chats.live(chat)
+        under_way = live.under_way if live else None
         nested = live is not None and bool(live.parent)
         turn = self._chats.live(live.parent) if live and nested else live
         chat = turn.state.id if turn else chat
@@ -60,6 +64,8 @@ class ToolContexts:
             kernel=kernel or services.workspace.kernel,
             kernels=find_kernels(services, kernel),
             notebooks=self.find_notebooks(chat),
+            notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
+            direct=under_way is not None and under_way.outside is not None,
             questions=ChatQuestions(services.audiences, chat)
             if services.audiences.has_answerer(chat) and not nested
             else None,
@@ -89,8 +95,9 @@ class ToolContexts:
         services = self._services
         return ChatPathRules(services.current, self._chats, services.audiences.warn, chat, self.find_files(chat))
 
-    def build_surroundings(self, chat: str, kernel: Kernel | None) -> Surroundings:
-        """Build what the contexts of a chat are read from."""
+    def build_surroundings(self, chat: str, kernel: Kernel | None, notebook: str = "") -> Surroundings:
+        """Build what the contexts of a chat are read from. `notebook` is the one that a prompt was asked in; "" while
+        the user types: then the active one counts."""
         services, workspace = self._services, self._services.workspace
         return Surroundings(
             chat,
@@ -103,7 +110,11 @@ class ToolContexts:
             services.config.notebook.variables,
             workspace.kernels if kernel is None else None,
             workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
+            notebook,
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:
         return find_notebooks(self._services, chat)
+
+    async def find_active_notebook(self, chat: str) -> str:
+        return await find_active_notebook(self._services, chat)

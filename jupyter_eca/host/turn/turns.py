@@ -20,6 +20,7 @@ from jupyter_eca.errors import BusyError, LocalError, ToolError, UnknownChat
 from jupyter_eca.host.chat.live_chat import BUSY, Choice, Prompt, StartedTurn, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
+from jupyter_eca.host.turn.open_notebooks import find_asked_notebook
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
@@ -79,12 +80,13 @@ class Turns:
         plain = plain or bool(prompt.means)
         local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
-        context = self._contexts.build(prompt.chat, kernel, folder=choice.folder)
+        notebook = await find_asked_notebook(services, prompt, kernel)
+        context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
         setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
-        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel)
+        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook)
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
@@ -171,7 +173,7 @@ class Turns:
         self,
         prompt: Prompt,
         kernel: Kernel | None = None,
-        context: str = "",
+        material: str = "",
         images: tuple[ImagePart, ...] = (),
         documents: tuple[DocumentPart, ...] = (),
     ) -> ModelRequest:
@@ -179,9 +181,10 @@ class Turns:
         live = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))
-        tool_context = self._contexts.build(prompt.chat, kernel, folder=choice.folder)
+        notebook = await find_asked_notebook(self._services, prompt, kernel)
+        tool_context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
         setup = await self._setups.prepare(choice, tool_context, prompt.bounds)
-        return draft_request(live.state, setup, prompt.message, context, images, documents)
+        return draft_request(live.state, setup, prompt.message, material, images, documents)
 
     async def model(self, chat: str) -> str:
         """Return the full name of the model that answers in a chat; empty when there is none."""

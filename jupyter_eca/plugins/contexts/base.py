@@ -40,6 +40,9 @@ class Surroundings:
     """The kernels of notebooks. None when a cell asks: then its own kernel is meant."""
     ran: Executed | None = None
     """What the process remembers that runs the cells; present when the engine runs in the kernel."""
+    notebook: str = ""
+    """The path of the notebook that the prompt was asked in; empty when it was asked in none, and while the user
+    types."""
 
 
 @dataclass(frozen=True, slots=True)

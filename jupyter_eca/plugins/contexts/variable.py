@@ -11,7 +11,7 @@ from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.cell import MOST
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import VariableContext
-from jupyter_eca.workspace.kernels.nearest import find_active_kernel
+from jupyter_eca.workspace.kernels.nearest import find_prompt_kernel
 from jupyter_eca.workspace.reading.text import truncate
 from jupyter_eca.workspace.reading.variable_text import (
     VALUES_WITHHELD,
@@ -48,7 +48,7 @@ class VariablePlug:
         ]
 
     async def resolve(self, surroundings: Surroundings, context: VariableContext) -> Material:
-        kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
+        kernel = await find_prompt_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebook)
         if kernel is None:
             raise ToolError("There is no live kernel.", "Open a notebook, and run a cell of it.")
         # what stands behind a dot is an attribute in most languages, and a part of the name in R

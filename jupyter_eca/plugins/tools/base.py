@@ -90,6 +90,12 @@ class ToolContext:
     """The kernels of notebooks."""
     notebooks: Notebooks | None = None
     """The live notebooks."""
+    notebook: str = ""
+    """The path of the notebook that the turn was asked in; empty when it was asked in none. It stays the same for the
+    whole turn, whatever the user has in front. Tools of notebooks and kernels mean it when no path is given."""
+    direct: bool = False
+    """Whether a program calls the tool itself, and nobody was asked anything. `notebook` is then the active one at the
+    moment of the call."""
     questions: QuestionAsker | None = None
     """Asks the user; present when a client of the chat can answer."""
     editor: Editor | None = None

@@ -13,10 +13,11 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.notebook import find_path
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
-from jupyter_eca.workspace.kernels.nearest import find_active_kernel
+from jupyter_eca.workspace.kernels.nearest import find_prompt_kernel
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.variable_text import VALUES_WITHHELD, choose_disclosure, describe, load_picture
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -28,26 +29,38 @@ if TYPE_CHECKING:
 # A label is one line in a list of jobs.
 _LABEL_LENGTH = 60
 
+KernelPath = Annotated[
+    str, Field(description="The notebook whose kernel is meant; empty for the one you were asked in.")
+]
 
-@tool(needs=[Need.KERNEL], summary="Running code", lives=True, remembers=Remembers.NOTEBOOK, code=["code"])
+
+@tool(
+    needs=[Need.KERNEL],
+    summary="Running code {path}",
+    lives=True,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+    code=["code"],
+)
 async def run_code(
     context: ToolContext,
     code: Annotated[str, Field(description="Python source; the last expression is shown.")],
+    path: KernelPath = "",
     background: InBackground = False,
 ) -> ToolResult:
     """Run code in the user's live kernel, where their variables are. What it defines stays there.
 
     Returns everything it printed and showed, or its traceback. It does not become part of the notebook document.
     """
-    kernel = await free_kernel(context)
+    kernel = await find_free_kernel(context, path)
     watch, line = RunWatch(), " ".join(code.split())
     label = line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"
     about = NewJob(context.chat, label, code, context.call, CELLS, kernel.id)
     run = kernel.execute(context.chat, code, watch)
     result = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(result, Job):
-        return ToolResult(STARTED.format(result.id))
-    text = result.text or "(no output)"
+        return ToolResult(name_kernel(context, kernel, STARTED.format(result.id)))
+    text = name_kernel(context, kernel, result.text or "(no output)")
     interrupted = result.status is RunStatus.INTERRUPTED
     return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
 
@@ -56,12 +69,14 @@ async def run_code(
 async def variables(
     context: ToolContext,
     names: Annotated[list[str], Field(description="Which ones; leave it empty for all of them.")] = [],  # noqa: B006  # read only
+    path: KernelPath = "",
 ) -> ToolResult:
     """The user's variables in the live kernel: name, type, shape or length, a short preview; for data frames the
     columns with their types and the first rows. Look here before you guess what a name holds. Of those you name you
     are told more: memory, more of the value, a figure as an image.
     """
-    found = await (await free_kernel(context)).variables(context.chat, tuple(names))
+    kernel = await find_free_kernel(context, path)
+    found = await kernel.variables(context.chat, tuple(names))
     telling = context.telling
     lines = [_indent(describe(one, telling)) for one in found.variables]
     lines += [f"{name}: no such variable" for name in found.missing]
@@ -70,25 +85,37 @@ async def variables(
     if any(choose_disclosure(one, telling) is not VariableDetail.FULL for one in found.variables):
         lines.append(VALUES_WITHHELD)
     pictures = [picture for one in found.variables for picture in load_picture(one, telling)]
-    return ToolResult("\n".join(lines) or "The user has no variables yet.", images=tuple(pictures[:MAX_PICTURES]))
+    text = name_kernel(context, kernel, "\n".join(lines) or "The user has no variables yet.")
+    return ToolResult(text, images=tuple(pictures[:MAX_PICTURES]))
 
 
-async def kernel_of(context: ToolContext) -> Kernel:
-    """Return the kernel that the user is looking at: that of the cell that asks, else of the active notebook, else the
-    one that was used last. Raises: ToolError when none runs."""
-    kernel = context.kernel
-    if not context.from_cell:
-        kernel = await find_active_kernel(kernel, context.kernels, context.notebooks)
+async def find_kernel(context: ToolContext, path: str) -> Kernel:
+    """Return the kernel that is meant: that of the notebook that the model names, else of the cell that asks, else of
+    the notebook that the user asked in. A program that calls a tool directly has not asked anywhere: only when exactly
+    one kernel runs it is that one. Raises: ToolError when there is no such kernel."""
+    notebook = "" if context.direct else context.notebook
+    named = await find_path(context, path) if path.strip() else ""
+    if context.from_cell and named in {"", notebook}:
+        kernel = context.kernel
+    else:
+        kernel = await find_prompt_kernel(context.kernel, context.kernels, named or notebook)
     if kernel is None:
         raise ToolError("There is no live kernel.", "Ask the user to open a notebook.")
     return kernel
 
 
-async def free_kernel(context: ToolContext) -> Kernel:
-    """Return that kernel if nothing runs in it in the background. See `kernel_of`. Raises: ToolError."""
-    kernel = await kernel_of(context)
+async def find_free_kernel(context: ToolContext, path: str) -> Kernel:
+    """Return the kernel that is meant if nothing runs in it in the background. See `find_kernel`. Raises: ToolError."""
+    kernel = await find_kernel(context, path)
     free(context, kernel.id)
     return kernel
+
+
+def name_kernel(context: ToolContext, kernel: Kernel, text: str) -> str:
+    """Return a result with the notebook in front whose kernel it comes from. The kernel of the cell that asks needs no
+    name: the notebook may be renamed, and a locked answer must still be the same then."""
+    own = context.from_cell and kernel is context.kernel
+    return f"In the kernel of {kernel.notebook}:\n{text}" if kernel.notebook and not own else text
 
 
 def _find_ending(done: KernelExecuteResult) -> JobEnding:

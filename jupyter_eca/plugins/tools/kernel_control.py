@@ -8,58 +8,65 @@ from pydantic import Field
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.kernel import free_kernel, kernel_of
+from jupyter_eca.plugins.tools.kernel import KernelPath, find_free_kernel, find_kernel, name_kernel
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
+    from jupyter_eca.workspace.ports import Kernel
 
 Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
 
 
 @tool(reads=True, needs=[Need.KERNEL], summary="Looking up {name}")
-async def inspect(context: ToolContext, name: Name) -> str:
+async def inspect(context: ToolContext, name: Name, path: KernelPath = "") -> str:
     """What the live kernel knows of a name: signature, docstring and source of a function, class or module; the type
     and docstring of a value. Look here before you guess how an installed version is called.
     """
-    found = await (await free_kernel(context)).inspect(name)
+    kernel = await find_free_kernel(context, path)
+    found = await kernel.inspect(name)
     if not found.found:
         raise ToolError(f"The kernel knows no {name}.", "It must have been imported or defined there first.")
-    return found.text
+    return name_kernel(context, kernel, found.text)
 
 
-@tool(reads=True, needs=[Need.KERNEL], summary="Looking at the kernel")
-async def kernel_state(context: ToolContext) -> str:
+@tool(reads=True, needs=[Need.KERNEL], summary="Looking at the kernel {path}")
+async def kernel_state(context: ToolContext, path: KernelPath = "") -> str:
     """Whether the live kernel is idle, busy (with which cell, for how long, how many wait) or dead. Answers at once,
     also when the kernel is busy.
     """
-    return _describe_state(await (await kernel_of(context)).state())
+    return await _describe(await find_kernel(context, path))
 
 
-@tool(needs=[Need.KERNEL], summary="Interrupting the kernel")
-async def kernel_interrupt(context: ToolContext) -> str:
+@tool(needs=[Need.KERNEL], summary="Interrupting the kernel {path}")
+async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
     it only when they want that.
     """
-    kernel = await kernel_of(context)
+    kernel = await find_kernel(context, path)
     await kernel.interrupt()
-    return f"Interrupted. {_describe_state(await kernel.state())}"
+    return f"Interrupted. {await _describe(kernel)}"
 
 
-@tool(needs=[Need.KERNEL], summary="Restarting the kernel")
-async def kernel_restart(context: ToolContext) -> str:
+@tool(needs=[Need.KERNEL], summary="Restarting the kernel {path}")
+async def kernel_restart(context: ToolContext, path: KernelPath = "") -> str:
     """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing
     else helps.
     """
-    kernel = await kernel_of(context)
+    kernel = await find_kernel(context, path)
     await kernel.restart()
-    return f"Restarted; its variables are gone. {_describe_state(await kernel.state())}"
+    return f"Restarted; its variables are gone. {await _describe(kernel)}"
 
 
 TOOLS = (inspect, kernel_state, kernel_interrupt, kernel_restart)
 
 
-def _describe_state(state: KernelState) -> str:
-    parts = [f"The kernel ({state.language})" if state.language else "The kernel", f"is {state.status}"]
+async def _describe(kernel: Kernel) -> str:
+    return _describe_state(await kernel.state(), kernel.notebook)
+
+
+def _describe_state(state: KernelState, notebook: str) -> str:
+    name = f"The kernel of {notebook}" if notebook else "The kernel"
+    parts = [f"{name} ({state.language})" if state.language else name, f"is {state.status}"]
     if state.cell:
         parts.append(f"with cell {state.cell}")
     if state.busy_ms is not None:

@@ -31,9 +31,7 @@ _HEADER_CHARS = 500
 # How much of each cell's outputs is given, the most that fits: the sources are worth more than a long log.
 _OUTPUTS = (MAX_OUTPUT, 1000, 300, 100, 0)
 
-NotebookPath = Annotated[
-    str, Field(description="Path of the notebook; empty for the one that the user has open and works in.")
-]
+NotebookPath = Annotated[str, Field(description="Path of the notebook; empty for the one you were asked in.")]
 Which = Annotated[
     str, Field(description="Numbers, ranges and ids with commas between: `3`, `2-5,8`; empty for all cells.")
 ]
@@ -103,20 +101,27 @@ def notebooks(context: ToolContext) -> Notebooks:
 
 async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     """Return the notebook that is meant, as it is now. Raises: ToolError."""
-    there = notebooks(context)
-    opened = await there.list()
     if path.strip():
-        name = str(PurePosixPath(path.strip()))
-        if all(info.path != name for info in opened):
-            name = context.files.contents_path(context.files.resolve(path.strip()))
-        return await there.read(name)
-    if opened and (opened[0].active or len(opened) == 1):
-        return await there.read(opened[0].path)
+        return await notebooks(context).read(await find_path(context, path))
+    if context.notebook:
+        return await notebooks(context).read(context.notebook)
+    opened = await notebooks(context).list()
+    if len(opened) == 1:
+        return await notebooks(context).read(opened[0].path)
     names = ", ".join(info.path for info in opened)
     raise ToolError(
-        "The user does not work in any notebook now.",
+        "You were not asked in a notebook.",
         f"Give the path of one. Open are: {names}." if names else "Give the path of one.",
     )
+
+
+async def find_path(context: ToolContext, path: str) -> str:
+    """Return the path in Jupyter's contents of a notebook that the model names. Raises: ToolError."""
+    name = str(PurePosixPath(path.strip()))
+    opened = await context.notebooks.list() if context.notebooks is not None else ()
+    if any(info.path == name for info in opened):
+        return name
+    return context.files.contents_path(context.files.resolve(path.strip()))
 
 
 def _waits(context: ToolContext, document: NotebookDocument) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.kernels.client import ClientKernel
+from jupyter_eca.workspace.ports import RunningKernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,8 @@ _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_in
 
 # Seconds between two checks whether the user's own cell has ended.
 IDLE_INTERVAL = 0.1
+
+_NOTEBOOK = ".ipynb"
 
 _OPEN_A_NOTEBOOK = "Ask the user to open a notebook, then try again."
 
@@ -43,9 +46,23 @@ class ServerKernels:
         self._find_asking_kernel = find_asking_kernel
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
 
+    async def list(self) -> tuple[RunningKernel, ...]:
+        paths: dict[str, str] = {}
+        for session in await self._sessions.list_sessions():
+            path, id = session["path"].removeprefix(_COLLABORATION_DRIVE), session["kernel"]["id"]
+            if not paths.get(id, "").endswith(_NOTEBOOK):  # a console may share the kernel of a notebook
+                paths[id] = path
+        return tuple(
+            RunningKernel(id, paths.get(id, ""), self._kernels.get_kernel(id).execution_state)
+            for id in self._kernels.list_kernel_ids()
+        )
+
     async def find(self, path: str | None) -> ServerKernel:
-        """Return the kernel of a notebook; for None, the one that was used last."""
-        return ServerKernel(self) if path is None else ServerKernel(self, await self._find_notebook_kernel(path), path)
+        """Return the kernel of a notebook; for None, the only kernel that runs."""
+        if path is None:
+            only = await self.find_only()
+            return ServerKernel(self, only.id, only.notebook)
+        return ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def find_idle(self, chat: str, path: str) -> ClientKernel:
         """Return the kernel of a notebook once it is idle."""
@@ -57,6 +74,23 @@ class ServerKernels:
             )
         return await self.wait_until_idle(id)
 
+    async def find_only(self) -> RunningKernel:
+        """Return the only kernel that runs.
+
+        Raises: ToolError when none runs, or several do: none of them is used by chance.
+        """
+        match await self.list():
+            case ():
+                raise ToolError("No kernel is running.", _OPEN_A_NOTEBOOK)
+            case (only,):
+                return only
+            case several:
+                names = ", ".join(f"{kernel.notebook or kernel.id} ({kernel.status})" for kernel in several)
+                raise ToolError(
+                    f"{len(several)} kernels are running, and it is not said which one is meant: {names}.",
+                    "Give the path of the notebook whose kernel is meant.",
+                )
+
     async def _find_notebook_kernel(self, path: str) -> str:
         """Return the id of a notebook's kernel.
 
@@ -67,32 +101,29 @@ class ServerKernels:
                 return session["kernel"]["id"]
         raise ToolError(f"{path} has no running kernel.", "Ask the user to open the notebook, then try again.")
 
-    async def wait_until_idle(self, id: str | None) -> ClientKernel:
+    async def wait_until_idle(self, id: str) -> ClientKernel:
         """Return a kernel once it is idle. A request that is sent to a busy kernel waits inside of the kernel, and
         would run even after its turn was stopped."""
-        kernel, manager = self._open_client(self.resolve_id(id))
+        kernel, manager = self._open_client(self.check_id(id))
         while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
             await asyncio.sleep(IDLE_INTERVAL)
         return kernel
 
-    def resolve_id(self, id: str | None) -> str:
-        """Return the id if the kernel exists; for None, the id of the kernel that was used last.
+    def check_id(self, id: str) -> str:
+        """Return the id if the kernel exists.
 
-        Raises: ToolError when the kernel is gone, or no kernel runs.
+        Raises: ToolError when the kernel is gone.
         """
-        if id is not None and id not in self._kernels:
+        if id not in self._kernels:
             raise ToolError("The kernel of this notebook is gone.", _OPEN_A_NOTEBOOK)
-        running = self._kernels.list_kernel_ids()
-        if not running:
-            raise ToolError("No kernel is running.", _OPEN_A_NOTEBOOK)
-        return id or max(running, key=lambda kernel_id: self._kernels.get_kernel(kernel_id).last_activity)
+        return id
 
-    def find_language(self, id: str | None) -> str:
+    def find_language(self, id: str) -> str:
         """Return the language of a kernel in small letters.
 
         Raises: ToolError when there is no such kernel.
         """
-        return self._kernels.get_kernel(self.resolve_id(id)).kernel_spec.language.lower()
+        return self._kernels.get_kernel(self.check_id(id)).kernel_spec.language.lower()
 
     def state(self, id: str) -> KernelState:
         kernel, manager = self._open_client(id)
@@ -150,12 +181,16 @@ def find_python(command: list[str]) -> str | None:
 
 
 class ServerKernel:
-    """One kernel of a server: that of a notebook, or the one that was used last."""
+    """One kernel of a server: that of a notebook or, without an id, the only one that runs when it is used."""
 
-    def __init__(self, kernels: ServerKernels, id: str | None = None, path: str = "") -> None:
-        which = f"the kernel of {path}" if path else "the notebook kernel of this Jupyter server that was used last"
-        self.description = f"`run_code` and `variables` work on {which}, where the user's variables are."
+    description = (
+        "`run_code` and `variables` work in the kernel of the notebook that you were asked in, where the user's "
+        "variables are. Their results name that notebook."
+    )
+
+    def __init__(self, kernels: ServerKernels, id: str | None = None, notebook: str = "") -> None:
         self.id = id
+        self.notebook = notebook
         self._kernels = kernels
 
     async def execute(
@@ -164,21 +199,27 @@ class ServerKernel:
         code: str,
         observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
-        return await (await self._kernels.wait_until_idle(self.id)).execute(code, observer)
+        return await (await self._kernels.wait_until_idle(await self._find_id())).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        kernel = await self._kernels.wait_until_idle(self.id)
-        return await kernel.variables(names, self._kernels.find_language(self.id))
+        id = await self._find_id()
+        kernel = await self._kernels.wait_until_idle(id)
+        return await kernel.variables(names, self._kernels.find_language(id))
 
     async def inspect(self, name: str) -> Inspection:
-        kernel = await self._kernels.wait_until_idle(self.id)
-        return await kernel.inspect(name, self._kernels.find_language(self.id))
+        id = await self._find_id()
+        kernel = await self._kernels.wait_until_idle(id)
+        return await kernel.inspect(name, self._kernels.find_language(id))
 
     async def state(self) -> KernelState:
-        return self._kernels.state(self._kernels.resolve_id(self.id))
+        return self._kernels.state(await self._find_id())
 
     async def interrupt(self) -> None:
-        await self._kernels.interrupt(self._kernels.resolve_id(self.id))
+        await self._kernels.interrupt(await self._find_id())
 
     async def restart(self) -> None:
-        await self._kernels.restart(self._kernels.resolve_id(self.id))
+        await self._kernels.restart(await self._find_id())
+
+    async def _find_id(self) -> str:
+        """Raises: ToolError when the kernel is gone; without an id, when not exactly one runs."""
+        return self._kernels.check_id(self.id) if self.id is not None else (await self._kernels.find_only()).id

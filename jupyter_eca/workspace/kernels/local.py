@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
-    from jupyter_eca.workspace.ports import RunObserver
+    from jupyter_eca.workspace.ports import RunningKernel, RunObserver
 
 # Seconds that a new kernel has to answer. ipykernel takes one, on a loaded machine ten.
 START_SECONDS = 60.0
@@ -34,11 +34,17 @@ class LocalKernel:
         "It starts empty and lives as long as this session."
     )
 
+    notebook = ""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._starting = asyncio.Lock()
         self._kernel: ClientKernel | None = None
         self.id: str | None = None
+
+    async def list(self) -> tuple[RunningKernel, ...]:
+        """Return nothing: the kernel belongs to no notebook, and is found without a path."""
+        return ()
 
     async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
         return self

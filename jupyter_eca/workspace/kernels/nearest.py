@@ -1,5 +1,5 @@
 """Chooses the kernel of a chat: that of the cell that asks, that of a notebook which the model names, or that of the
-notebook in which the user works.
+notebook in which the user asked.
 
 It must not talk to kernels: the parts that do are handed in.
 """
@@ -12,7 +12,7 @@ from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookInfo
-    from jupyter_eca.workspace.ports import CellKernel, Kernel, Kernels
+    from jupyter_eca.workspace.ports import CellKernel, Kernel, Kernels, RunningKernel
 
 
 class CellKernels:
@@ -26,10 +26,18 @@ class CellKernels:
         self._asking = asking
         self._others = others
 
+    async def list(self) -> tuple[RunningKernel, ...]:
+        return () if self._others is None else await self._others.list()
+
     async def find(self, path: str | None) -> Kernel:
         """Return the kernel of the cell that asks, or that of another notebook."""
-        if path is None or self._others is None:
+        if path is None:
             return self._asking
+        if self._others is None:
+            raise ToolError(
+                f"The kernel of {path} cannot be reached from here, only that of the cell that asks.",
+                "Leave path empty.",
+            )
         kernel = await self._others.find(path)
         return self._asking if kernel.id == self._asking.id else kernel
 
@@ -46,10 +54,20 @@ class NotebookList(Protocol):
     async def list(self) -> tuple[NotebookInfo, ...]: ...
 
 
+async def find_prompt_kernel(kernel: Kernel | None, kernels: Kernels | None, notebook: str) -> Kernel | None:
+    """Return the kernel for a prompt that no cell asked: that of the notebook it was asked in; for a prompt without a
+    notebook, the only kernel there is.
+
+    Raises: ToolError when that notebook has no kernel, or several kernels could be meant. None is used by chance.
+    """
+    return kernel if kernels is None else await kernels.find(notebook or None)
+
+
 async def find_active_kernel(
     kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None
 ) -> Kernel | None:
-    """Return the kernel for a chat that no cell asked in: that of the notebook in which the user works; else `kernel`.
+    """Return the kernel for what the user types now: that of the notebook in which they work; else `kernel`. Once the
+    prompt is sent, `find_prompt_kernel` counts.
 
     Raises: ToolError when that notebook has no kernel. Using another one would surprise the user.
     """

@@ -248,15 +248,23 @@ export class Session implements Attendant {
   /** Send a prompt and return whether the server accepted it. */
   async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
     const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
+    const notebook = this.findActiveNotebook();
     const taken = await this.ask('chat/prompt', {
       chatId: chat.id,
       message,
       ...(model !== '' && { model }),
       ...(agent !== '' && { agent }),
       ...(variant !== '' && { variant }),
-      ...(contexts.length > 0 && { contexts })
+      ...(contexts.length > 0 && { contexts }),
+      ...(notebook !== undefined && { notebook })
     });
     return taken !== undefined;
+  }
+
+  /** Return the path of the notebook in front; empty for none, undefined where this page has no notebooks to show. */
+  private findActiveNotebook(): string | undefined {
+    const list = this.world.notebooks?.list().notebooks;
+    return list === undefined ? undefined : (list.find(({ active }) => active)?.path ?? '');
   }
 
   /** Send a message to the running turn. If the turn ends before the model reads it, it becomes the next prompt. */

@@ -91,7 +91,7 @@ export class NotebookSurroundings implements Surroundings {
   readonly read = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.frontWidget());
-    return file !== undefined ? [toFileContext(file)] : panel === null ? [] : [toContext(panel)];
+    return file !== undefined ? [toFileContext(file)] : panel === null ? [] : toContexts(panel);
   };
 
   private describe(): NotebookPlace | undefined {
@@ -118,23 +118,34 @@ function readPlace(panel: NotebookPanel): Place | undefined {
   return editor ? readPlaceIn(editor) : undefined;
 }
 
-/** Return the selected lines as a context or, without a selection, the active cell with the error of its last run. */
-function toContext(panel: NotebookPanel): TextContext {
-  const { path } = panel.context;
+/**
+ * Return the selected lines or, without a selection, the active cell and the error of its last run. The path tells the
+ * server in which notebook the user asks, whatever they have in front later. The id of the cell tells it that the model
+ * has seen the whole source.
+ */
+function toContexts(panel: NotebookPanel): TextContext[] {
+  const { path, localPath } = panel.context;
   const number = String(panel.content.activeCellIndex + 1);
   const place = readPlace(panel);
   if (place !== undefined && place.text !== '') {
-    return { type: 'text', label: `selected in ${path}, cell ${number}, ${formatLines(place)}`, content: place.text };
+    const label = `selected in ${path}, cell ${number}, ${formatLines(place)}`;
+    return [{ type: 'text', label, content: place.text, path: localPath }];
   }
   const cursor = place === undefined ? '' : `, cursor in ${formatLines(place)}`;
   const cell = panel.content.activeCell;
   const source = cell?.model.sharedModel.getSource() ?? '';
   const error = cell instanceof CodeCell ? readError(cell) : '';
-  return {
+  const label = `active cell ${number} of ${path}${cursor}`;
+  const active: TextContext = {
     type: 'text',
-    label: `active cell ${number} of ${path}${cursor}`,
-    content: error === '' ? source : `${source}\n\n${error}`
+    label,
+    content: source,
+    path: localPath,
+    ...(cell !== null && { cell: cell.model.id })
   };
+  return error === ''
+    ? [active]
+    : [active, { type: 'text', label: `error of cell ${number} of ${path}`, content: error, path: localPath }];
 }
 
 function readError(cell: CodeCell): string {

@@ -451,6 +451,11 @@ export interface ChatPromptParams {
   readonly contexts?: readonly ChatContext[];
   /** Ours: kernels send it for their cells. */
   readonly lock?: ChatLock;
+  /**
+   * Ours: the path of the notebook that the user asked in, empty for none. Without it the server uses the one that is
+   * active when the prompt arrives.
+   */
+  readonly notebook?: string;
 }
 
 /** The chat and the model that answer a prompt. */
@@ -1779,6 +1784,13 @@ export interface TextContext {
   readonly type: 'text';
   readonly label?: string;
   readonly content: string;
+  /**
+   * Ours: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in that
+   * notebook.
+   */
+  readonly path?: string;
+  /** Ours: the id of the cell, when the text is the whole source of a cell. */
+  readonly cell?: string;
 }
 
 /** One part of a tool's output. */

@@ -108,6 +108,26 @@ async def test_a_live_notebook_is_read_edited_and_run(
     assert asked == ["notebook_edit_cell", "notebook_run_cells"]
 
 
+async def test_a_kernel_tool_without_a_path_works_only_where_exactly_one_kernel_runs(
+    connect: Connect, jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    user = User({"decision": "approve"})
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as one, connect(LEGACY, user) as client:
+        await one.run("x = 1")
+        assert (await ok(client, "eca_kernel_run_code", code="x"))["text"] == "In the kernel of a.ipynb:\n1"
+        async with opened(jp_serverapp, jp_root_dir, "b.ipynb") as two:
+            await two.run("x = 2")
+            for name, arguments in (("restart", {}), ("interrupt", {}), ("run_code", {"code": "x = 3"}), ("state", {})):
+                failed, data = await call(client, f"eca_kernel_{name}", **arguments)
+                assert failed
+                assert data["error"].endswith("a.ipynb (idle), b.ipynb (idle).")
+                assert data["suggestions"] == ["Give the path of the notebook whose kernel is meant."]
+            await ok(client, "eca_kernel_restart", path="b.ipynb")
+            await two.reopen()
+            assert (await one.run("print(x)")).stdout == "1\n"
+            assert "NameError" in (await two.run("print(x)")).error
+
+
 async def test_a_cell_that_is_left_running_is_interrupted(
     connect: Connect, jp_serverapp: Any, jp_root_dir: Path
 ) -> None:

@@ -88,20 +88,46 @@ async def test_a_notebook_without_a_session_says_what_to_do(jp_serverapp: Any, j
         await workspace.kernels.find("a.ipynb")
 
 
-async def test_each_notebook_has_its_own_kernel_and_none_named_is_the_one_used_last(
+async def test_each_notebook_has_its_own_kernel_and_without_a_path_only_a_single_kernel_is_meant(
     jp_serverapp: Any, jp_root_dir: Path
 ) -> None:
-    kernels = (await workspace_of(jp_serverapp)).kernels
+    workspace = await workspace_of(jp_serverapp)
+    kernels, default = workspace.kernels, workspace.kernel
     assert kernels is not None
-    async with (
-        opened(jp_serverapp, jp_root_dir, "a.ipynb") as one,
-        opened(jp_serverapp, jp_root_dir, "b.ipynb") as two,
-    ):
+    assert default is not None
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb") as one, asyncio.timeout(PATIENCE):
         await one.run("name = 'one'")
-        await two.run("name = 'two'")
-        async with asyncio.timeout(PATIENCE):
-            said = [await (await kernels.find(path)).execute("chat", "name") for path in ("a.ipynb", "b.ipynb", None)]
-        assert [result.text for result in said] == ["'one'", "'two'", "'two'"]
+        only = await kernels.find(None)
+        assert only.notebook == "a.ipynb"
+        assert (await only.execute("chat", "name")).text == "'one'"
+        async with opened(jp_serverapp, jp_root_dir, "b.ipynb") as two:
+            await two.run("name = 'two'")
+            said = [await (await kernels.find(path)).execute("chat", "name") for path in ("a.ipynb", "b.ipynb")]
+            assert [result.text for result in said] == ["'one'", "'two'"]
+            both = r"2 kernels are running, .*: a\.ipynb \(idle\), b\.ipynb \(idle\)\. Give the path"
+            with pytest.raises(ToolError, match=both):
+                await kernels.find(None)
+            with pytest.raises(ToolError, match=both):
+                await default.restart()
+            assert [(await kernel.run("print(name)")).stdout for kernel in (one, two)] == ["one\n", "two\n"]
+
+
+async def test_the_notebook_of_a_turn_is_that_of_the_cell_that_asks(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    watcher = await Watcher.of(jp_serverapp)
+    async with (
+        opened(jp_serverapp, jp_root_dir, "a.ipynb"),
+        opened(jp_serverapp, jp_root_dir, "b.ipynb") as at,
+        asyncio.timeout(PATIENCE),
+    ):
+        await at.run("%load_ext jupyter_eca")
+        running = asyncio.ensure_future(at.run("%eca slow"))
+        chat = (await watcher.until("text")).chat
+        live = watcher.host.chats.live(chat)
+        assert live is not None
+        assert live.asked_notebook == "b.ipynb"
+        assert watcher.host.tool_contexts.build(chat, live.kernel).notebook == "b.ipynb"
+        watcher.host.turns.stop(chat)
+        await running
 
 
 @pytest.mark.skipif(R is None, reason="there is no R kernel (Debian: r-cran-irkernel)")

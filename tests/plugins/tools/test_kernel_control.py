@@ -27,6 +27,7 @@ class Busy:
     """Runs cell 3 until it is interrupted or restarted."""
 
     id: str | None = None
+    notebook: str = ""
     description = "A kernel."
     now: KernelState = field(
         default_factory=lambda: KernelState(status="busy", language="python", cell="3", busy_ms=4200, queued=2)

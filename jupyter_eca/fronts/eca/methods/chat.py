@@ -9,6 +9,7 @@ from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.outputs import make_output_id
+from jupyter_eca.host.turn.open_notebooks import find_notebook_of_kernel
 from jupyter_eca.protocol import chat, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.dialect import Dialect
@@ -29,7 +30,19 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     session.own[id] = wire_id
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
-    new_prompt = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
+    notebook = params.notebook
+    if notebook is None and session.kernel is None and session.door.kernel is not None:
+        # A panel in the output of a cell: it stands in the notebook of that kernel.
+        notebook = await find_notebook_of_kernel(session.host.services, id, session.door.kernel)
+    new_prompt = Prompt(
+        id,
+        params.message,
+        choice.over(selected),
+        params.contexts,
+        session,
+        lock=params.lock,
+        notebook=notebook,
+    )
     session.host.toolbox.lend(id, session.lent, session)
     if session.asking is not None:
         session.asking.add(id)

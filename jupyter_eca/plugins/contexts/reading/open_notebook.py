@@ -60,11 +60,14 @@ async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
 
 
 async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
-    """Return a notebook; without a path the active one. Raises: ToolError."""
+    """Return a notebook; without a path the one that the prompt was asked in, else the active one. Raises:
+    ToolError."""
     if surroundings.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:
         return await surroundings.notebooks.read(await find_open_path(surroundings, path) or path)
+    if surroundings.notebook:
+        return await surroundings.notebooks.read(surroundings.notebook)
     infos = await surroundings.notebooks.list()
     if not infos:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
