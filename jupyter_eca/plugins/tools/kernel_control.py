@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.kernel import KernelPath, find_free_kernel, find_kernel, name_kernel
@@ -37,7 +38,7 @@ async def kernel_state(context: ToolContext, path: KernelPath = "") -> str:
     return await _describe(await find_kernel(context, path))
 
 
-@tool(needs=[Need.KERNEL], summary="Interrupting the kernel {path}")
+@tool(needs=[Need.KERNEL], summary="Interrupting the kernel {path}", remembers=Remembers.NOTEBOOK, paths=["path"])
 async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
     it only when they want that.
@@ -47,7 +48,7 @@ async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     return f"Interrupted. {await _describe(kernel)}"
 
 
-@tool(needs=[Need.KERNEL], summary="Restarting the kernel {path}")
+@tool(needs=[Need.KERNEL], summary="Restarting the kernel {path}", remembers=Remembers.NOTEBOOK, paths=["path"])
 async def kernel_restart(context: ToolContext, path: KernelPath = "") -> str:
     """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing
     else helps.

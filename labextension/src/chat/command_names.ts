@@ -5,7 +5,9 @@
  * answers an earlier letter is shown until the next one comes: the first line must always fit what is typed now.
  */
 
-import type { Suggestion } from './suggestions';
+interface Named {
+  readonly key: string;
+}
 
 /** Return how well a name matches, 0 for an exact one; undefined when it does not. Case does not count. */
 export function rankName(name: string, typed: string): number | undefined {
@@ -22,13 +24,13 @@ export function rankName(name: string, typed: string): number | undefined {
 }
 
 /** Return the commands with the best names first. The others, which the server found by their descriptions, follow. */
-export function sortCommands(commands: readonly Suggestion[], typed: string): readonly Suggestion[] {
+export function sortCommands<T extends Named>(commands: readonly T[], typed: string): readonly T[] {
   const ranked = commands.map(command => [rankName(command.key, typed) ?? Infinity, command] as const);
   return ranked.sort(([one], [other]) => (one === other ? 0 : one - other)).map(([, command]) => command);
 }
 
 /** Return the commands of an earlier list that still fit what is typed. */
-export function narrowCommands(commands: readonly Suggestion[], typed: string): readonly Suggestion[] {
+export function narrowCommands<T extends Named>(commands: readonly T[], typed: string): readonly T[] {
   return sortCommands(
     commands.filter(({ key }) => rankName(key, typed) !== undefined),
     typed
