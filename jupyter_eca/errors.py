@@ -146,3 +146,8 @@ class ToolError(EcaError):
         super().__init__(f"{message} {fix}".strip())
         self.fix = fix
         """A sentence that tells the model what to try instead."""
+
+
+class StaleSourceError(ToolError):
+    """The model wants to replace something that it has not seen as it is now. Nothing was changed, and the call is not
+    worth an approval. The message has what is there now."""

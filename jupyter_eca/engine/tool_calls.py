@@ -159,6 +159,9 @@ def _decide(builder: StepBuilder, call: ToolCall) -> None:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
         verdict = _judge_again(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
+        if call.adjusted.failure and verdict.decision is not Decision.DENY:
+            _end(builder, prepared, call.adjusted.failure)
+            return
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({why.describe_cause(verdict.decision, verdict.cause)}.)".strip()

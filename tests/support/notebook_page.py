@@ -225,6 +225,12 @@ class Room:
         received = await self.ask([{"tool": tool, "arguments": arguments}], choose)
         return called(received)[0]
 
+    async def show_all(self) -> None:
+        """Have the model know all cells as they are now."""
+        known = (await self.table.host.chats.load("chat")).known
+        for path, cells in self.page.books.items():
+            known.learn_cells(path, cells)
+
     async def ask(
         self,
         calls: list[dict[str, Any]],
@@ -249,14 +255,18 @@ def result(content: ToolCalledContent) -> str:
 
 @asynccontextmanager
 async def room(
-    folder: Path, *cells: wire.NotebookCell, page: Page | None = None, **config: Any
+    folder: Path, *cells: wire.NotebookCell, page: Page | None = None, read: bool = True, **config: Any
 ) -> AsyncGenerator[Room]:
+    """`read`: the model of the chat has read the notebooks of the page already."""
     (folder / "work").mkdir(exist_ok=True)
     page = page or Page({PATH: list(cells)})
     async with desk(folder, [], Nobody(), **config) as table:
         await page.join(table)
+        there = Room(table, page, await table.client())
+        if read:
+            await there.show_all()
         try:
-            yield Room(table, page, await table.client())
+            yield there
         finally:
             await page.leave()
 

@@ -6,14 +6,19 @@ import asyncio
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 import pytest_asyncio
 from jupyter_client.manager import start_new_async_kernel
 
+from jupyter_eca.config import Config
 from jupyter_eca.errors import ToolError
+from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.kernels.local import LocalKernel
+from jupyter_eca.workspace.ports import Files, Workspace
+from tests.support.host_and_client import desk_of, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -235,3 +240,53 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         while data := await reader.read(65536):
             writer.write(data)
     writer.close()
+
+
+async def test_looking_at_variables_never_starts_a_kernel(tmp_path: Path) -> None:
+    kernel, before = LocalKernel(tmp_path), count_children()
+    async with desk_of(host_with(kernel, tmp_path), tmp_path) as table:
+        client = await table.client()
+        for typed in ["", "v", "var:", "var:x", "@"] * 8:
+            await client.contexts("chat", typed)
+        found = await kernel.variables("chat", ("x",))
+        assert (found.variables, found.missing) == ((), ("x",))
+    assert (kernel.id, count_children()) == (None, before)
+
+
+async def test_a_start_whose_caller_was_stopped_is_kept_for_the_next_one(tmp_path: Path) -> None:
+    kernel, before = LocalKernel(tmp_path), count_children()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            first = asyncio.ensure_future(kernel.execute("chat", "1"))
+            while count_children() == before:  # noqa: ASYNC110  # another process begins
+                await asyncio.sleep(0.01)
+            first.cancel()
+            with suppress(asyncio.CancelledError):
+                await first
+            assert (await kernel.execute("chat", "1 + 1")).text == "2"
+        assert count_children() == before + 1
+    finally:
+        await kernel.close()
+    assert count_children() == before
+
+
+async def test_a_kernel_that_is_closed_while_it_starts_leaves_no_process(tmp_path: Path) -> None:
+    kernel, before = LocalKernel(tmp_path), count_children()
+    async with asyncio.timeout(PATIENCE):
+        first = asyncio.ensure_future(kernel.execute("chat", "1"))
+        while count_children() == before:  # noqa: ASYNC110  # another process begins
+            await asyncio.sleep(0.01)
+        await kernel.close()
+        with pytest.raises(ToolError, match="shut down while it started"):
+            await first
+    assert count_children() == before
+
+
+def count_children() -> int:
+    """The live processes that this one has started."""
+    return sum(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process().children())
+
+
+def host_with(kernel: LocalKernel, folder: Path) -> Host:
+    workspace = Workspace(Files((folder,)), kernel, kernels=kernel)
+    return Host(Config.model_validate(settings(folder, [])), workspace, folder / "chats.db")

@@ -56,7 +56,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """What hooks make of a call before it is decided."""
+    """What hooks and the preview make of a call before it is decided."""
 
     arguments: dict[str, Any] | None = None
     """Other arguments; None leaves them."""
@@ -64,6 +64,8 @@ class Adjusted:
     """A decision that counts where it is stricter than that of the rules."""
     words: str = ""
     """What the model reads when a hook denies the call."""
+    failure: str = ""
+    """Why the call must fail, in words for the model. Nobody is asked about such a call."""
 
     def apply_to(self, verdict: Verdict) -> Verdict:
         """Return the stricter of the verdict and the hooks' decision."""

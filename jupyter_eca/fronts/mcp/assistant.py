@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.model.request import ToolSpec
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.fronts.mcp import approval, native_tools
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
 from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
@@ -22,6 +22,7 @@ from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, refu
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
+from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import Choice, Prompt
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Need, Preview, Tool, ToolContext
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 PREFIX: Final = "eca"
 
@@ -68,6 +70,7 @@ class Assistant:
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         self._chats: defaultdict[str, list[str]] = defaultdict(list)
         self._taken: set[str] = set()
+        self._known: defaultdict[str, KnownVersions] = defaultdict(KnownVersions)
         host.join(self._listeners)
 
     def close(self) -> None:
@@ -122,7 +125,7 @@ class Assistant:
                 message = f"{name} calls {tool.spec.name} over MCP"
                 try:
                     live = await self.host.direct_calls.call(
-                        direct_calls.DirectCall(chat, recorded, arguments, message)
+                        direct_calls.DirectCall(chat, recorded, arguments, message, known=self._known[name])
                     )
                     result = TurnResult(live.state.turn)
                     await self._follow(listener, result)
@@ -219,7 +222,15 @@ class _RecordedTool:
         self._result: ToolResult | None = None
         self._error: ToolError | None = None
         self.spec, self.reads, self.needs = tool.spec, tool.reads, tool.needs
-        self.agents, self.keeps, self.preview, self.lives = tool.agents, tool.keeps, tool.preview, tool.lives
+        self.agents, self.keeps, self.lives = tool.agents, tool.keeps, tool.lives
+        self.preview: Preview | None = self._preview if tool.preview is not None else None
+
+    async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
+        try:
+            return await self._tool.preview(context, arguments) if self._tool.preview is not None else None
+        except StaleSourceError as error:
+            self._error = error
+            raise
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         try:

@@ -15,6 +15,7 @@ from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError
 from jupyter_eca.host.store import StoredSelection
+from jupyter_eca.workspace.known_versions import KnownVersions
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -184,6 +185,8 @@ class LiveChat:
     """The locked answers so far, by their cells, in the order in which these first asked."""
     plan: Plan = field(default_factory=Plan)
     """The tasks that the model has planned."""
+    known: KnownVersions = field(default_factory=KnownVersions)
+    """The versions of files and cells that the model knows."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the only tool call that may change cells now."""
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])

@@ -136,6 +136,8 @@ class Chats:
             plan = plan_of(event.content for event in events)
             parent = (row and row.parent) or ""
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, choice_of(row), parent, plan=plan)
+            if live is not None:
+                chat.known = live.known
             if restored.missing:
                 self._store.append(restored.missing)
                 await self._store.settle()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.tool_call import ToolCall
-from jupyter_eca.errors import BusyError
+from jupyter_eca.errors import BusyError, StaleSourceError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.path_resolution import find_call_targets
@@ -25,17 +25,20 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.plugins.tools.base import Tool
+    from jupyter_eca.workspace.known_versions import KnownVersions
 
 
 @dataclass(frozen=True, slots=True)
 class DirectCall:
-    """`message` is what the chat shows of it: who calls what. `choice` names the agent whose rules hold."""
+    """`message` is what the chat shows of it: who calls what. `choice` names the agent whose rules hold. `known` is
+    what the caller was shown in other chats; None for this chat alone."""
 
     chat: str
     tool: Tool
     arguments: dict[str, Any]
     message: str
     choice: Choice = NO_CHOICE
+    known: KnownVersions | None = None
 
 
 class DirectCalls:
@@ -63,6 +66,8 @@ class DirectCalls:
         chat = await self._chats.load(request.chat)
         if chat.busy:
             raise BusyError("This chat is busy with another call.")
+        chat.known = request.known or chat.known
+        chat.known.begin_request()
         id = uuid.uuid4().hex
         notebook = await self._contexts.find_active_notebook(request.chat)
         context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
@@ -71,7 +76,10 @@ class DirectCalls:
         call = ToolCall(id, spec.name, spec)
         adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
-        details = await preview(context, request.tool, arguments)
+        try:
+            details = await preview(context, request.tool, arguments)
+        except StaleSourceError as error:
+            details, adjusted = None, replace(adjusted, failure=str(error))
         current = self._current
         targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, notebook)
         if chat.busy or self._chats.live(request.chat) is not chat:

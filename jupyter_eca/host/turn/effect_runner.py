@@ -10,6 +10,7 @@ import logging
 import random
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from jupyter_eca import redaction
@@ -37,6 +38,7 @@ from jupyter_eca.errors import (
     LocalError,
     OverBudget,
     ProviderError,
+    StaleSourceError,
     ToolError,
 )
 from jupyter_eca.host.chat.live_chat import now
@@ -177,7 +179,7 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), came_of_it.focus), late=True)
             return
         meant = came_of_it.message if came_of_it else prompt.means
-        there = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook)
+        there = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
         pointed_at = [*prompt.contexts, *await find_mentioned_contexts(there, meant or prompt.message)]
         changes = await read_changed(there, pointed_at)
         found = [*await materials(there, fresh(chat, pointed_at)), *changes]
@@ -205,6 +207,7 @@ class EffectRunner:
             return
         settings = ProviderConfig()
         chat.paid = chat.state.turn
+        chat.known.begin_request()
         try:
             await self._services.catalog.refresh()
             chosen = self._services.catalog.choose(effect.request.model, effect.request.variant)
@@ -238,7 +241,8 @@ class EffectRunner:
         adjusted = await self._hooks.before_calls(chat)
         if adjusted is None:
             return
-        details, targets = await self._previews(chat, adjusted), await self._find_targets(chat, adjusted)
+        details, adjusted = await self._previews(chat, adjusted)
+        targets = await self._find_targets(chat, adjusted)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -283,11 +287,15 @@ class EffectRunner:
         await asyncio.sleep(effect.seconds)
         self._chats.feed(chat, inputs.WaitEnded(now(), effect.number), late=True)
 
-    async def _previews(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, ToolCallDetails]:
-        """What the calls of the reply would do, as far as their tools can tell."""
+    async def _previews(
+        self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
+    ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, Adjusted]]:
+        """What the calls of the reply would do, as far as their tools can tell, and which of them must fail."""
         calls = chat.state.calls
-        found = await asyncio.gather(*(self._preview(chat, call, adjusted.get(call.id, AS_IT_IS)) for call in calls))
-        return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
+        before = [adjusted.get(call.id, AS_IT_IS) for call in calls]
+        found = await asyncio.gather(*map(partial(self._preview, chat), calls, before))
+        details = {call.id: details for call, (details, _) in zip(calls, found, strict=True) if details is not None}
+        return details, {call.id: after for call, (_, after) in zip(calls, found, strict=True)}
 
     async def _find_targets(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, CallTargets]:
         """What the calls of the reply name on the disk."""
@@ -310,12 +318,18 @@ class EffectRunner:
         if names_files and then != await self._targets_of(chat, effect.tool, effect.arguments):
             raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
 
-    async def _preview(self, chat: LiveChat, call: ToolCall, adjusted: Adjusted) -> ToolCallDetails | None:
+    async def _preview(
+        self, chat: LiveChat, call: ToolCall, adjusted: Adjusted
+    ) -> tuple[ToolCallDetails | None, Adjusted]:
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
-            return None
-        return await preview(self._contexts.build(chat.state.id, chat.kernel, call.id), tool, arguments)
+            return None, adjusted
+        try:
+            context = self._contexts.build(chat.state.id, chat.kernel, call.id)
+            return await preview(context, tool, arguments), adjusted
+        except StaleSourceError as error:
+            return None, replace(adjusted, failure=str(error))
 
     # -- tools
 
@@ -386,12 +400,15 @@ class EffectRunner:
 
 
 async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """What a call would do, as far as its tool can tell in time."""
+    """What a call would do, as far as its tool can tell in time. Raises: StaleSourceError when the call must fail."""
     if tool.preview is None:
         return None
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
+            await path_rules.check(context, tool, arguments)
             return await tool.preview(context, arguments)
+    except StaleSourceError:
+        raise
     except (ToolError, TimeoutError):
         return None
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong

@@ -19,6 +19,7 @@ from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
 from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
+from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.ports import Executed
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class ToolContexts:
             announced=next((one.details for one in live.state.calls if one.id == call), None) if live else None,
             from_cell=kernel is not None,
             telling=services.config.notebook.variables,
+            known=live.known if live else KnownVersions(),
         )
 
     def build_expected(self, chat: str = "", kernel: Kernel | None = None) -> ToolContext:
@@ -95,9 +97,11 @@ class ToolContexts:
         services = self._services
         return ChatPathRules(services.current, self._chats, services.audiences.warn, chat, self.find_files(chat))
 
-    def build_surroundings(self, chat: str, kernel: Kernel | None, notebook: str = "") -> Surroundings:
+    def build_surroundings(
+        self, chat: str, kernel: Kernel | None, notebook: str = "", known: KnownVersions | None = None
+    ) -> Surroundings:
         """Build what the contexts of a chat are read from. `notebook` is the one that a prompt was asked in; "" while
-        the user types: then the active one counts."""
+        the user types: then the active one counts. `known` learns what is read, when it is for the model."""
         services, workspace = self._services, self._services.workspace
         return Surroundings(
             chat,
@@ -111,6 +115,7 @@ class ToolContexts:
             workspace.kernels if kernel is None else None,
             workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
             notebook,
+            known or KnownVersions(),
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.plugins.contexts.reading.recent_look import Glances
+from jupyter_eca.workspace.known_versions import KnownVersions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,8 @@ class Surroundings:
     notebook: str = ""
     """The path of the notebook that the prompt was asked in; empty when it was asked in none, and while the user
     types."""
+    known: KnownVersions = field(default_factory=KnownVersions)
+    """Learns the versions of files and cells that the model is given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class CellPlug:
         document = await open_notebook.document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
         text = render_cells(document, {cell.id}, output=MAX_OUTPUT)
+        surroundings.known.learn_cells(document.path, (cell,))
         return Material(f"{document.path} cell {number}", truncate(text), load_pictures(cell))
 
 

@@ -38,6 +38,7 @@ class CursorPlug:
         ):
             document = await surroundings.notebooks.read(name)
             if document.active_cell_id is not None:
+                surroundings.known.learn_cells(document.path, filter(None, (document.cell(document.active_cell_id),)))
                 return _in_cell(document, document.active_cell_id)
         start, end = context.position.start, context.position.end
         first = max(1, start.line + 1 - AROUND)

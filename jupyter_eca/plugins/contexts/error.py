@@ -45,9 +45,10 @@ class ErrorPlug:
         last = max(failed, key=lambda cell: cell.execution_count or 0)
         number, _ = open_notebook.find_cell(document, last.id)
         traceback = render_outputs(_errors(last), MAX_TRACEBACK)
-        return Material(
-            f"error in {document.path} cell {number}", truncate(f"{traceback}\n\n{_cells(document, last, traceback)}")
-        )
+        text = truncate(f"{traceback}\n\n{_cells(document, last, traceback)}")
+        if last.source in text:
+            surroundings.known.learn_cells(document.path, (last,))
+        return Material(f"error in {document.path} cell {number}", text)
 
 
 CONTEXT = ErrorPlug()

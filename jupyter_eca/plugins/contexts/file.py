@@ -13,6 +13,7 @@ from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import FileContext
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
+from jupyter_eca.workspace.known_versions import KnownVersions, make_file_key
 from jupyter_eca.workspace.reading import image, notebook_text, pdf
 from jupyter_eca.workspace.reading.cell_text import render_cells
 from jupyter_eca.workspace.reading.text import decode, truncate
@@ -36,18 +37,18 @@ class FilePlug:
         """Read the file. A notebook that is open is read as it is there, not as it was saved."""
         path, lines = context.path, context.lines_range
         if surroundings.notebooks is None or (name := await open_notebook.find_open_path(surroundings, path)) is None:
-            return await run_read(read_file, surroundings.files, path, lines)
+            return await run_read(read_file, surroundings.files, path, lines, surroundings.known)
         cells = await surroundings.notebooks.read(name)
         if lines is None:
-            return replace(await asyncio.to_thread(open_notebook.whole, cells), label=path)
+            return replace(await asyncio.to_thread(open_notebook.whole, cells, surroundings.known), label=path)
         return Material(path, _part(render_cells(cells), lines, path))
 
 
 CONTEXT = FilePlug()
 
 
-def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
-    """Read a file or a part of it. Raises: ToolError with the reason."""
+def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVersions | None = None) -> Material:
+    """Read a file or a part of it. `known` learns its version. Raises: ToolError with the reason."""
     with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():
@@ -62,6 +63,8 @@ def read_file(files: Files, path: str, lines: LinesRange | None) -> Material:
         text = decode(data)
     if text is None:
         return Material(path, f"[a binary file of {size} bytes, not shown]")
+    if known is not None and len(data) == size:
+        known.learn(make_file_key(real), text)
     if real.suffix.lower() == ".ipynb":
         text = notebook_text.render_notebook(text, path)
     cut = f"\n[only the first {MAX_READ} of {size} bytes were read]" if size > MAX_READ else ""

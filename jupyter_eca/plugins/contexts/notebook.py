@@ -30,7 +30,7 @@ class NotebookPlug:
         if surroundings.notebooks is None and context.path:
             return await run_read(file.read_file, surroundings.files, context.path, None)
         document = await open_notebook.document(surroundings, context.path)
-        return await asyncio.to_thread(open_notebook.whole, document)
+        return await asyncio.to_thread(open_notebook.whole, document, surroundings.known)
 
 
 CONTEXT = NotebookPlug()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.reading.text import truncate
 
 if TYPE_CHECKING:
@@ -18,8 +19,11 @@ class TextPlug:
     async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:  # noqa: ARG002
         return []
 
-    async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:  # noqa: ARG002
-        return Material(context.label or "text", truncate(context.content))
+    async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:
+        text = truncate(context.content)
+        if context.path and context.cell and text == context.content:
+            surroundings.known.learn(make_cell_key(context.path, context.cell), context.content)
+        return Material(context.label or "text", text)
 
 
 CONTEXT = TextPlug()

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
+from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.tool_result import ToolResult, unheard
 
 if TYPE_CHECKING:
@@ -124,6 +125,9 @@ class ToolContext:
     """Whether a cell of the kernel waits for the answer."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
     """How much of a variable a model may be told."""
+    known: KnownVersions = field(default_factory=KnownVersions)
+    """The versions of files and cells that the model knows. A tool that shows one tells it, and a tool that replaces
+    one asks it first."""
     report: Callable[[Report], None] = unheard
     """Shows the progress of the call. It may be called as often as one likes: it never waits and never raises."""
     away: asyncio.Event = field(default_factory=asyncio.Event)

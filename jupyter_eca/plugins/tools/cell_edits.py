@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, ValidationError
 
 from jupyter_eca.engine.model.request import Remembers
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_notebook
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
+from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind, is_prompt
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from jupyter_eca.plugins.tools.base import NativeTool
     from jupyter_eca.protocol.notebook import NotebookDocument
@@ -211,6 +212,7 @@ async def _preview(
     fields = {name: getattr(given, name) for name in type(given).model_fields if name != "path"}
     document = await read_notebook(context, arguments.get("path", ""))
     change = plan(context, document, **fields)
+    _require_known(context, document, change, partly=_is_partial(fields))
     return cell_changes.details(document, cell_changes.apply(document, change), change)
 
 
@@ -235,9 +237,39 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
     else:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
+    _require_known(context, document, change, partly=_is_partial(arguments))
     wanted = cell_changes.apply(document, change)
     after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
+    for id, source in cell_changes.sources_of(after, cell_changes.id_of(change)).items():
+        if source is not None and not isinstance(change, MoveCell):
+            context.known.learn_own(make_cell_key(after.path, id), source)
     return _as_result(document, wanted, after, change)
+
+
+def _is_partial(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call changes one place of a cell, which it has to know word for word."""
+    return bool(arguments.get("original_content"))
+
+
+def _require_known(
+    context: ToolContext, document: NotebookDocument, change: cell_changes.Change, *, partly: bool
+) -> None:
+    """Check that the model knows the cell that it replaces or deletes, as it is now. Raises: StaleSourceError with the
+    cell."""
+    cell = document.cell(change.cell_id) if isinstance(change, EditCell | DeleteCell) else None
+    if cell is None:
+        return
+    version = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
+    if version is Version.CURRENT or (version is Version.UNKNOWN and partly):
+        return
+    context.known.learn_cells(document.path, (cell,))
+    name = f"cell {cell_changes.number(document, cell.id)} of {document.path}"
+    why = f"{name} was changed since you read it" if version is Version.CHANGED else f"you have not read {name}"
+    raise StaleSourceError(
+        f"{why[:1].upper()}{why[1:]}; nothing was changed. It is now:\n"
+        f"{cell_changes.describe_cell(document, cell.id)}\n",
+        "Decide anew with this source.",
+    )
 
 
 async def _only_own(context: ToolContext, document: NotebookDocument, change: cell_changes.Change) -> bool:
@@ -270,6 +302,7 @@ async def _checkpoint_and_apply(
             if keeper is not None:
                 await keeper.settle_cells(kept, None)
             now = f" The cell is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else ""
+            context.known.learn_cells(path, filter(None, (after.cell(id),)))
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
         await keeper.settle_cells(kept, cell_changes.sources_of(after, id))

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.engine.model.request import Remembers
-from jupyter_eca.errors import ToolError
+from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_replace import replace, split_lines
+from jupyter_eca.workspace.known_versions import KnownVersions, Version, make_file_key
 from jupyter_eca.workspace.reading import pdf
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
@@ -34,6 +35,9 @@ _one_change = threading.Lock()
 
 # Files of a moved folder that are kept as they were: each is copied, and a data set has more.
 MAX_KEPT = 1000
+
+# Of a file that the model wanted to replace without having read it. It reads a longer one by itself.
+MAX_STALE_CHARS = 10_000
 
 # Room in a result for the line that says which lines it has.
 _HEADER_CHARS = 200
@@ -61,7 +65,7 @@ async def read_file(
     """
     if path.lower().endswith(pdf.EXTENSION):
         return await run_read(_document, context.files, path)
-    return await run_read(_read_lines, context.files, path, line_offset, limit)
+    return await run_read(_read_lines, context.files, context.known, path, line_offset, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,9 @@ class _Change:
 
 
 async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    return await run_read(_preview, context.files, _plan_write, arguments["path"], arguments["content"])
+    return await run_read(
+        _preview, context.files, _plan_known_write, arguments["path"], arguments["content"], context.known
+    )
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
@@ -97,12 +103,12 @@ _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 @tool(keeps=True, summary="Writing {path}", preview=_write_preview, remembers=Remembers.FOLDER, paths=["path"])
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
-    """Create a text file, or replace all of an existing one. Missing folders are made.
+    """Create a text file, or replace all of an existing one, which you must have read. Missing folders are made.
 
     To change a part of a file use edit_file. Does not replace notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await run_to_end(asyncio.to_thread(_write, context.files, path, content))
+    return await run_to_end(asyncio.to_thread(_write, context.files, context.known, path, content))
 
 
 @tool(keeps=True, summary="Editing {path}", preview=_edit_preview, remembers=Remembers.FOLDER, paths=["path"])
@@ -120,7 +126,7 @@ async def edit_file(
     """
     await _keep(context, context.files.resolve(path))
     return await run_to_end(
-        asyncio.to_thread(_edit, context.files, path, original_content, new_content, all_occurrences)
+        asyncio.to_thread(_edit, context.files, context.known, path, original_content, new_content, all_occurrences)
     )
 
 
@@ -159,7 +165,7 @@ async def preview_file_change(
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
     await _keep(context, *await run_read(_list_moved, context.files, source, destination))
-    return await run_to_end(asyncio.to_thread(_move, context.files, source, destination))
+    return await run_to_end(asyncio.to_thread(_move, context.files, context.known, source, destination))
 
 
 TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
@@ -191,9 +197,11 @@ def _is_file(path: Path) -> bool:
     return path.is_symlink() or not path.is_dir()
 
 
-def _read_lines(files: Files, path: str, offset: int, limit: int) -> str:
+def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limit: int) -> str:
     with text_file.report_os_errors(path):
-        text = text_file.read(terminal_transcript.find_kept_file(path) or files.resolve(path), path)
+        real = terminal_transcript.find_kept_file(path) or files.resolve(path)
+        text = text_file.read(real, path)
+    known.learn(make_file_key(real), text)
     every = split_lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
     if not every:
         return f"[{path} is empty]"
@@ -226,14 +234,23 @@ def _count_fitting(part: list[str]) -> int:
     return len(part)
 
 
-def _write(files: Files, path: str, content: str) -> ToolResult:
+def _write(files: Files, known: KnownVersions, path: str, content: str) -> ToolResult:
     with _one_change, text_file.report_os_errors(path):
-        return _replace(files, _plan_write(files, path, content))
+        change = _plan_known_write(files, path, content, known)
+        result = _replace(files, change)
+        known.learn_own(make_file_key(change.real), text_file.read(change.real, path))
+        return result
 
 
-def _edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+def _edit(files: Files, known: KnownVersions, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
     with _one_change, text_file.report_os_errors(path):
-        return _replace(files, _plan_edit(files, path, original, new, everywhere))
+        change = _plan_edit(files, path, original, new, everywhere)
+        key = make_file_key(change.real)
+        result = _replace(files, change)
+        # Of a file that was never read, the model has seen this place only.
+        if known.compare(key, change.before or "") is Version.CURRENT:
+            known.learn_own(key, text_file.read(change.real, path))
+        return result
 
 
 def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
@@ -258,6 +275,20 @@ def _plan_write(files: Files, path: str, content: str) -> _Change:
         _refuse_notebook(real, path)
         before = text_file.read(real, path)
     return _Change(real, before, content, "Replaced" if before is not None else "Created")
+
+
+def _plan_known_write(files: Files, path: str, content: str, known: KnownVersions) -> _Change:
+    """Plan to write a file that is new, or that the model knows as it is. Raises: StaleSourceError."""
+    change = _plan_write(files, path, content)
+    key = make_file_key(change.real)
+    if change.before is None or (version := known.compare(key, change.before)) is Version.CURRENT:
+        return change
+    shown = files.shorten(change.real)
+    why = f"{shown} was changed since you read it" if version is Version.CHANGED else f"You have not read {shown}"
+    if len(change.before) > MAX_STALE_CHARS:
+        raise StaleSourceError(f"{why}; nothing was written.", "Read it first with read_file, then decide.")
+    known.learn(key, change.before)
+    raise StaleSourceError(f"{why}; nothing was written. It is now:\n{change.before}\n", "Decide anew with this text.")
 
 
 def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
@@ -297,11 +328,12 @@ def _refuse_notebook(real: Path, path: str) -> None:
         )
 
 
-def _move(files: Files, source: str, destination: str) -> ToolResult:
+def _move(files: Files, known: KnownVersions, source: str, destination: str) -> ToolResult:
     with _one_change, text_file.report_os_errors(f"{source} to {destination}"):
         move = _plan_move(files, source, destination)
         move.new.parent.mkdir(parents=True, exist_ok=True)
         move.old.rename(move.new)
+        known.rename(make_file_key(move.old), make_file_key(move.new))
         kind = "a folder" if move.new.is_dir() else f"{move.new.stat().st_size} bytes"
     return ToolResult(f"Moved {files.shorten(move.old)} to {files.shorten(move.new)} ({kind}).", details=move.details)
 

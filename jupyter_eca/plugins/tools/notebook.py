@@ -50,8 +50,9 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     only = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
         text = render_cells(document, {only[0].id}, output=MAX_RESULT_CHARS)
+        context.known.learn_cells(document.path, only)
         return ToolResult(f"{_about(document)}\n\n{text}", images=load_pictures(only[0]))
-    return ToolResult(f"{_about(document)}\n\n{_fit_cells(document, only)}")
+    return ToolResult(f"{_about(document)}\n\n{_fit_cells(context, document, only)}")
 
 
 @tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}", remembers=Remembers.NOTEBOOK, paths=["path"])
@@ -87,7 +88,7 @@ async def notebook_run_cells(
     done = await wait_or_detach(context, run, watch, about, _find_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capital(label)}: {STARTED.format(done.id)}")
-    return _cells_after_run(document, chosen, done.ran, done.status)
+    return _cells_after_run(context, document, chosen, done.ran, done.status)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
@@ -166,36 +167,42 @@ def _about(document: NotebookDocument) -> str:
     return f"{document.path}: {cell_changes.size(document)}{language}, {kernel}"
 
 
-def _fit_cells(document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
-    """Return the cells as they fit: shorter outputs are better than missing cells, and whole cells are better than a
-    hole in one."""
+def _fit_cells(context: ToolContext, document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
+    """Return the cells as they fit, for the model: shorter outputs are better than missing cells, and whole cells are
+    better than a hole in one."""
     ids = [cell.id for cell in only]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
     for most in _OUTPUTS:
         text = render_cells(document, set(ids), output=most)
         if len(text) <= room:
+            context.known.learn_cells(document.path, only)
             cut = f"cut to {most} characters a cell" if most else "left out"
             return text if most == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
     parts: list[str] = []
-    for id in ids:
-        part = render_cells(document, {id}, output=0)
+    for cell in only:
+        part = render_cells(document, {cell.id}, output=0)
         if parts and room < len(part):
-            left_out = cell_changes.number(document, id)
+            left_out = cell_changes.number(document, cell.id)
             more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"
             return "\n\n".join(["[outputs are left out]", *parts, more])
         room -= len(part) + 2
         parts.append(part)
+        context.known.learn_cells(document.path, (cell,))
     return text
 
 
 def _cells_after_run(
-    document: NotebookDocument, chosen: list[NotebookCell], ran: tuple[NotebookCell, ...], status: RunStatus
+    context: ToolContext,
+    document: NotebookDocument,
+    chosen: list[NotebookCell],
+    ran: tuple[NotebookCell, ...],
+    status: RunStatus,
 ) -> ToolResult:
     """Return the cells as they are after the run, with the numbers that they had before it."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
-    text = _fit_cells(after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
+    text = _fit_cells(context, after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
     missing = [str(cell_changes.number(document, cell.id)) for cell in chosen if cell.id not in now]
     told = {
         RunStatus.OK: f"Ran in {document.path}:",

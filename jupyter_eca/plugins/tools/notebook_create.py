@@ -16,6 +16,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks.file import detect_language
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind
 from jupyter_eca.workspace.reading.cell_text import as_object
@@ -86,6 +87,8 @@ async def notebook_create(
         await context.keeper.keep(real)
     shown = context.files.contents_path(real)
     found = await run_to_end(asyncio.to_thread(_write, real, shown, wanted, spec))
+    for number, (_, source) in enumerate(found, 1):
+        context.known.learn_own(make_cell_key(shown, f"cell-{number}"), source)
     await notebooks(context).show(shown)
     text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {spec['name']}."
     if found != [(cell.cell_type, cell.source) for cell in wanted]:

@@ -1,4 +1,4 @@
-"""A Python kernel for hosts without a Jupyter server. It starts when a tool needs it for the first time.
+"""A Python kernel for hosts without a Jupyter server. It starts when code is to run in it for the first time.
 
 The protocol with the kernel is in `client.py`; kernels of a server are in `jupyter_server.py`.
 """
@@ -11,13 +11,14 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.protocol.notebook import KernelState
+from jupyter_eca.protocol.notebook import KernelState, KernelVariablesResult
 from jupyter_eca.workspace.kernels.client import ClientKernel
+from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelVariablesResult
+    from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult
     from jupyter_eca.workspace.ports import RunningKernel, RunObserver
 
 # Seconds that a new kernel has to answer. ipykernel takes one, on a loaded machine ten.
@@ -39,6 +40,8 @@ class LocalKernel:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._starting = asyncio.Lock()
+        self._start: asyncio.Task[ClientKernel] | None = None
+        self._manager: Any = None
         self._kernel: ClientKernel | None = None
         self.id: str | None = None
 
@@ -61,7 +64,10 @@ class LocalKernel:
         return await (await self._ensure_started()).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        return await (await self._ensure_started()).variables(names)
+        """Describe variables. It never starts the kernel: nothing has run yet, so there are none."""
+        if self._kernel is None:
+            return KernelVariablesResult(variables=(), missing=names)
+        return await self._kernel.variables(names)
 
     async def inspect(self, name: str) -> Inspection:
         return await (await self._ensure_started()).inspect(name)
@@ -84,32 +90,65 @@ class LocalKernel:
         await self._ensure_started()
 
     async def _ensure_started(self) -> ClientKernel:
-        """Return the kernel, after starting it if it does not run.
+        """Return the kernel, after starting it if it does not run. When the caller is cancelled the start goes on: the
+        next caller gets this kernel and not a second one.
 
         Raises: ToolError when it cannot be started.
         """
+        async with self._starting:
+            if self._start is None or not await self._is_running(self._start):
+                await self.close()
+                self._start = asyncio.get_running_loop().create_task(self._start_kernel(), name="start of a kernel")
+            start = self._start
+        try:
+            return await asyncio.shield(start)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if start.cancelled() and not (task and task.cancelling()):
+                raise ToolError("The kernel was shut down while it started.", "Try it again.") from None
+            raise
+
+    async def _is_running(self, start: asyncio.Task[ClientKernel]) -> bool:
+        """Return whether the kernel is about to run, or runs."""
+        return not start.done() or (self._kernel is not None and await self._manager.is_alive())
+
+    async def _start_kernel(self) -> ClientKernel:
         from jupyter_client.manager import AsyncKernelManager
 
-        async with self._starting:
-            if self._kernel is None or not await self._manager.is_alive():
-                await self.close()
-                # jupyter_client is only partly typed
-                self._manager: Any = AsyncKernelManager()
-                try:
-                    await self._manager.start_kernel(cwd=str(self._folder))
-                    client = self._manager.client()
-                    client.start_channels()
-                    await client.wait_for_ready(timeout=START_SECONDS)
-                except (RuntimeError, OSError) as error:
-                    raise ToolError(
-                        f"No Python kernel could be started: {error}.", "Is ipykernel installed?"
-                    ) from error
-                self._kernel, self.id = ClientKernel(self._manager, client, _LANGUAGE), uuid.uuid4().hex
-            return self._kernel
+        # jupyter_client is only partly typed
+        manager: Any = AsyncKernelManager()
+        client: Any = None
+        try:
+            await manager.start_kernel(cwd=str(self._folder))
+            client = manager.client()
+            client.start_channels()
+            await client.wait_for_ready(timeout=START_SECONDS)
+        except BaseException as error:
+            await run_to_end(_discard(manager, client))
+            if isinstance(error, RuntimeError | OSError):
+                raise ToolError(f"No Python kernel could be started: {error}.", "Is ipykernel installed?") from error
+            raise
+        self._manager = manager
+        self._kernel, self.id = ClientKernel(manager, client, _LANGUAGE), uuid.uuid4().hex
+        return self._kernel
 
     async def close(self) -> None:
-        """Shut the kernel down."""
+        """Shut the kernel down, also one that is still starting."""
+        start, self._start = self._start, None
+        if start is not None and not start.done():
+            start.cancel()
+            await asyncio.wait((start,))
+        if start is not None and not start.cancelled():
+            start.exception()  # marks an error as seen: whoever waited for the kernel may be gone
         if self._kernel is not None:
             ended, self._kernel, self.id = self._kernel, None, None
             await ended.end()
             await self._manager.shutdown_kernel(now=True)
+
+
+async def _discard(manager: Any, client: Any) -> None:
+    """End a process that started and is of no use."""
+    if client is not None:
+        client.stop_channels()
+    if manager.has_kernel:
+        await manager.shutdown_kernel(now=True)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,12 @@ pytestmark = pytest.mark.asyncio
 
 
 async def run(tool: Tool, root: Path, **arguments: Any) -> ToolResult:
-    return await tool.run(ToolContext(chat="c", files=Files((root,))), arguments)
+    context = ToolContext(chat="c", files=Files((root,)))
+    if tool is write_file:
+        with suppress(ToolError):
+            await read_file.run(context, {"path": arguments["path"]})
+        context.known.begin_request()
+    return await tool.run(context, arguments)
 
 
 def contents(folder: Path) -> dict[str, bytes | str]:

@@ -103,7 +103,7 @@ async def test_without_an_active_notebook_the_open_ones_are_named(tmp_path: Path
         done = await there.call("notebook_read")
         assert (done.error, result(done)) == (
             True,
-            "The user does not work in any notebook now. Give the path of one.",
+            "You were not asked in a notebook. Give the path of one.",
         )
 
 

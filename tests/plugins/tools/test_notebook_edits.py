@@ -159,7 +159,7 @@ async def test_a_cell_that_somebody_changed_while_approval_was_awaited_is_left_t
     async with room(tmp_path, *CELLS) as there:
         done = await there.call(tool, meanwhile, **arguments)
         assert done.error
-        assert "was changed meanwhile" in result(done)
+        assert "was changed since you read it" in result(done)
         assert "mine, x = 1" in result(done)
         assert there.page.cells()[1] == ("a", "mine, x = 1")
         assert there.page.edits == 0

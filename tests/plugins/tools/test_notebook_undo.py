@@ -101,6 +101,7 @@ async def test_what_somebody_wrote_between_two_changes_is_not_lost(tmp_path: Pat
     async with room(tmp_path, *CELLS) as there:
         await there.call("notebook_edit_cell", cell="a", source="x = 2")
         there.page.type("a", "x = 2  # mine")
+        await there.call("notebook_read")
         await there.call("notebook_edit_cell", cell="a", original_content="2", new_content="3")
         assert await back(there) == "Not restored: work/nb.ipynb cell 2 (it was changed since)"
         assert there.page.cells()[1] == ("a", "x = 3  # mine")

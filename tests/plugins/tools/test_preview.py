@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import NativeTool, ToolContext
-from jupyter_eca.plugins.tools.files import TOOLS, edit_file, move_file, preview_file_change, write_file
+from jupyter_eca.plugins.tools.files import TOOLS, edit_file, move_file, preview_file_change, read_file, write_file
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.ports import Files
 
@@ -46,6 +46,8 @@ def contents(folder: Path) -> dict[str, str]:
 async def test_a_preview_is_the_change_that_the_call_then_makes(
     context: ToolContext, tmp_path: Path, tool: NativeTool, arguments: dict[str, Any]
 ) -> None:
+    await read_file.run(context, {"path": "a.txt"})
+    context.known.begin_request()
     before = contents(tmp_path)
     assert tool.preview is not None
     preview = await tool.preview(context, arguments)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookInfo
+    from jupyter_eca.workspace.known_versions import KnownVersions
     from jupyter_eca.workspace.ports import Files, OpenNotebooks
 
 # Of a whole notebook: each costs a model what a page of text does, and the last ones are what is worked on.
@@ -85,8 +86,9 @@ def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell
     raise ToolError(f"{document.path} has no cell {which}; it has {len(document.cells)} cells.")
 
 
-def whole(document: NotebookDocument) -> Material:
-    """Return all cells. If that is too long, outputs are shortened before any cell is left out."""
+def whole(document: NotebookDocument, known: KnownVersions | None = None) -> Material:
+    """Return all cells. If that is too long, outputs are shortened before any cell is left out. `known` learns the
+    cells."""
     text = render_cells(document)
     if len(text) > MAX_CHARACTERS:
         lengths = [len(render_outputs(cell.outputs)) for cell in document.cells]
@@ -94,6 +96,8 @@ def whole(document: NotebookDocument) -> Material:
         text = render_cells(document, output=each)
         text += "" if each else "\n\n[outputs are left out: too many]"
     shown, note = _last_pictures(document)
+    if known is not None and len(text) <= MAX_CHARACTERS:
+        known.learn_cells(document.path, document.cells)
     # by its characters only: a notebook of short lines has many
     return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else truncate(text)}{note}", shown)
 
