@@ -113,6 +113,8 @@ class ServerLists:
     templates: tuple[ResourceTemplate, ...]
     instructions: str
     """What the server wants a model to know, without our secrets."""
+    left_out: str
+    """Which tools cannot be used, and why; empty if all can."""
 
 
 @dataclass
@@ -216,13 +218,17 @@ class ServerConnection:
     @property
     def lists(self) -> ServerLists:
         words = redaction.redact(self.client.instructions or "")
-        return ServerLists(self.tools, self.prompts, self.resources, self.templates, words)
+        left_out = "; ".join(f"the tool {name!r} is left out: {why}" for name, why in self.watch.left_out.items())
+        return ServerLists(self.tools, self.prompts, self.resources, self.templates, words, left_out)
 
     async def fetch(self, name: str) -> None:
         """Fetch one of the lists. Raises: MCPError, ValidationError."""
         can = self.client.server_capabilities
         if name == "tools":
+            self.watch.left_out.clear()
             self.tools = () if can.tools is None else await self._all(self.client.list_tools, lambda page: page.tools)
+            for tool, why in self.watch.left_out.items():
+                self.settings.log.write("warning", f"the tool {tool!r} is left out: {why}")
         elif name == "prompts" and can.prompts is not None:
             self.prompts = await self._all(self.client.list_prompts, lambda page: page.prompts)
         elif name == "resources" and can.resources is not None:
@@ -384,6 +390,7 @@ async def run(
         connection = ServerConnection(
             client, watch, settings.pace.timeout, settings.pace.keep_alive, settings, asking, calls
         )
+        watch.version = client.protocol_version
         await connection.fetch("tools")
         watch.lived = True
         watch.mark("prompts", "resources")  # before `up`: whoever hears of it may wait for these lists

@@ -295,7 +295,10 @@ class McpServer:
             has_auth=self.credentials.has(self.name, self.settings),
             error=self.error,
         )
-        return shown if self.lists is None else shown.model_copy(update=_describe(self.lists))
+        if self.lists is None:
+            return shown
+        described = shown.model_copy(update=_describe(self.lists))
+        return described.model_copy(update={"error": self.error}) if self.error else described
 
     @property
     def lists(self) -> ServerLists | None:
@@ -369,6 +372,7 @@ def _describe(lists: ServerLists) -> dict[str, Any]:
         "prompts": tuple(map(results.server_prompt, lists.prompts)),
         "resources": tuple(map(results.server_resource, lists.resources)),
         "instructions": lists.instructions or None,
+        **({"error": redaction.redact(lists.left_out)} if lists.left_out else {}),
     }
 
 

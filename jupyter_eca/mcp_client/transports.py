@@ -4,6 +4,7 @@ what passes, in the order of the messages.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -18,9 +19,10 @@ from mcp import StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import JSONRPCNotification
+from mcp_types import JSONRPCNotification, JSONRPCResponse
 
 from jupyter_eca.errors import LocalError
+from jupyter_eca.mcp_client.tool_checks import split_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -67,6 +69,10 @@ class TransportWatch:
     garbage: int = 0
     lived: bool = False
     words: bytearray = field(default_factory=bytearray)
+    version: str = ""
+    """The version of the protocol, once it is agreed on."""
+    left_out: dict[str, str] = field(default_factory=dict[str, str])
+    """The tools of the last list that cannot be used, each with the reason."""
     hear: Callable[[str], None] = lambda _: None
     updated: Callable[[str], None] = lambda _: None
 
@@ -102,7 +108,15 @@ class _Reading:
             self._watch.garbage += 1
         elif isinstance(item.message, JSONRPCNotification):
             self._look(item.message)
+        elif isinstance(item.message, JSONRPCResponse) and isinstance(item.message.result.get("tools"), list):
+            await self._check_tools(item.message.result)
         return item
+
+    async def _check_tools(self, result: dict[str, Any]) -> None:
+        """Leave out malformed tools. A check takes about a millisecond, so it is not done on the loop."""
+        usable, left_out = await asyncio.to_thread(split_tools, result, self._watch.version)
+        self._watch.left_out.update(left_out)
+        result["tools"] = usable
 
     def _look(self, message: JSONRPCNotification) -> None:
         if name := LISTS.get(message.method):

@@ -76,7 +76,7 @@ async def test_the_first_question_has_the_tools_and_the_prompts_of_mcp_servers(
     more: dict[str, Any] = {"mcpServers": {"tour": sdk()}, "toolCall": {"approval": {"allow": {"tour__add": {}}}}}
     async with connected(tmp_path, monkeypatch, rules=rules, **more) as eca:
         assert (await eca.ask("add")).text == "It is 42."
-        with pytest.raises(TurnError, match="offers no prompt 'nothing' now. It offers: `/tour:greet`"):
+        with pytest.raises(TurnError, match=r"offers no prompt 'nothing' now\. It offers: `/tour:greet`"):
             await eca.ask("/tour:nothing")
     async with connected(tmp_path, monkeypatch, rules=rules, **more) as eca:
         assert (await eca.ask("/tour:greet Ada")).text.endswith("Say hello to Ada.")

@@ -26,16 +26,21 @@ BACKLOG: Final = 2048
 GRACE: Final = 3
 
 
-async def serve(app: ASGIApp, gate: Gate, port: int, ready: Callable[[str], None]) -> None:
-    """Serve an application. `ready` is called with the address.
+async def listen(gate: Gate, port: int) -> socket.socket:
+    """Return a listening socket for `serve`. Listen before anything else is started: then a port that is in use is one
+    error, and nothing has to be ended.
 
     Raises: ConfigError when the port cannot be had.
     """
+    return await asyncio.to_thread(_bind, gate.host, port)
+
+
+async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Callable[[str], None]) -> None:
+    """Serve an application, and close the socket. `ready` is called with the address."""
     # After uvicorn ends, it sends itself the same signal again. Ignore it: the host has to close properly.
     with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
-    listening = await asyncio.to_thread(_bind, gate.host, port)
     settings = uvicorn.Config(
         add_gate(app, gate),
         log_config=None,

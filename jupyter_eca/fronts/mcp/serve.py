@@ -20,6 +20,7 @@ from starlette.routing import Route
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.http.gate import Gate, normalize_origins
+from jupyter_eca.fronts.http.server import listen
 from jupyter_eca.fronts.http.server import serve as serve_http
 from jupyter_eca.fronts.mcp.http import application
 from jupyter_eca.fronts.mcp.server import McpFront
@@ -74,6 +75,7 @@ async def _on_http(backend: Backend) -> None:
     async def health(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "name": backend.about.name, "version": __version__})
 
-    async with application(backend) as mcp:
-        app = Starlette(routes=[Route("/health", health), Route("/mcp", mcp)])
-        await serve_http(app, gate, int(port), ready)
+    with await listen(gate, int(port)) as listening:
+        async with application(backend) as mcp:
+            app = Starlette(routes=[Route("/health", health), Route("/mcp", mcp)])
+            await serve_http(app, gate, listening, ready)

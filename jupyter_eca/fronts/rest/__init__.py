@@ -42,18 +42,22 @@ class RestPlug:
         """Listen on a port, until a signal. Raises: ConfigError."""
         del folder
         from jupyter_eca.fronts.http.gate import Gate, normalize_origins
-        from jupyter_eca.fronts.http.server import serve
+        from jupyter_eca.fronts.http.server import listen, serve
         from jupyter_eca.fronts.rest.app import application
         from jupyter_eca.fronts.rest.front import Approve, RestFront
 
         gate = Gate(options.host, normalize_origins(options.cors_origin), options.token)
 
+        approve = Approve(options.approve)
+
         def print_address(address: str) -> None:
             print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
+            print(f"Tool calls, with --approve {approve}: {approve.describe()}", flush=True)  # noqa: T201
 
-        async with start_host() as host:
-            with closing(RestFront(host, Approve(options.approve))) as front:
-                await serve(application(front), gate, options.port, print_address)
+        with await listen(gate, options.port) as listening:
+            async with start_host() as host:
+                with closing(RestFront(host, approve)) as front:
+                    await serve(application(front), gate, listening, print_address)
 
 
 FRONT = RestPlug()

@@ -47,6 +47,18 @@ class Approve(StrEnum):
     DENY = "deny"
     RULES = "rules"
 
+    def describe(self) -> str:
+        """Return what happens to tool calls, in a sentence for the user who starts the server."""
+        return _APPROVE[self]
+
+
+_APPROVE: Final = {
+    Approve.ALLOW: "every call runs that the approval rules do not deny. Nobody is asked.",
+    Approve.DENY: "no call runs.",
+    Approve.RULES: "a call runs only if a rule in `toolCall.approval` allows it. All others are refused, because this "
+    "API cannot ask anybody. `--approve allow` runs them too.",
+}
+
 
 class UnknownServer(EcaError):
     """There is no tool server of that name."""

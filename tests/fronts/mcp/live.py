@@ -23,15 +23,38 @@ MODULES = Path(__file__).parents[2] / "npm" / "opencode" / "node_modules"
 PROGRAM = MODULES / "opencode-linux-x64" / "bin" / "opencode"
 PASSWORD = "a-password-of-the-test"  # noqa: S105
 SAID = "The mock says hi."
+UNRELATED = '{"somebody": "else"}'
+
+
+# What the model is asked with such a word in it, it does with such a tool, before it answers.
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "LOOK": ("glob", {"pattern": "*.py"}),
+    "SHELL": ("bash", {"command": "echo made > made.txt", "description": "Makes a file"}),
+}
+
+
+def choose_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The tool call that a request is answered with; None for a text."""
+    *_, last = body["messages"]
+    if not body.get("tools") or last["role"] != "user":
+        return None
+    return next((call for word, call in CALLS.items() if word in json.dumps(last)), None)
 
 
 class Model(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        for delta, reason in (({"role": "assistant", "content": SAID}, None), ({}, "stop")):
+        said: dict[str, Any] = {"role": "assistant", "content": SAID}
+        if call := choose_call(body):
+            function = {"name": call[0], "arguments": json.dumps(call[1])}
+            said = {
+                "role": "assistant",
+                "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}],
+            }
+        for delta, reason in ((said, None), ({}, "tool_calls" if call else "stop")):
             choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": reason}
             chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
             self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
@@ -55,14 +78,20 @@ def model() -> Generator[str]:
 
 
 def project(folder: Path, url: str) -> Path:
-    """With a model, a file, and an MCP server that is not there."""
+    """With two models, two files that are not OpenCode's, an MCP server that is not there, and a shell that asks."""
     made = folder / "project"
     made.mkdir()
-    provider: dict[str, Any] = {"npm": "@ai-sdk/openai-compatible", "name": "Mock", "models": {"m": {"name": "M"}}}
+    provider: dict[str, Any] = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Mock",
+        "models": {"m": {"name": "M"}, "n": {"name": "N"}},
+    }
     provider["options"] = {"baseURL": url, "apiKey": "a-secret-key"}
     config: dict[str, Any] = {"provider": {"mock": provider}, "model": "mock/m", "share": "disabled"}
     config["mcp"] = {"none": {"type": "local", "command": ["true"], "enabled": False}}
+    config["permission"] = {"bash": "ask"}
     (made / "opencode.json").write_text(json.dumps(config | {"autoupdate": False}))
+    (made / "config.json").write_text(UNRELATED)
     (made / "a.py").write_text("def needle(): pass\n")
     return made
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -14,9 +15,9 @@ from mcp import Client
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.mcp.opencode import OpenCode
 from jupyter_eca.fronts.mcp.server import McpFront
-from tests.fronts.mcp.live import PROGRAM, SAID, opencode
+from tests.fronts.mcp.live import PROGRAM, SAID, UNRELATED, opencode
 from tests.fronts.mcp.programs import on_http, on_stdio
-from tests.fronts.mcp.room import LEGACY, MODERN, call, ok
+from tests.fronts.mcp.room import LEGACY, MODERN, User, call, ok
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,8 +28,8 @@ HINTS = {"r": (True, False, True, True), "w": (False, True, False, True), "c": (
 
 # Arguments that must do, and those that must not with a word of the error. {id} is that of a session.
 CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "opencode_session_create": ({"title": "Mine"}, {"agent": "nobody"}, "no agent 'nobody'"),
-    "opencode_run": ({"prompt": "hi", "files": ["a.py"]}, {"prompt": "hi", "model": "no/no"}, "no model 'no/no'"),
+    "opencode_session_create": ({"title": "Mine", "agent": "plan"}, {"agent": "nobody"}, "no agent 'nobody'"),
+    "opencode_run": ({"prompt": "LOOK", "files": ["a.py"]}, {"prompt": "hi", "model": "no/no"}, "no model 'no/no'"),
     "opencode_session_prompt": ({"sessionId": "{id}", "prompt": "you"}, {"sessionId": "ses_0", "prompt": "x"}, "404"),
     "opencode_session_list": ({}, {"x": 1}, "do not fit"),
     "opencode_session_abort": ({"sessionId": "{id}"}, {"sessionId": "../x"}, "no id of a session"),
@@ -44,7 +45,7 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "opencode_provider_list": ({}, {"x": 1}, "do not fit"),
     "opencode_config_get": ({}, {"x": 1}, "do not fit"),
-    "opencode_config_update": ({"model": "mock/m", "defaultAgent": "build"}, {}, "Nothing was to be changed"),
+    "opencode_config_update": ({"model": "mock/n", "defaultAgent": "plan"}, {}, "Nothing was to be changed"),
     "opencode_agent_list": ({}, {"x": 1}, "do not fit"),
     "opencode_agent_delegate": ({"agent": "plan", "prompt": "hi"}, {"agent": "no", "prompt": "hi"}, "no agent 'no'"),
     "opencode_skill_list": ({}, {"x": 1}, "do not fit"),
@@ -104,7 +105,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, str]]:
 
 
 async def every_tool(client: Client, project: Path) -> dict[str, Any]:
-    """What each said that is to succeed; those that are to fail do."""
+    """What each said that is to succeed; those that are to fail do. The configuration is then as it was before."""
+    before = (project / "opencode.json").read_text()
     found: dict[str, Any] = {}
     for name, (good, bad, word) in CALLS.items():
         session = found.get("opencode_session_create", {}).get("sessionId")
@@ -115,18 +117,28 @@ async def every_tool(client: Client, project: Path) -> dict[str, Any]:
         assert data.keys() == {"error", "suggestions"}
         assert word in data["error"], (name, data)
         assert data["suggestions"]
+    found["config"] = (await ok(client, "opencode_config_get"))["config"]
     (project / ".opencode" / "skills" / "mine" / "SKILL.md").unlink()
+    (project / "opencode.json").write_text(before)
     return found
 
 
 def check(found: dict[str, Any], project: Path) -> None:
     assert found["opencode_run"]["text"] == found["opencode_session_prompt"]["text"] == SAID
     assert (found["opencode_run"]["model"], found["opencode_agent_delegate"]["agent"]) == ("mock/m", "plan")
+    (called,) = found["opencode_run"]["toolCalls"]
+    assert (called["name"], called["status"], called["arguments"]) == ("glob", "completed", {"pattern": "*.py"})
+    assert (found["opencode_session_prompt"]["agent"], found["opencode_session_prompt"]["toolCalls"]) == ("plan", [])
+    assert (project / "config.json").read_text() == UNRELATED
+    assert found["opencode_model_configure"]["options"] == {"temperature": 0}
+    assert found["opencode_config_update"]["changed"] == {"model": "mock/n", "default_agent": "plan"}
+    assert (found["config"]["model"], found["config"]["default_agent"]) == ("mock/n", "plan")
+    assert found["config"]["provider"]["mock"]["models"]["m"]["options"] == {"temperature": 0}
     assert found["opencode_run"]["directorySource"] == "OPENCODE_DEFAULT_PROJECT"
     assert found["opencode_run"]["directory"] == str(project)
     assert "needle" in found["opencode_file_read"]["content"]
     assert found["opencode_find_files"]["paths"] == ["a.py"]
-    assert found["opencode_model_list"]["models"] == ["mock/m"]
+    assert found["opencode_model_list"]["models"] == ["mock/m", "mock/n"]
     assert found["opencode_session_create"]["sessionId"] in str(found["opencode_session_list"])
     assert "a-secret-key" not in json.dumps(found)
     assert {"name": "none", "status": "disabled"} in found["opencode_mcp_list"]["servers"]
@@ -146,12 +158,53 @@ async def test_all_tools_work_and_fail_over_http_beside_another_client(live: dic
     project = Path(live["OPENCODE_DEFAULT_PROJECT"])
     with on_http(tmp_path, "--backend", "opencode", **live) as served:
         async with served.client(LEGACY) as one, served.client(MODERN) as two:
-            found, other = await asyncio.gather(
-                every_tool(one, project), asyncio.gather(*(ok(two, "opencode_run", prompt="hi") for _ in range(3)))
-            )
+            # A change of the configuration is refused while a session works, so it does not run beside the prompts.
+            other = await asyncio.gather(*(ok(client, "opencode_run", prompt="hi") for client in (one, two, two)))
+            found = await every_tool(one, project)
     check(found, project)
     assert [answer["text"] for answer in other] == [SAID] * 3
     assert len({answer["sessionId"] for answer in other}) == 3
+
+
+@pytest.mark.nightly
+@pytest.mark.asyncio
+async def test_a_permission_that_nobody_can_give_here_is_returned_at_once_and_the_work_goes_on_after_it(
+    live: dict[str, str], tmp_path: Path
+) -> None:
+    made = Path(live["OPENCODE_DEFAULT_PROJECT"]) / "made.txt"
+    address, auth = live["OPENCODE_SERVER_URL"], ("opencode", live["OPENCODE_SERVER_PASSWORD"])
+    async with on_stdio(tmp_path, "--backend", "opencode", more=live) as client:
+        waiting = await ok(client, "opencode_run", prompt="SHELL")
+        (pending,) = waiting["pending"]
+        assert (waiting["status"], pending["permission"]) == ("waiting for the user", "bash")
+        assert f"POST {address}/permission/ID/reply" in " ".join(waiting["howToAnswer"])
+        assert not made.exists()
+        async with httpx2.AsyncClient(auth=auth, trust_env=False) as user:
+            where = {"directory": waiting["directory"]}
+            answer = await user.post(
+                f"{address}/permission/{pending['id']}/reply", params=where, json={"reply": "once"}
+            )
+            assert answer.is_success
+        assert (await ok(client, "opencode_session_prompt", sessionId=waiting["sessionId"], prompt="hi"))[
+            "text"
+        ] == SAID
+    assert made.read_text() == "made\n"
+    made.unlink()
+
+
+@pytest.mark.nightly
+@pytest.mark.asyncio
+async def test_a_client_that_can_ask_its_user_asks_for_the_permission(live: dict[str, str], tmp_path: Path) -> None:
+    made, user = Path(live["OPENCODE_DEFAULT_PROJECT"]) / "made.txt", User({"decision": "once"})
+    async with on_stdio(tmp_path, "--backend", "opencode", user=user, more=live) as client:
+        done = await ok(client, "opencode_run", prompt="SHELL")
+        user.answers = None
+        await call(client, "opencode_run", prompt="SHELL")
+    assert "OpenCode asks for permission: bash echo made > made.txt" in user.asked[0]
+    assert [(called["name"], called["status"]) for called in done["toolCalls"]] == [("bash", "completed")]
+    assert len(user.asked) == 2
+    assert made.read_text() == "made\n"
+    made.unlink()
 
 
 def test_the_text_of_an_answer_is_json() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -127,3 +128,16 @@ def test_an_environment_that_makes_no_sense_is_named(folder: Path, name: str, va
     assert done.returncode == 1
     assert name in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("backend", ["eca", "opencode"])
+def test_a_port_that_is_in_use_is_told_in_one_line(folder: Path, backend: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = environment(folder, MCP_TRANSPORT="http", MCP_HTTP_PORT=str(taken.getsockname()[1]))
+        command = [sys.executable, "-m", "jupyter_eca", "mcp", "--backend", backend]
+        done = subprocess.run(
+            command, cwd=folder, env=where, capture_output=True, text=True, timeout=START, check=False
+        )
+    assert done.returncode == 1
+    assert "cannot be used" in done.stderr
+    assert done.stderr.count("\n") == 1

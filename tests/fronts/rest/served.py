@@ -77,8 +77,11 @@ def said(events: list[dict[str, Any]]) -> str:
 
 @dataclass
 class Running:
+    """`policy` is what the program says at its start about tool calls."""
+
     url: str
     process: subprocess.Popen[str]
+    policy: str
 
 
 @contextmanager
@@ -96,7 +99,8 @@ def running(
             assert process.stdout is not None
             line = process.stdout.readline()
             assert "http://" in line, "it did not start"
-            yield Running(next(word for word in line.split() if word.startswith("http://")), process)
+            url = next(word for word in line.split() if word.startswith("http://"))
+            yield Running(url, process, process.stdout.readline())
         finally:
             process.terminate()
             assert process.wait(START) == 0

@@ -48,6 +48,10 @@ async def test_servers_are_an_array_of_server_objects_without_their_secrets(at: 
     assert far == {"id": "far", "name": "far", "path": "http://127.0.0.1:9/mcp"}
 
 
+async def test_it_says_at_its_start_what_happens_to_tool_calls(process: Running) -> None:
+    assert process.policy.startswith("Tool calls, with --approve allow: every call runs")
+
+
 async def test_connecting_answers_with_the_tools_and_status_tells_it(at: Served) -> None:
     assert await at.get("/status") == {"connected": False, "server_id": None, "tools": []}
     connected = await at.post("/connect/tour")

@@ -39,6 +39,18 @@ async def test_a_handshake_that_breaks_the_protocol_is_never_shown_as_running(tm
         assert "running" not in at.statuses("odd")
 
 
+async def test_a_malformed_tool_is_left_out_and_told_and_the_others_can_be_used(tmp_path: Path) -> None:
+    async with house(tmp_path, {"odd": raw("malformed tools")}) as at:
+        shown = await at.running("odd")
+        assert [tool.name for tool in shown.tools or ()] == ["work"]
+        assert (await at.call("odd__work")).text == "done"
+        log = [line.text for line in at.manager.log("odd")]
+    for name in ("bad0", "bad1", "bad2", "bad3", "bad4", "number 6", "number 7"):
+        assert f"the tool {name!r} is left out: " in str(shown.error)
+        assert any(f"the tool {name!r} is left out: " in line for line in log)
+    assert "inputSchema.properties.a.type: 'nonsense' is not valid" in str(shown.error)
+
+
 async def test_why_a_server_did_not_start_is_told_without_its_secrets(tmp_path: Path) -> None:
     servers = {
         "gone": {"command": "no-such-program-anywhere"},

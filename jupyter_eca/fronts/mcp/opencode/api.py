@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -29,7 +31,9 @@ class Api:
             raise ConfigError(f"OPENCODE_SERVER_URL is {self.url!r}; it looks like {URL}.")
         password = environment.get("OPENCODE_SERVER_PASSWORD", "")
         auth = (environment.get("OPENCODE_SERVER_USERNAME", USER), password) if password else None
-        self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=int(patience) / 1000)
+        self.patience = int(patience) / 1000
+        """Seconds that an answer may take."""
+        self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=self.patience)
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -37,25 +41,37 @@ class Api:
     async def get(self, path: str, /, **parameters: object) -> Any:
         return await self._ask("GET", path, parameters)
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None, **parameters: object) -> Any:
-        return await self._ask("POST", path, parameters, body or {})
+    async def post(
+        self, path: str, body: Mapping[str, Any] | None = None, *, endless: bool = False, **parameters: object
+    ) -> Any:
+        """Send a request. An `endless` one waits for its answer as long as it takes."""
+        return await self._ask("POST", path, parameters, body or {}, endless=endless)
 
-    async def patch(self, path: str, body: Mapping[str, Any], **parameters: object) -> Any:
-        return await self._ask("PATCH", path, parameters, body)
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine, so that its files are ours too."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
 
     async def _ask(
-        self, method: str, path: str, parameters: Mapping[str, object], body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, object],
+        body: Mapping[str, Any] | None = None,
+        *,
+        endless: bool = False,
     ) -> Any:
         """Send one request. Raises: RefusedCall."""
+        more: dict[str, Any] = {"timeout": None} if endless else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
-            answer = await self._client.request(method, path, params=params, json=body)
+            answer = await self._client.request(method, path, params=params, json=body, **more)
         except httpx2.TimeoutException:
-            raise RefusedCall(
-                f"OpenCode did not answer {method} {path} in time.",
-                "Look at the session with opencode_session_list: it may still be working.",
-                "Set OPENCODE_TIMEOUT higher (milliseconds).",
-            ) from None
+            raise describe_timeout(f"{method} {path}") from None
         except httpx2.HTTPError as error:
             raise RefusedCall(
                 f"The OpenCode server at {self.url} cannot be reached: {error or type(error).__name__}.",
@@ -65,6 +81,14 @@ class Api:
         if answer.is_success:
             return _json(answer)
         raise _refusal(answer, f"{method} {path}")
+
+
+def describe_timeout(request: str) -> RefusedCall:
+    return RefusedCall(
+        f"OpenCode did not answer {request} in time.",
+        "Look at the session with opencode_session_list: it may still be working.",
+        "Set OPENCODE_TIMEOUT higher (milliseconds).",
+    )
 
 
 def _json(answer: httpx2.Response) -> Any:

@@ -49,6 +49,7 @@ class OpenCode:
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
         self._folder = folder
+        self._prompts: set[asyncio.Task[Any]] = set()
         plugs: list[Offers] = list(loader.find("fronts.mcp.opencode.offers", "OFFERS").values())
         self._offers = Offers(tuple(tool for plug in plugs for tool in plug.tools))
 
@@ -68,6 +69,28 @@ class OpenCode:
         """Run a tool. OpenCode asks for permissions itself."""
         return await offer.run(call, arguments)
 
+    def start_prompt(self, session: str, body: Mapping[str, Any], folder: Folder) -> asyncio.Task[Any]:
+        """Send a prompt to a session. The request goes on when its call has ended: OpenCode would stop its work with
+        the request, while the user is still deciding about a permission."""
+        path = f"/session/{session}/message"
+        task = asyncio.create_task(self.api.post(path, body, endless=True, directory=folder.path))
+        self._prompts.add(task)
+        task.add_done_callback(self._forget_prompt)
+        return task
+
+    def _forget_prompt(self, task: asyncio.Task[Any]) -> None:
+        """Forget a request that has ended. If its call has ended before, nobody reads its error."""
+        self._prompts.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    async def close(self) -> None:
+        """End the requests that are still going on, and the connection."""
+        for task in self._prompts:
+            task.cancel()
+        await asyncio.gather(*self._prompts, return_exceptions=True)
+        await self.api.close()
+
     async def folder(self, argument: str = "") -> Folder:
         """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
         chosen = await asyncio.to_thread(_choose_folder, argument, self._project, self._folder)
@@ -84,7 +107,7 @@ async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
     try:
         yield backend
     finally:
-        await backend.api.close()
+        await backend.close()
 
 
 def _choose_folder(argument: str, project: str, folder: Path) -> Folder | None:

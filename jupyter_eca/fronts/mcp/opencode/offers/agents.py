@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, offer
-from jupyter_eca.fronts.mcp.opencode.offers.run import message, of, send_message
+from jupyter_eca.fronts.mcp.opencode.offers.run import find_session, message, send_message
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
@@ -37,7 +37,7 @@ async def delegate(
     model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the default.")] = "",
 ) -> dict[str, Any]:
     """Give a task to one agent. Answers when it is done."""
-    folder = await (of(call, sessionId) if sessionId else call.backend.folder())
+    folder = (await find_session(call, sessionId)).folder if sessionId else await call.backend.folder()
     body = await message(call, folder, prompt, model, agent, [], no_reply=False)
     session = sessionId or str((await call.backend.api.post("/session", {}, directory=folder.path))["id"])
     return await send_message(call, folder, session, body)

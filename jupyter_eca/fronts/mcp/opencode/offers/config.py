@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
+from jupyter_eca.fronts.mcp.opencode import settings
 from jupyter_eca.fronts.mcp.opencode.offers.run import check_agent, check_model
 
 if TYPE_CHECKING:
@@ -47,12 +48,15 @@ async def configure(
     model: Annotated[str, Field(min_length=1, description="Id of the model, without its provider.")],
     options: Annotated[dict[str, Any], Field(description='What requests are given, as {"temperature": 0}.')],
 ) -> dict[str, Any]:
-    """Set options of a model in the project's configuration."""
+    """Set options of a model in the project's configuration. Gives all options of the model that hold now."""
     folder = await call.backend.folder()
     await check_model(call, folder, f"{provider}/{model}")
-    change = {"provider": {provider: {"models": {model: {"options": options}}}}}
-    await call.backend.api.patch("/config", change, directory=folder.path)
-    return {"provider": provider, "model": model, "options": options, **folder.fields}
+    place = ("provider", provider, "models", model, "options")
+    file, config = await settings.change(
+        call.backend.api, folder, {(*place, name): value for name, value in options.items()}
+    )
+    held = hide_secrets(settings.read_place(config, place) or {})
+    return {"provider": provider, "model": model, "options": held, "file": file, **folder.fields}
 
 
 @offer("opencode_provider_list", Hints.READS)
@@ -85,18 +89,18 @@ async def update(
     smallModel: Model_ = "",
     defaultAgent: Annotated[str, Field(description="Name of an agent; empty to leave it as it is.")] = "",
 ) -> dict[str, Any]:
-    """Change the default models or the default agent of the project."""
+    """Change the default models or the default agent of the project. Gives what holds now."""
     folder = await call.backend.folder()
     for name in filter(None, (model, smallModel)):
         await check_model(call, folder, name)
     if defaultAgent:
         await check_agent(call, folder, defaultAgent)
-    settings = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
-    change = {name: value for name, value in settings.items() if value}
+    wanted = {"model": model, "small_model": smallModel, "default_agent": defaultAgent}
+    change = {(name,): value for name, value in wanted.items() if value}
     if not change:
         raise RefusedCall("Nothing was to be changed.", "Give a model, a smallModel or a defaultAgent.")
-    await call.backend.api.patch("/config", change, directory=folder.path)
-    return {"changed": change, **folder.fields}
+    file, config = await settings.change(call.backend.api, folder, change)
+    return {"changed": {name: config.get(name) for (name,) in change}, "file": file, **folder.fields}
 
 
 OFFERS = Offers((models, configure, providers, get, update))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -36,7 +35,7 @@ async def create(
     everywhere: Annotated[bool, Field(alias="global", description="For all projects.")] = False,
 ) -> dict[str, Any]:
     """Write a skill for the agents of the project, or of all projects. Overwrites none."""
-    if not _here(call.backend.api.url):
+    if not call.backend.api.is_local:
         raise RefusedCall("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
     folder = await call.backend.folder()
     paths = await call.backend.api.get("/path", directory=folder.path)
@@ -96,14 +95,6 @@ async def tools(
 
 
 OFFERS = Offers((skills, create, servers, enable, tools))
-
-
-def _here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _write_new(file: Path, text: str) -> bool:

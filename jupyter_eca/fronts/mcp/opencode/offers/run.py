@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
+from jupyter_eca.fronts.mcp.opencode import pending
+from jupyter_eca.fronts.mcp.opencode.api import describe_timeout
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
 
     Coded = OfferCall[OpenCode]
 
+# Seconds between two looks at what OpenCode asks its user while it works.
+PAUSE: Final = 0.3
+
 Message = Annotated[str, Field(min_length=1, description="What the agent is to do.")]
-Session = Annotated[str, Field(min_length=1, description="Id of a session, from opencode_session_list or a create.")]
+SessionId = Annotated[str, Field(min_length=1, description="Id of a session, from opencode_session_list or a create.")]
 Directory = Annotated[str, Field(description="Folder of the project; empty for the default one.")]
 Model_ = Annotated[str, Field(description="PROVIDER/MODEL, from opencode_model_list; empty for the default.")]
 Agent = Annotated[str, Field(description="From opencode_agent_list; empty for the default.")]
@@ -61,21 +67,23 @@ async def create(
         pair = await check_model(call, folder, name)
         chosen["model"] = {"providerID": pair["providerID"], "id": pair["modelID"]}
     session = await api.post("/session", chosen, directory=folder.path)
-    return {"sessionId": session["id"], "title": session.get("title"), **folder.fields}
+    about = {"title": session.get("title"), "agent": session.get("agent")}
+    return {"sessionId": session["id"], **about, **folder.fields}
 
 
 @offer("opencode_session_prompt", Hints.WRITES)
 async def prompt(
     call: Coded,
-    sessionId: Session,
+    sessionId: SessionId,
     prompt: Message,
     files: Files = [],  # noqa: B006  # read only
     noReply: NoReply = False,
 ) -> dict[str, Any]:
-    """Ask something in a session that the agent remembers. Answers when it is done."""
-    folder = await of(call, sessionId)
-    body = await message(call, folder, prompt, "", "", files, no_reply=noReply)
-    return await send_message(call, folder, sessionId, body)
+    """Ask something in a session that the agent remembers, with the agent and the model of the session. Answers when it
+    is done."""
+    session = await find_session(call, sessionId)
+    body = await message(call, session.folder, prompt, session.model, session.agent, files, no_reply=noReply)
+    return await send_message(call, session.folder, sessionId, body)
 
 
 @offer("opencode_session_list", Hints.READS)
@@ -96,9 +104,9 @@ async def sessions(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_session_abort", Hints.WRITES)
-async def abort(call: Coded, sessionId: Session) -> dict[str, Any]:
+async def abort(call: Coded, sessionId: SessionId) -> dict[str, Any]:
     """Stop what a session is doing. What was done stays done."""
-    folder = await of(call, sessionId)
+    folder = (await find_session(call, sessionId)).folder
     stopped = await call.backend.api.post(f"/session/{sessionId}/abort", directory=folder.path)
     return {"sessionId": sessionId, "aborted": bool(stopped)}
 
@@ -106,18 +114,32 @@ async def abort(call: Coded, sessionId: Session) -> dict[str, Any]:
 OFFERS = Offers((run, create, prompt, sessions, abort))
 
 
-async def of(call: Coded, session: str) -> Folder:
-    """Return the folder of a session. Raises: RefusedCall when there is no session of that id."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session of OpenCode. `agent` and `model` are those that it was created with, or that its user chose last."""
+
+    folder: Folder
+    agent: str = ""
+    model: str = ""
+
+
+async def find_session(call: Coded, id: str) -> Session:
+    """Return a session. OpenCode remembers its agent and model, but does not use them for a prompt that names none.
+
+    Raises: RefusedCall when there is no session of that id.
+    """
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
     fix = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
-    if not session.isascii() or not session.replace("_", "").isalnum():
-        raise RefusedCall(f"{session!r} is no id of a session.", fix)
+    if not id.isascii() or not id.replace("_", "").isalnum():
+        raise RefusedCall(f"{id!r} is no id of a session.", fix)
     try:
-        answer = await call.backend.api.get(f"/session/{session}")
+        answer = await call.backend.api.get(f"/session/{id}")
     except RefusedCall as error:
         raise RefusedCall(str(error), fix) from error
-    return Folder(str(answer["directory"]), "session")
+    model: dict[str, Any] = answer.get("model") or {}
+    name = f"{model.get('providerID')}/{model.get('id')}" if model else ""
+    return Session(Folder(str(answer["directory"]), "session"), str(answer.get("agent") or ""), name)
 
 
 async def check_agent(call: Coded, folder: Folder, name: str) -> str:
@@ -156,13 +178,22 @@ async def message(
 
 
 async def send_message(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Send a prompt, and return the answer, or what OpenCode asks its user meanwhile. Raises: RefusedCall."""
     api = call.backend.api
+    sending = call.backend.start_prompt(session, body, folder)
     try:
-        answer = await api.post(f"/session/{session}/message", body, directory=folder.path)
+        async with asyncio.timeout(api.patience):
+            while not (await asyncio.wait((sending,), timeout=PAUSE))[0]:
+                asked = await pending.find(api, folder, session)
+                if asked and not await pending.ask_user(api, call.caller, folder, asked):
+                    return {"sessionId": session, **pending.describe(api, session, asked), **folder.fields}
+    except TimeoutError:
+        raise describe_timeout("a prompt") from None
     except asyncio.CancelledError:
         with suppress(RefusedCall):
             await api.post(f"/session/{session}/abort", directory=folder.path)
         raise
+    answer = await sending
     info, parts = answer["info"], answer["parts"]
     if error := info.get("error"):
         data: dict[str, Any] = error.get("data") or {}
@@ -175,11 +206,19 @@ async def send_message(call: Coded, folder: Folder, session: str, body: dict[str
     if info.get("role") != "assistant":
         return {**result, "noted": True}
     text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")
-    tools = [_tool(part) for part in parts if part.get("type") == "tool"]
     model = f"{info.get('providerID')}/{info.get('modelID')}"
-    return {**result, "text": text, "toolCalls": tools, "model": model, "agent": info.get("agent")}
+    calls = await _list_tool_calls(call, folder, session, info.get("parentID"))
+    return {**result, "text": text, "toolCalls": calls, "model": model, "agent": info.get("agent")}
 
 
-def _tool(part: dict[str, Any]) -> dict[str, Any]:
+async def _list_tool_calls(call: Coded, folder: Folder, session: str, prompt: object) -> list[dict[str, Any]]:
+    """Return the tool calls of an answer. Each step of an answer is a message; OpenCode returns only the last one."""
+    messages = await call.backend.api.get(f"/session/{session}/message", directory=folder.path)
+    parts = (part for message in messages if message["info"].get("parentID") == prompt for part in message["parts"])
+    return [_describe_call(part) for part in parts if part.get("type") == "tool"]
+
+
+def _describe_call(part: dict[str, Any]) -> dict[str, Any]:
     state: dict[str, Any] = part.get("state") or {}
-    return {"name": part.get("tool"), "status": state.get("status")}
+    described = {"name": part.get("tool"), "status": state.get("status"), "arguments": state.get("input")}
+    return {**described, "error": state["error"]} if state.get("error") else described

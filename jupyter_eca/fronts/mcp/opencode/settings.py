@@ -1,0 +1,73 @@
+"""Owns changes to the configuration of an OpenCode project.
+
+OpenCode's own `PATCH /config` writes a file `config.json`, which may be somebody else's and which OpenCode never reads.
+So the project's own file is changed here, with its comments, and OpenCode is asked what holds then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.config import jsonc
+from jupyter_eca.errors import ConfigError, ToolError
+from jupyter_eca.fronts.mcp.offers_base import RefusedCall
+from jupyter_eca.workspace.files import text_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.fronts.mcp.opencode.api import Api
+    from jupyter_eca.fronts.mcp.opencode.backend import Folder
+
+Place = tuple[str, ...]
+
+# The files of a project that OpenCode reads. A later one wins.
+_FILES: Final = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
+
+
+async def change(api: Api, folder: Folder, changes: Mapping[Place, Any]) -> tuple[str, dict[str, Any]]:
+    """Change the project's configuration. Return the file, and the configuration that holds now.
+
+    Raises: RefusedCall when nothing was changed, or when the change does not hold.
+    """
+    if not api.is_local:
+        raise RefusedCall(
+            "The OpenCode server is on another machine, whose files cannot be changed.", "Change it there."
+        )
+    if busy := await api.get("/session/status", directory=folder.path):
+        raise RefusedCall(
+            f"OpenCode is working in {', '.join(busy)}, which a change of the configuration would end.",
+            "Call it again when the work is done, or stop it with opencode_session_abort.",
+        )
+    try:
+        file = await asyncio.to_thread(_write, Path(folder.path), changes)
+    except (OSError, ConfigError, ToolError) as error:
+        raise RefusedCall(f"The configuration cannot be changed: {error}", "Mend the file.") from error
+    # OpenCode reads the file again when it next needs this folder.
+    await api.post("/instance/dispose", directory=folder.path)
+    config: dict[str, Any] = await api.get("/config", directory=folder.path)
+    different = [".".join(place) for place, value in changes.items() if read_place(config, place) != value]
+    if different:
+        raise RefusedCall(
+            f"{file} was changed, but OpenCode uses other values for: {', '.join(different)}.",
+            "Look at opencode_config_get: another file or an environment variable wins.",
+        )
+    return str(file), config
+
+
+def read_place(config: Any, place: Place) -> Any:
+    for name in place:
+        config = cast("dict[str, Any]", config).get(name) if isinstance(config, dict) else None
+    return config
+
+
+def _write(folder: Path, changes: Mapping[Place, Any]) -> Path:
+    """Write the file of the project that wins, or a new one."""
+    file = next((folder / name for name in reversed(_FILES) if (folder / name).exists()), folder / _FILES[0])
+    text = text_file.read(file, file.name) if file.exists() else ""
+    for place, value in changes.items():
+        text = jsonc.put(text, place, value)
+    text_file.write(file, file.name, text)
+    return file

@@ -1,0 +1,70 @@
+"""Owns the check of each tool that a server lists. One malformed tool is left out, and costs no other tool.
+
+It must not know a transport: `transports` passes each list through. The SDK refuses a whole list for one bad tool, and
+vendors of models refuse a whole request for one bad schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jsonschema import SchemaError
+from jsonschema.validators import (
+    Draft202012Validator,
+    validator_for,  # pyright: ignore[reportUnknownVariableType]  # untyped library
+)
+from mcp_types import methods
+from pydantic import ValidationError
+
+
+def split_tools(result: dict[str, Any], version: str) -> tuple[list[Any], dict[str, str]]:
+    """Return the usable tools of a `tools/list` result, and by its name why each other one is left out.
+
+    A result that is malformed as a whole, or in each tool, is returned as it is: then the server fails, and the SDK
+    explains it.
+    """
+    tools: list[Any] = result["tools"]
+    if _explain_result({**result, "tools": []}, version):
+        return tools, {}
+    usable: list[Any] = []
+    left_out: dict[str, str] = {}
+    for number, tool in enumerate(tools, 1):
+        if reason := _explain_tool(result, tool, version):
+            name = tool.get("name") if isinstance(tool, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
+            left_out[name if isinstance(name, str) else f"number {number}"] = reason
+        else:
+            usable.append(tool)
+    if not usable and _explain_result(result, version):
+        return tools, {}
+    return usable, left_out
+
+
+def _explain_tool(result: dict[str, Any], tool: Any, version: str) -> str:
+    """Return why a tool cannot be used; empty if it can."""
+    if reason := _explain_result({**result, "tools": [tool]}, version):
+        return reason
+    execution: dict[str, Any] = tool.get("execution") or {}
+    if execution.get("taskSupport") == "required":
+        return "it runs only as a task, which is not supported"
+    schema: dict[str, Any] = tool["inputSchema"]
+    if not isinstance(schema.get("properties", {}), dict):
+        return "inputSchema.properties: it is no object"
+    try:
+        validator_for(schema, Draft202012Validator).check_schema(schema)  # pyright: ignore[reportUnknownMemberType]  # untyped library
+    except SchemaError as error:
+        place = ".".join(map(str, error.absolute_path))  # pyright: ignore[reportUnknownArgumentType]  # untyped library
+        return f"inputSchema{place and f'.{place}'}: {error.message}"
+    return ""
+
+
+def _explain_result(result: dict[str, Any], version: str) -> str:
+    """Return why a result breaks the protocol; empty if it does not."""
+    try:
+        methods.validate_server_result("tools/list", version, result)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"] if part not in {"tools", 0})
+        return f"{place}: {first['msg']}"
+    except KeyError:
+        return ""
+    return ""
