@@ -19,7 +19,7 @@ from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
 from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
-from jupyter_eca.workspace.ports import Executed
+from jupyter_eca.workspace.ports import Executed, FolderKernels
 
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
@@ -43,6 +43,12 @@ class ToolContexts:
         folder = folder or (live.choice.folder if live else "")
         return replace(files, folder=Path(folder)) if folder else files
 
+    def _find_kernel(self, files: Files) -> Kernel | None:
+        """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each
+        notebook, which Jupyter starts in the folder of the notebook."""
+        kernel = self._services.workspace.kernel
+        return kernel.find_in_folder(files.folder) if files.folder and isinstance(kernel, FolderKernels) else kernel
+
     def build(self, chat: str, kernel: Kernel | None, call: str = "", folder: str = "") -> ToolContext:
         """Build what the tools of a chat have now. See `find_files` for `folder`.
 
@@ -50,14 +56,15 @@ class ToolContexts:
         there it is kept to be taken back, and there its jobs and cells are looked at.
         """
         services, live = self._services, self._chats.live(chat)
+        files = self.find_files(chat, folder)
         nested = live is not None and bool(live.parent)
         turn = self._chats.live(live.parent) if live and nested else live
         chat = turn.state.id if turn else chat
         return ToolContext(
             chat,
-            self.find_files(chat, folder),
+            files,
             call,
-            kernel=kernel or services.workspace.kernel,
+            kernel=kernel or self._find_kernel(files),
             kernels=find_kernels(services, kernel),
             notebooks=self.find_notebooks(chat),
             questions=ChatQuestions(services.audiences, chat)
@@ -91,12 +98,12 @@ class ToolContexts:
 
     def build_surroundings(self, chat: str, kernel: Kernel | None) -> Surroundings:
         """Build what the contexts of a chat are read from."""
-        services, workspace = self._services, self._services.workspace
+        services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
         return Surroundings(
             chat,
-            self.find_files(chat),
+            files,
             services.index,
-            kernel or workspace.kernel,
+            kernel or self._find_kernel(files),
             services.mcp,
             self.find_notebooks(chat),
             services.glances,
