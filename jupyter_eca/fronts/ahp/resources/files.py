@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp import commands
 
 # The largest file in bytes, in either direction: it is in memory several times, and must fit into one frame.
-MOST: Final = 32 * 1024 * 1024
+MAX_FILE: Final = 32 * 1024 * 1024
 
 _ALLOW: Final = "Allow"
 
@@ -60,8 +60,8 @@ class Resources:
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
     async def write(self, params: commands.ResourceWrite, client: str) -> Json:
-        if len(params.data) > MOST * 4 // 3 + 4:
-            raise RemoteError(f"The content has more than {MOST} bytes.", AhpErrorCode.INVALID_PARAMS)
+        if len(params.data) > MAX_FILE * 4 // 3 + 4:
+            raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._path(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
@@ -184,8 +184,8 @@ def _read(path: Path, uri: str) -> bytes:
     try:
         if not path.is_file():
             raise _not_found(uri)
-        if path.stat().st_size > MOST:
-            raise RemoteError(f"{uri} has more than {MOST} bytes.", AhpErrorCode.INTERNAL)
+        if path.stat().st_size > MAX_FILE:
+            raise RemoteError(f"{uri} has more than {MAX_FILE} bytes.", AhpErrorCode.INTERNAL)
         return path.read_bytes()
     except OSError as error:
         raise _not_found(uri, error) from error
