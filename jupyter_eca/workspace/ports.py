@@ -209,6 +209,15 @@ class Kernel(Protocol):
         ...
 
 
+@runtime_checkable
+class FolderKernels(Protocol):
+    """A kernel of the host that has others like it, for chats with a working directory of their own."""
+
+    def find_in_folder(self, folder: Path) -> Kernel:
+        """Return the kernel that runs in a folder."""
+        ...
+
+
 class CellKernel(Protocol):
     """A kernel that runs the cells of a notebook."""
 

@@ -59,6 +59,21 @@ async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(
     assert (await run(kernel, "import os; print(os.getcwd())"))[1].startswith(str(tmp_path_factory.getbasetemp()))
 
 
+async def test_a_chat_with_a_working_directory_has_a_kernel_there(kernel: LocalKernel, tmp_path: Path) -> None:
+    await run(kernel, "here = 1")
+    workspace = Workspace(Files((tmp_path.parent,)), kernel)
+    given = Config.model_validate(settings(tmp_path, []))
+    async with desk_of(Host(given, workspace, tmp_path / "chats.db"), tmp_path) as at:
+        contexts = at.host.tool_contexts
+        there = contexts.build("chat", None, folder=str(tmp_path)).kernel
+        assert there is contexts.build("other", None, folder=str(tmp_path)).kernel
+        assert contexts.build("chat", None).kernel is kernel
+        assert isinstance(there, LocalKernel)
+        code = "import os; print(os.getcwd(), 'here' in globals())"
+        assert (await run(there, code))[1].strip() == f"{tmp_path} False"
+    assert await run(kernel, "here") == (RunStatus.OK, "1")
+
+
 async def test_an_error_is_a_traceback_without_colours(kernel: LocalKernel) -> None:
     status, text = await run(kernel, "1 / 0")
     assert status is RunStatus.ERROR

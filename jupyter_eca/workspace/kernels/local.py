@@ -28,7 +28,10 @@ _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """One kernel for all chats of this process. It runs in the first folder."""
+    """One kernel for all chats of this process. It runs in the first folder.
+
+    Chats with a working directory of their own share another kernel, which runs there.
+    """
 
     description = (
         "A Python kernel of this workspace is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -43,11 +46,18 @@ class LocalKernel:
         self._start: asyncio.Task[ClientKernel] | None = None
         self._manager: Any = None
         self._kernel: ClientKernel | None = None
+        self._elsewhere: dict[Path, LocalKernel] = {}
         self.id: str | None = None
 
     async def list(self) -> tuple[RunningKernel, ...]:
         """Return nothing: the kernel belongs to no notebook, and is found without a path."""
         return ()
+
+    def find_in_folder(self, folder: Path) -> LocalKernel:
+        """Return the kernel that runs in a folder. It starts when it is needed, and ends with this one."""
+        if folder == self._folder:
+            return self
+        return self._elsewhere.setdefault(folder, LocalKernel(folder))
 
     async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
         return self
@@ -86,7 +96,7 @@ class LocalKernel:
             await self._manager.interrupt_kernel()
 
     async def restart(self) -> None:
-        await self.close()
+        await self._end()
         await self._ensure_started()
 
     async def _ensure_started(self) -> ClientKernel:
@@ -97,7 +107,7 @@ class LocalKernel:
         """
         async with self._starting:
             if self._start is None or not await self._is_running(self._start):
-                await self.close()
+                await self._end()
                 self._start = asyncio.get_running_loop().create_task(self._start_kernel(), name="start of a kernel")
             start = self._start
         try:
@@ -133,7 +143,12 @@ class LocalKernel:
         return self._kernel
 
     async def close(self) -> None:
-        """Shut the kernel down, also one that is still starting."""
+        """Shut the kernel down, also one that is still starting, and those in other folders."""
+        for kernel in self._elsewhere.values():
+            await kernel.close()
+        await self._end()
+
+    async def _end(self) -> None:
         start, self._start = self._start, None
         if start is not None and not start.done():
             start.cancel()
