@@ -1,7 +1,8 @@
 /**
- * What a tab of the browser keeps when it is reloaded: ids of chats, of changes and of hunks, nothing else.
+ * What a tab of the browser keeps when it is reloaded: ids of chats, of changes and of hunks, and texts that the user has
+ * not sent.
  *
- * Knows no session: `panel/panel.tsx` and `review/controller.ts` read and write it.
+ * Knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write it.
  */
 
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
@@ -19,6 +20,14 @@ export class TabStorage {
 
   setChat(id: string): void {
     this.write('chat', id);
+  }
+
+  getDraft(chatId: string): string {
+    return this.read(`draft ${chatId}`) ?? '';
+  }
+
+  setDraft(chatId: string, text: string): void {
+    this.write(`draft ${chatId}`, text);
   }
 
   /** Return the hunks of a change that the user kept, while others of it are not decided yet. */

@@ -15,6 +15,7 @@ import '../../style/panel.css';
 
 import { ApprovalRules } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';
+import { Drafts } from '../chat/drafts';
 import { createFlags } from '../chat/flags';
 import { pathOf } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
@@ -47,6 +48,7 @@ export interface PanelParts {
 
 export class AssistantPanel extends ReactWidget {
   readonly session: Session;
+  private readonly drafts: Drafts;
   private readonly surroundings: NotebookSurroundings;
   private readonly instructions: ActiveInstructions;
   private readonly review: ReviewController;
@@ -88,6 +90,7 @@ export class AssistantPanel extends ReactWidget {
     this.surroundings = new NotebookSurroundings(tracker, trans, lab.frontWidget);
     this.instructions = new ActiveInstructions(tracker);
     const remembered = new TabStorage(settings.baseUrl);
+    this.drafts = new Drafts(remembered);
     const known = remembered.getChat();
     let first: Promise<Link> | undefined = link;
     this.session = new Session({
@@ -164,7 +167,12 @@ export class AssistantPanel extends ReactWidget {
   protected override render(): React.ReactElement {
     return (
       <EnvProvider value={this.env}>
-        <App session={this.session} surroundings={this.surroundings} instructions={this.instructions} />
+        <App
+          session={this.session}
+          drafts={this.drafts}
+          surroundings={this.surroundings}
+          instructions={this.instructions}
+        />
       </EnvProvider>
     );
   }

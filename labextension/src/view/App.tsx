@@ -8,9 +8,10 @@
 import * as React from 'react';
 
 import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
-import { findPlan, UserBlock } from '../chat/blocks';
+import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
+import { Drafts, startChat, UnsentMessage } from '../chat/drafts';
 import { fetchEarlier } from '../chat/history_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestion, listSuggestions } from '../chat/suggestions';
@@ -29,6 +30,7 @@ import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
 import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
+import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { Pickers } from './composer/Pickers';
 import { CarryOut, Plan } from './tools/Plan';
@@ -47,18 +49,22 @@ export interface Surroundings {
 
 interface Props {
   readonly session: Session;
+  readonly drafts: Drafts;
   readonly surroundings: Surroundings;
   readonly instructions: InstructionsSource;
 }
 
-export function App({ session, surroundings, instructions }: Props): React.ReactElement {
+export function App({ session, drafts, surroundings, instructions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
   const [listing, setListing] = React.useState(false);
   const [exporting, setExporting] = React.useState(false);
+  const panel = React.useRef<HTMLDivElement>(null);
+  useKeptFocus(panel);
   return (
     <div
+      ref={panel}
       className="eca-Panel"
       onKeyDown={event => {
         if (event.key === 'Escape' && listing) {
@@ -83,7 +89,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
         }
         onNew={() => {
           setListing(false);
-          session.startChat();
+          startChat(session, drafts);
         }}
       />
       {exporting && (
@@ -112,6 +118,7 @@ export function App({ session, surroundings, instructions }: Props): React.React
         ) : (
           <ChatView
             session={session}
+            drafts={drafts}
             state={state}
             chat={chat}
             surroundings={surroundings}
@@ -160,11 +167,14 @@ interface ChatViewProps extends Props {
   readonly chat: Chat;
 }
 
-function ChatView({ session, state, chat, surroundings, instructions }: ChatViewProps): React.ReactElement {
+function ChatView({ session, drafts, state, chat, surroundings, instructions }: ChatViewProps): React.ReactElement {
   const { trans } = useEnv();
   const around = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
-  const [editing, setEditing] = React.useState<UserBlock>();
-  const [draft, setDraft] = useDrafts(session);
+  const [chosen, setChosen] = React.useState<UserBlock>();
+  // The message may be gone by now: the chat was rolled back, here or in another tab.
+  const edited = chosen !== undefined && chat.blocks.some(block => isSameMessage(block, chosen)) ? chosen : undefined;
+  const [draft, setDraft] = useDraft(session);
+  const [sent, setSent] = React.useState(0);
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
   const query = React.useCallback(
@@ -193,10 +203,20 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
   );
   const onEdit = React.useCallback(
     (block: UserBlock) => {
-      setEditing(block);
-      setDraft(block.text);
+      setChosen(block);
+      setDraft(block.text, 'replace');
     },
     [setDraft]
+  );
+  const onCancelEdit = React.useCallback(() => {
+    setChosen(undefined);
+    setDraft(drafts.get(chat.id).text, 'replace');
+  }, [drafts, setDraft, chat.id]);
+  const onUnsent = React.useCallback(
+    (message: UnsentMessage) => {
+      drafts.set(chat.id, message);
+    },
+    [drafts, chat.id]
   );
   const onRetry = React.useCallback(
     (block: UserBlock) => {
@@ -206,8 +226,13 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
   );
   const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onBack = React.useCallback(
-    (block: UserBlock, extent: Extent) => void rollBack(session, block, extent),
-    [session]
+    (block: UserBlock, extent: Extent) => {
+      if (edited !== undefined) {
+        onCancelEdit();
+      }
+      void rollBack(session, block, extent);
+    },
+    [session, edited, onCancelEdit]
   );
   const review = React.useMemo(
     () => ({
@@ -219,6 +244,7 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
   useLoadedChanges(session, chat, state.connection === 'open');
   const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
     const all = withPlace ? [...surroundings.read(), ...contexts] : contexts;
+    setSent(before => before + 1);
     if (busy) {
       if (queued) {
         enqueue(session, { text, contexts: all });
@@ -227,8 +253,15 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
       }
       return true;
     }
-    const taken = editing === undefined ? session.prompt(text, all) : askAgain(session, editing.contentId, text, all);
-    setEditing(undefined);
+    if (edited === undefined) {
+      return session.prompt(text, all);
+    }
+    const unsent = drafts.get(chat.id).text;
+    const taken = await askAgain(session, edited.contentId, text, all);
+    if (taken) {
+      setChosen(undefined);
+      setDraft(unsent, 'replace');
+    }
     return taken;
   };
   return (
@@ -239,7 +272,9 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
             configured={state.configured || state.connection === 'absent'}
             models={state.models}
             welcome={state.welcome}
-            onTry={setDraft}
+            onTry={text => {
+              setDraft(text, 'replace');
+            }}
             report={async () => (await session.ask('workspace/doctor', {}))?.text}
           />
         </div>
@@ -251,6 +286,7 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
           changes={chat.changes}
           review={review}
           busy={busy}
+          sent={sent}
           onEarlier={chat.before === undefined ? undefined : () => void fetchEarlier(session, chat)}
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
           onApprove={onApprove}
@@ -304,8 +340,10 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
       <Composer
         busy={busy}
         connected={state.connection === 'open'}
-        editing={editing !== undefined}
+        editing={edited !== undefined}
         draft={draft}
+        unsent={drafts.get(chat.id)}
+        onUnsent={onUnsent}
         place={around}
         query={query}
         estimates={estimates}
@@ -313,9 +351,7 @@ function ChatView({ session, state, chat, surroundings, instructions }: ChatView
         onStop={() => {
           session.stop();
         }}
-        onCancelEdit={() => {
-          setEditing(undefined);
-        }}
+        onCancelEdit={onCancelEdit}
         onEditLast={() => {
           const last = chat.blocks.findLast((block): block is UserBlock => block.kind === 'user');
           if (last !== undefined) {
@@ -366,17 +402,23 @@ function useEstimates(
   }, [session, surroundings, model, agent, variant, chatId]);
 }
 
+function isSameMessage(block: Block, message: UserBlock): boolean {
+  return block.kind === 'user' && (block.contentId ?? block.key) === (message.contentId ?? message.key);
+}
+
 /** Return the text that was last put into the prompt box from outside, and a function to put one there. */
-function useDrafts(session: Session): readonly [Draft, (text: string) => void] {
-  const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '' });
-  const setText = React.useCallback((text: string) => {
-    setDraft(before => ({ key: before.key + 1, text }));
+function useDraft(session: Session): readonly [Draft, (text: string, how: Draft['how']) => void] {
+  const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '', how: 'add' });
+  const put = React.useCallback((text: string, how: Draft['how']) => {
+    setDraft(before => ({ key: before.key + 1, text, how }));
   }, []);
   React.useEffect(() => {
-    session.onDraft = setText;
+    session.onDraft = text => {
+      put(text, 'add');
+    };
     return () => {
       session.onDraft = () => undefined;
     };
-  }, [session, setText]);
-  return [draft, setText];
+  }, [session, put]);
+  return [draft, put];
 }

@@ -6,6 +6,7 @@
 
 import * as React from 'react';
 
+import { Drafts } from '../chat/drafts';
 import { Session } from '../chat/session';
 import { App, Surroundings } from '../view/App';
 import { Env, EnvProvider } from '../view/common/env';
@@ -14,6 +15,7 @@ import { InstructionsSource } from '../view/Instructions';
 interface Props {
   readonly env: Env;
   readonly session: Session;
+  readonly drafts: Drafts;
   readonly surroundings: Surroundings;
   readonly instructions: InstructionsSource;
 }

@@ -10,6 +10,7 @@ import { createRoot } from 'react-dom/client';
 import '../../style/panel.css';
 import './widget.css';
 
+import { Drafts } from '../chat/drafts';
 import { fetchWholeOutput } from '../chat/tool_output';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
@@ -34,6 +35,7 @@ const NO_INSTRUCTIONS: InstructionsSource = {
 
 class Panel {
   readonly session: Session;
+  readonly drafts = new Drafts();
   readonly env: Env;
   private resumed = false;
 
@@ -99,11 +101,12 @@ class Panel {
 
   /**
    * Show the chat of the notebook's cells, unless the reader is in another one already. This happens before the connection
-   * and the prompt box are open, so that no question goes to the chat that is left.
+   * is open, so that no question goes to the chat that is left. What was typed meanwhile goes along.
    */
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
+      this.drafts.move(first, chatId);
       this.session.dispatch({ type: 'shown', chatId });
     }
   }
@@ -126,9 +129,17 @@ export default (): Widget => {
       el.addEventListener('keydown', event => {
         event.stopPropagation();
       });
-      const { session, env } = panel ?? new Panel(model);
+      const { session, drafts, env } = panel ?? new Panel(model);
       const root = createRoot(el);
-      root.render(<WidgetPanel env={env} session={session} surroundings={NOWHERE} instructions={NO_INSTRUCTIONS} />);
+      root.render(
+        <WidgetPanel
+          env={env}
+          session={session}
+          drafts={drafts}
+          surroundings={NOWHERE}
+          instructions={NO_INSTRUCTIONS}
+        />
+      );
       const shown = hideRecord(el, hidden => {
         model.send({ record: hidden ? 'hidden' : 'shown' });
       });

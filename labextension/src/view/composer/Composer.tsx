@@ -10,6 +10,7 @@ import * as React from 'react';
 
 import { toImageContext, listImages, LARGEST_IMAGE } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
+import { UnsentMessage } from '../../chat/drafts';
 import { keyOf, Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
@@ -25,6 +26,8 @@ export interface Draft {
   /** Differs for each draft, also when the text is the same twice. */
   readonly key: number;
   readonly text: string;
+  /** `replace`: it stands in place of what is in the box, which has the focus then. `add`: after what is there. */
+  readonly how: 'replace' | 'add';
 }
 
 interface Props {
@@ -32,6 +35,10 @@ interface Props {
   readonly connected: boolean;
   readonly editing: boolean;
   readonly draft: Draft;
+  /** What was typed in this chat before and not sent. */
+  readonly unsent: UnsentMessage;
+  /** Called with what is in the box whenever that changes, except while an earlier message is changed. */
+  readonly onUnsent: (message: UnsentMessage) => void;
   readonly place: NotebookPlace | undefined;
   readonly estimates: EstimateSource;
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
@@ -53,23 +60,28 @@ interface Props {
 }
 
 export function Composer(props: Props): React.ReactElement {
-  const { busy, connected, editing, query, onSend, onStop } = props;
+  const { busy, connected, editing, query, onSend, onStop, onUnsent } = props;
   const { trans, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
   const around = chips ? props.place : undefined;
   const id = React.useId();
   const frame = React.useRef<HTMLDivElement>(null);
   const box = React.useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = React.useState('');
+  const [text, setText] = React.useState(props.unsent.text);
   const [cursor, setCursor] = React.useState(0);
-  const [contexts, setContexts] = React.useState<readonly ChatContext[]>([]);
+  const [contexts, setContexts] = React.useState(props.unsent.contexts);
   const [placeOn, setPlaceOn] = React.useState(true);
   const [sending, setSending] = React.useState(false);
   const ask = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
   const { completing, move, close } = useCompletion(text, cursor, ask);
   const put = useSetText(box, setText, setCursor);
-  useDraft(props.draft, put);
+  useDraft(props.draft, text, put, box);
   useAutoHeight(box, text);
+  React.useEffect(() => {
+    if (!editing) {
+      onUnsent({ text, contexts });
+    }
+  }, [editing, onUnsent, text, contexts]);
 
   const takeSuggestion = (offer: Suggestion): void => {
     if (completing !== undefined) {
@@ -114,6 +126,8 @@ export function Composer(props: Props): React.ReactElement {
       setContexts([]);
     } else {
       put(message, message.length);
+      // By now the user may be in another chat, and this box gone.
+      onUnsent({ text: message, contexts });
     }
   };
   const onKeyDown = (event: React.KeyboardEvent): void => {
@@ -127,7 +141,6 @@ export function Composer(props: Props): React.ReactElement {
       if (event.key === 'ArrowUp' && text === '' && !busy) {
         props.onEditLast();
       } else if (event.key === 'Escape' && editing) {
-        put('', 0);
         props.onCancelEdit();
       }
       return;
@@ -163,14 +176,7 @@ export function Composer(props: Props): React.ReactElement {
       {editing && (
         <p className="eca-Composer-editing">
           {trans.__('Changing your last message')}
-          <button
-            type="button"
-            className="eca-Link"
-            onClick={() => {
-              put('', 0);
-              props.onCancelEdit();
-            }}
-          >
+          <button type="button" className="eca-Link" onClick={props.onCancelEdit}>
             {trans.__('Cancel')}
           </button>
         </p>
@@ -312,12 +318,24 @@ function useSetText(
   );
 }
 
-function useDraft({ key, text }: Draft, put: (text: string, cursor: number) => void): void {
+/** Put a draft into the box, and the cursor at its end. */
+function useDraft(
+  draft: Draft,
+  text: string,
+  put: (text: string, cursor: number) => void,
+  box: React.RefObject<HTMLTextAreaElement>
+): void {
+  const latest = React.useRef(text);
+  latest.current = text;
   React.useEffect(() => {
-    if (key > 0) {
-      put(text, text.length);
+    if (draft.key > 0) {
+      const whole = draft.how === 'replace' ? draft.text : [latest.current, draft.text].filter(Boolean).join('\n\n');
+      put(whole, whole.length);
+      if (draft.how === 'replace') {
+        box.current?.focus();
+      }
     }
-  }, [key, text, put]);
+  }, [draft, put, box]);
 }
 
 /** Make the box as high as its text. The style sheet limits the height. */

@@ -26,6 +26,8 @@ type Props = BlockActions & {
   readonly agents: Agents | undefined;
   readonly busy: boolean;
   readonly progress: string;
+  /** How many messages the user has sent from here. The transcript goes to its end when it grows. */
+  readonly sent: number;
   /** Fetches the page before all blocks; undefined when there is none. */
   readonly onEarlier: (() => void) | undefined;
   /** Shown after the blocks: questions, and messages that wait. */
@@ -41,7 +43,7 @@ const MOST = 240;
 const NEAR_PX = 24;
 
 export function Transcript(props: Props): React.ReactElement {
-  const { blocks, ends, agents, changes = [], review, busy, progress, onEarlier, children, ...actions } = props;
+  const { blocks, ends, agents, changes = [], review, busy, progress, sent, onEarlier, children, ...actions } = props;
   const { trans } = useEnv();
   const [{ shown, below }, move] = React.useState({ shown: PAGE, below: 0 });
   const { frame, content, following, jump } = useFollowing(below > 0);
@@ -62,6 +64,12 @@ export function Transcript(props: Props): React.ReactElement {
       move(START);
     }
   }, [following]);
+  React.useLayoutEffect(() => {
+    if (sent > 0) {
+      move(START);
+      jump();
+    }
+  }, [sent, jump]);
   return (
     <div className="eca-Transcript-frame">
       <div className="eca-Transcript" ref={frame} role="log" aria-live="off" aria-label={trans.__('Chat')} tabIndex={0}>
