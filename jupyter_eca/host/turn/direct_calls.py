@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
+    from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
@@ -38,9 +39,16 @@ class DirectCall:
 
 class DirectCalls:
     def __init__(
-        self, audiences: Subscribers, chats: Chats, contexts: ToolContexts, setups: Setups, hooks: TurnHooks
+        self,
+        audiences: Subscribers,
+        store: Store,
+        chats: Chats,
+        contexts: ToolContexts,
+        setups: Setups,
+        hooks: TurnHooks,
     ) -> None:
         self._audiences = audiences
+        self._store = store
         self._chats = chats
         self._contexts = contexts
         self._setups = setups
@@ -49,7 +57,7 @@ class DirectCalls:
     async def call(self, request: DirectCall) -> LiveChat:
         """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
 
-        Raises: BusyError when something else goes on in the chat.
+        Raises: BusyError when something else goes on in the chat; NotSaved when the turn could not be stored.
         """
         chat = await self._chats.load(request.chat)
         if chat.busy:
@@ -61,6 +69,7 @@ class DirectCalls:
         adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
         details = await preview(self._contexts, chat, request.tool, arguments, id)
+        await self._store.check()
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))

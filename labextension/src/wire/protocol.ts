@@ -1711,6 +1711,8 @@ export interface ShellCommandPart {
 export interface ShowMessageParams {
   readonly type: MessageType;
   readonly message: string;
+  /** The chat that the message is about. Not part of ECA. */
+  readonly chatId?: ChatId;
 }
 
 /** The subagent that a tool call has spawned. */
@@ -2302,7 +2304,7 @@ export const SHAPES = {
   ServerTool: { name: 's', description: 's', parameters: 'o', disabled: 'b' },
   ShellCommandDetails: { type: '=shellCommand', commands: ['ShellCommandPart'], background: 'b' },
   ShellCommandPart: { command: 's', args: ['s'], 'approvalKey?': 's', remembered: 'b' },
-  ShowMessageParams: { type: 's', message: 's' },
+  ShowMessageParams: { type: 's', message: 's', 'chatId?': 'ChatId' },
   SubagentDetails: {
     type: '=subagent',
     agentName: 's',
