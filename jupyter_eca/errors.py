@@ -10,6 +10,7 @@ EcaError                    the root of the tree
 |   |-- BusyError           the chat is still answering an earlier prompt
 |   |-- ConfigError         the configuration cannot be used; the message names the file
 |   |-- McpRefusal          the MCP server cannot be changed in this way; has ECA's error code
+|   |-- NotSaved            the chats cannot be stored or read now; the message says why
 |   |-- SamplingRefusal     an MCP server must not send this request to a model
 |   `-- UnknownChat         the store has no chat with this id
 |-- RemoteError             the peer broke the protocol, answered with an error, or left
@@ -64,6 +65,10 @@ class McpRefusal(LocalError):
         super().__init__(message)
         self.code = code
         """ECA's word for the reason, which programs compare."""
+
+
+class NotSaved(LocalError):
+    """The chats cannot be stored or read now: the disk is full, or another program holds the file."""
 
 
 class SamplingRefusal(LocalError):

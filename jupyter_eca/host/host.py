@@ -7,12 +7,14 @@ Everything here runs on one event loop. `host.services` lists the leaves, `host.
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.config import credentials, watch
+from jupyter_eca.errors import NotSaved
 from jupyter_eca.host import notifications
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.registry import Chats
@@ -56,13 +58,18 @@ from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from jupyter_eca.config import Config
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Subscriber
     from jupyter_eca.workspace.ports import Files, Workspace
+
+_log = logging.getLogger(__name__)
+
+# Seconds until a part of the host that has failed begins again.
+_RESTART_SECONDS: Final = 1.0
 
 # In milliseconds.
 DAY: Final = 24 * 60 * 60 * 1000
@@ -87,6 +94,9 @@ class Host:
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
         self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, audiences, catalog))
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
+        store.on_unsaved = partial(notifications.announce_unsaved, audiences)
+        store.on_saved = partial(notifications.announce_saved, audiences)
+        store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
         self.outputs = ToolOutputs(database.with_name("outputs"))
         self.index = FileIndex(workspace.files)
@@ -136,6 +146,7 @@ class Host:
         setups = self.setups = Setups(services, chats, contexts, self.system_prompts)
         turns = self.turns = Turns(services, chats, tasks, contexts, setups, self.subagents, commands)
         self.subagents.turns = turns
+        tasks.on_failure = turns.break_off
         self.attendance = Attendance(audiences, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_events.append(self.subagents.hear)
@@ -145,7 +156,7 @@ class Host:
         )
 
         # What is done to chats beside talking in them.
-        self.direct_calls = DirectCalls(services.current, audiences, chats, contexts, setups, turn_hooks)
+        self.direct_calls = DirectCalls(services.current, audiences, store, chats, contexts, setups, turn_hooks)
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
@@ -166,12 +177,16 @@ class Host:
         await self.store.open()
         await self._expire()
         async with self._group as tasks:
-            works = [self.store.run(), self.index.run(), self.mcp.run(), self.hooks.run()]
-            if self._read is not None:
-                works.append(
-                    watch(self.config, self._read, self.configure, partial(self.audiences.message, MessageType.ERROR))
-                )
-            serving = [tasks.create_task(work) for work in works]
+            works: list[Callable[[], Coroutine[Any, Any, None]]] = [
+                self.store.run,
+                self.index.run,
+                self.mcp.run,
+                self.hooks.run,
+            ]
+            if (read := self._read) is not None:
+                failed = partial(self.audiences.message, MessageType.ERROR)
+                works.append(lambda: watch(self.config, read, self.configure, failed))
+            serving = [tasks.create_task(_keep_running(work)) for work in works]
             self.ready.set()
             await self._ended.wait()
             for chat in self.chats.all_live():
@@ -186,10 +201,13 @@ class Host:
     async def _expire(self) -> None:
         """Delete chats that nobody used for long, when the user wants that."""
         outputs, store = self.outputs, self.store
-        if days := self.config.chat_retention_days:
-            before = now() - days * DAY
-            await outputs.forget(await store.do(lambda tables: tables.expire(before, is_alive)))
-        await outputs.sweep(await store.do(lambda tables: tables.list_chat_ids()))
+        try:
+            if days := self.config.chat_retention_days:
+                before = now() - days * DAY
+                await outputs.forget(await store.do(lambda tables: tables.expire(before, is_alive)))
+            await outputs.sweep(await store.do(lambda tables: tables.list_chat_ids()))
+        except NotSaved as error:
+            _log.warning("old chats are not deleted this time: %s", error)
 
     def close(self) -> None:
         self._ended.set()
@@ -219,3 +237,15 @@ class Host:
 
     def leave(self, subscriber: Subscriber) -> None:
         self.attendance.leave(subscriber)
+
+
+async def _keep_running(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a part of the host until it is cancelled. When it fails, it begins again: no input may end the host."""
+    while True:
+        try:
+            await work()
+        except Exception:  # noqa: BLE001  # the boundary of the host: all chats depend on it
+            _log.exception("a part of the host failed, and begins again")
+            await asyncio.sleep(_RESTART_SECONDS)
+        else:
+            return

@@ -8,7 +8,7 @@ from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.job import JobStatus
-from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType
+from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, ShowMessageParams
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
@@ -100,6 +100,23 @@ def announce_job_end(turns: Turns, job: Job, note: str) -> None:
     told = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
     words = f"[Background job {job.id} {told}. bg_job reads its output.]"
     turns.note(str(job.chat_id), f"Background job {told}", words)
+
+
+def announce_unsaved(audiences: Subscribers, chat: str, reason: str) -> None:
+    """Tell the clients of a chat that it cannot be stored now."""
+    words = (
+        f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
+    )
+    _announce(audiences, chat, MessageType.ERROR, words)
+
+
+def announce_saved(audiences: Subscribers, chat: str) -> None:
+    """Tell the clients of a chat that all of it is stored again."""
+    _announce(audiences, chat, MessageType.INFO, "This chat is saved again. Nothing is missing.")
+
+
+def _announce(audiences: Subscribers, chat: str, type: MessageType, message: str) -> None:
+    audiences.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message, chat_id=chat), chat))
 
 
 async def announce_sign_in(

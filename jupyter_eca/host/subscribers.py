@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,10 +13,15 @@ from jupyter_eca.protocol.lifecycle import MessageType, ShowMessageParams
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,15 @@ class ChatQuestions:
         return await self.audiences.ask(self.chat, question)
 
 
+@contextmanager
+def _report_failure() -> Generator[None]:
+    """Log what goes wrong in one subscriber. The others, and the chat itself, go on."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001  # the boundary to a front: a bug there costs one client one message
+        _log.exception("a client could not be shown something")
+
+
 class Subscribers:
     def __init__(self) -> None:
         self._all: list[Subscriber] = []
@@ -113,13 +129,15 @@ class Subscribers:
 
     def show(self, events: list[Event]) -> None:
         for audience in list(self._all):
-            if seen := [event for event in events if audience.sees(event.chat)]:
-                audience.show(seen)
+            with _report_failure():
+                if seen := [event for event in events if audience.sees(event.chat)]:
+                    audience.show(seen)
 
     def tell(self, notice: Notice) -> None:
         for audience in list(self._all):
-            if notice.chat is None or audience.sees(notice.chat):
-                audience.tell(notice)
+            with _report_failure():
+                if notice.chat is None or audience.sees(notice.chat):
+                    audience.tell(notice)
 
     def message(self, type: MessageType, message: str) -> None:
         self.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
@@ -136,7 +154,8 @@ class Subscribers:
 
     def show_anew(self, chat: str) -> None:
         for audience in self.list_subscribed(chat):
-            audience.show_anew(Again(chat))
+            with _report_failure():
+                audience.show_anew(Again(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """The first answer counts; the others are taken their question back. A client that fails or leaves is no

@@ -21,6 +21,43 @@ ChatId = str | int
 changed or converted."""
 
 
+def has_half_surrogate(data: Any) -> bool:
+    """Return whether a text in data for JSON, or in a value of such data, contains half of a surrogate pair."""
+    waiting: list[Any] = [data]  # no recursion: a client decides how deep its data is
+    while waiting:
+        item = waiting.pop()
+        # `isinstance` would make every message of a long answer noticeably slower.
+        kind = item.__class__
+        if kind is str:
+            if not item.isascii() and _HALF_SURROGATE.search(item):
+                return True
+        elif kind is dict:
+            waiting += item
+            waiting += item.values()
+        elif kind is list or kind is tuple:
+            waiting += item
+    return False
+
+
+def replace_half_surrogates(data: Any) -> Any:
+    """Return data for JSON with a replacement character for each half of a surrogate pair."""
+    return _replace(data) if has_half_surrogate(data) else data
+
+
+def _replace(data: Any) -> Any:
+    match data:
+        case str():
+            return _HALF_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", data)
+        case dict():
+            return {_replace(name): _replace(value) for name, value in cast("dict[Any, Any]", data).items()}
+        case list():
+            return [_replace(item) for item in cast("list[Any]", data)]
+        case tuple():
+            return tuple(_replace(item) for item in cast("tuple[Any, ...]", data))
+        case _:
+            return data
+
+
 class Model(BaseModel):
     """The base of all models. A model is frozen and uses camelCase on the wire. Unknown fields are ignored, because a
     newer peer may send more than we know."""
@@ -30,13 +67,7 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _replace_half_surrogates(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        fields = cast("dict[str, Any]", data)
-        for name, value in fields.items():
-            if isinstance(value, str) and not value.isascii():
-                fields = {**fields, name: _HALF_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)}
-        return fields
+        return replace_half_surrogates(data) if isinstance(data, dict) else data
 
     def wire(self) -> dict[str, object]:
         """Return the model as data for JSON. Fields that are None are left out: for ECA, absent means "unchanged"."""

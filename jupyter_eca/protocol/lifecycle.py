@@ -122,6 +122,8 @@ class ShowMessageParams(Model):
 
     type: MessageType
     message: str
+    chat_id: ChatId | None = None
+    """The chat that the message is about. Not part of ECA."""
 
 
 class ProgressParams(Model):

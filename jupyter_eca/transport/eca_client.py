@@ -16,6 +16,7 @@ from jupyter_eca._version import __version__
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question, tool
 from jupyter_eca.protocol.base import Done
+from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.transport.peer import Peer
@@ -268,6 +269,11 @@ class EcaClient:
             case chat.ChatToolCallProgressParams():
                 if watcher := self._watchers.get(str(message.chat_id)):
                     watcher(message)
+            case lifecycle.ShowMessageParams(chat_id=str() | int() as chat_id, message=text):
+                # Where there is nothing else to show it in, it is a line of the answer.
+                if listener := self._listeners.get(str(chat_id)):
+                    content = TextContent(text=text)
+                    listener(chat.ChatContentReceivedParams(chat_id=chat_id, role=Role.SYSTEM, content=content))
             case chats.ChatOpenedParams(chat_id=chat_id):
                 if self.on_chat_opened is not None:
                     self.on_chat_opened(str(chat_id))

@@ -28,7 +28,7 @@ from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.ahp import PROVIDER, ROOT, actions
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.chat import SUBAGENT
-from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams
+from jupyter_eca.protocol.lifecycle import ConfigUpdatedParams, ShowMessageParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
@@ -307,6 +307,10 @@ class AhpFront:
         match notice:
             case Notice(method="chat/deleted", chat=str(chat)):
                 self._remove(chat)
+            case Notice(params=ShowMessageParams(message=message), chat=str(chat)):
+                # The protocol has no messages to the user. The activity is what is shown beside a running turn.
+                if (session := self.sessions.get(session_uri(chat))) and session.turn:
+                    session.dispatch(actions.ActivityChanged(session=session.uri, activity=message))
             case Notice(params=ConfigUpdatedParams()):
                 self.start(self._publish_agents())
                 self._refresh_sessions()

@@ -6,16 +6,24 @@ Knows nothing of what the tasks do. The effects of the engine become tasks in `h
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from jupyter_eca.host.chat.live_chat import LiveChat
 
 
+_log = logging.getLogger(__name__)
+
+
 class ChatTasks:
     """Starts and cancels tasks in `group`, which the host enters when it runs."""
+
+    on_failure: Callable[[str, str], None]
+    """Called with a chat and what failed, when a task ends with an error. The host sets it before any task is started.
+    The error ends nothing else: whatever one client sent, the other chats go on."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -26,7 +34,16 @@ class ChatTasks:
 
     def start_unnamed(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a task for a chat that need not be in memory. It cannot be cancelled by its name."""
-        return self._group.create_task(work, name=f"{id} {name}")
+        task = self._group.create_task(self._run(id, name, work), name=f"{id} {name}")
+        task.add_done_callback(lambda _: work.close())  # it may have been cancelled before it began
+        return task
+
+    async def _run(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001  # the boundary to the chats: a bug ends one turn, not all of them
+            _log.exception("the task %r of the chat %s failed", name, id)
+            self.on_failure(id, f"the task {name!r} failed ({error!r})")
 
     def cancel(self, chat: LiveChat, name: str) -> None:
         if task := chat.tasks.get(name):

@@ -174,6 +174,9 @@ class ChatOperations:
             live = LiveChat(ChatState(id), row.last, choice_of(row))
         subagents = await self._subagents.chats(id)
         self._chats.forget(id)
+        await self._services.store.settle()
+        for gone in (id, *(row.id for row in subagents)):
+            self._services.store.discard(gone)
         await self._services.store.do(lambda tables: tables.delete(id))
         self._subagents.forget(subagents)
         await self._services.outputs.forget([id, *(row.id for row in subagents)])
@@ -246,7 +249,7 @@ class ChatOperations:
         """The chat and all its events; no turn begins in it meanwhile."""
         chat = await self._chats.load(id, must_exist=True)
         with chat.hold():
-            await self._services.store.settle()
+            await self._services.store.confirm()
             yield chat, await self._services.store.events(id)
 
     def _place(self, events: Sequence[Event], content_id: str) -> int:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.host.store.old_asides import mark_aside
+from jupyter_eca.protocol.base import replace_half_surrogates
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 MIGRATIONS: Final = (
@@ -103,6 +105,17 @@ MIGRATIONS: Final = (
 BUSY_SECONDS = 5.0
 
 
+class _Connection(sqlite3.Connection):
+    """Stores half of a surrogate pair as a replacement character: SQLite cannot store it, and a text with it may come
+    from the name of a file or from a program's output. A search for such a text replaces it in the same way."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        return super().execute(sql, replace_half_surrogates(tuple(parameters)))
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
+        return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open the file, and bring it up to date.
 
@@ -110,7 +123,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
-    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection)
     try:
         _migrate(db, path)
     except BaseException:

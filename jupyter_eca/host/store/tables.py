@@ -5,7 +5,9 @@ They must not know threads or subscribers: `store` does. The tables are made in 
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
@@ -17,7 +19,6 @@ from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Aside, Event, Outcome
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from jupyter_eca.host.store.spending import Extent, Spending, Total
@@ -38,6 +39,35 @@ _ROWS: Final = """
         agent, variant, trust, cut_from, cut_to, workspace, parent, folder
     FROM chats
 """
+
+
+# What an event raises that can never be stored, however often it is tried. `_Connection` leaves only numbers out of
+# range, and what no model allows.
+_UNSTORABLE: Final = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedWrite:
+    """Something of a chat that can never be stored."""
+
+    chat: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of storing events."""
+
+    events: list[Event]
+    """All of them in their order, with their sequence numbers; 0 for one that was refused."""
+    refused: list[RefusedWrite]
 
 
 class Tables:
@@ -61,33 +91,71 @@ class Tables:
     # -- events and the rows of their chats
 
     def write(
-        self, events: list[Event], selected: Mapping[str, StoredSelection], spent: Sequence[Spending] = ()
-    ) -> list[Event]:
-        """Store events, and return them with their sequence numbers."""
+        self,
+        events: Sequence[Event],
+        selected: Mapping[str, StoredSelection],
+        spent: Sequence[Spending] = (),
+        *,
+        late: int = 0,
+    ) -> Written:
+        """Store events, and return them with their sequence numbers.
+
+        The first `late` of them were shown before without a number, because they could not be stored then. A client
+        that comes back with an older number is shown the whole chat: it cannot tell them from events that it missed.
+        """
         stored: list[Event] = []
+        refused: list[RefusedWrite] = []
+        late_chats = list(dict.fromkeys(event.chat for event in events[:late]))
         with self._all_or_nothing():
-            for event in events:
-                if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
-                    self._note(event)
-                row = self._db.execute(
-                    "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        event.chat,
-                        event.turn,
-                        event.role,
-                        event.at,
-                        _json(event),
-                        _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else "",
-                        event.outcome,
-                        event.local,
-                    ),
+            for chat in late_chats:
+                newest = "(SELECT coalesce(max(seq), 0) FROM events WHERE chat = id)"
+                self._db.execute(
+                    f"UPDATE chats SET cut_from = min(coalesce(cut_from, {newest}), {newest}) WHERE id = ?",  # noqa: S608  # words of ours
+                    (chat,),
                 )
-                stored.append(event.model_copy(update={"seq": row.lastrowid}))
+            for event in events:
+                try:
+                    stored.append(event.model_copy(update={"seq": self._insert(event)}))
+                except _UNSTORABLE as error:
+                    stored.append(event)
+                    refused.append(RefusedWrite(event.chat, repr(error)))
+            for chat in late_chats:
+                self._db.execute(
+                    "UPDATE chats SET cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?", (chat,)
+                )
             for chat, selection in selected.items():
-                self._select(chat, selection)
-            add_spending(self._db, spent)
-        return stored
+                try:
+                    self._select(chat, selection)
+                except _UNSTORABLE as error:
+                    refused.append(RefusedWrite(chat, repr(error)))
+            for one in spent:
+                try:
+                    add_spending(self._db, (one,))
+                except _UNSTORABLE as error:
+                    refused.append(RefusedWrite(one.chat, repr(error)))
+        return Written(stored, refused)
+
+    def _insert(self, event: Event) -> int | None:
+        """Store an event and what the row of its chat has of it, and return its number."""
+        content = _json(event)
+        aside = _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else ""
+        row = self._db.execute(
+            "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (event.chat, event.turn, event.role, event.at, content, aside, event.outcome, event.local),
+        )
+        if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
+            self._note(event)
+        return row.lastrowid
+
+    def probe(self) -> None:
+        """Write something, to find out whether anything can be written."""
+        self._db.execute(
+            "INSERT INTO counters (name, value) VALUES ('probe', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
+        )
+
+    def wait_for_others(self, seconds: float) -> None:
+        """Set how long a statement waits for another program that writes to the file."""
+        self._db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     def _note(self, event: Event) -> None:
         """Keep the chat's row: made by its first prompt, owned while a turn runs."""

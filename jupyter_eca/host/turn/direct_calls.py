@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.services import Current
+    from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
@@ -46,6 +47,7 @@ class DirectCalls:
         self,
         current: Current,
         audiences: Subscribers,
+        store: Store,
         chats: Chats,
         contexts: ToolContexts,
         setups: Setups,
@@ -53,6 +55,7 @@ class DirectCalls:
     ) -> None:
         self._current = current
         self._audiences = audiences
+        self._store = store
         self._chats = chats
         self._contexts = contexts
         self._setups = setups
@@ -61,7 +64,7 @@ class DirectCalls:
     async def call(self, request: DirectCall) -> LiveChat:
         """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
 
-        Raises: BusyError when something else goes on in the chat.
+        Raises: BusyError when something else goes on in the chat; NotSaved when the turn could not be stored.
         """
         chat = await self._chats.load(request.chat)
         if chat.busy:
@@ -82,6 +85,7 @@ class DirectCalls:
             details, adjusted = None, replace(adjusted, failure=str(error))
         current = self._current
         targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, notebook)
+        await self._store.check()
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))

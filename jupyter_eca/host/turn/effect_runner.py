@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -36,6 +36,7 @@ from jupyter_eca.errors import (
     EcaError,
     FailureKind,
     LocalError,
+    NotSaved,
     OverBudget,
     ProviderError,
     StaleSourceError,
@@ -149,7 +150,7 @@ class EffectRunner:
     async def _gather(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         try:
             await self._prepare(chat, turn)
-        except ToolError as error:
+        except (ToolError, NotSaved) as error:
             self._chats.feed(chat, inputs.CommandEnded(now(), str(error), failed=True), late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the prompt of %s could not be prepared", chat.state.id)
@@ -160,7 +161,10 @@ class EffectRunner:
         prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
-        chat.notebook = self._ledger.place(chat)
+        # A turn that cannot be stored does not begin. `Turns.prompt` has looked before, but a large prompt may be what
+        # fills the disk.
+        await self._services.store.confirm()
+        chat.notebook = await self._ledger.place(chat)
         if chat.parent:
             # A model wrote it: no command in it is carried out, and nothing that it points at is read for it.
             self._chats.feed(chat, inputs.Gathered(now()), late=True)
@@ -370,8 +374,10 @@ class EffectRunner:
                 if not tool.reads:
                     self._services.index.mark_stale()
                 if isinstance(context.keeper, CallKeeper) and context.keeper.kept:
-                    await run_to_end(context.keeper.finish())
-        except ToolError as error:
+                    # The change is made. Without this note it only cannot be undone, which an undo says by itself.
+                    with suppress(NotSaved):
+                        await run_to_end(context.keeper.finish())
+        except (ToolError, NotSaved) as error:
             return ToolResult(str(error), error=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
             _log.exception("the tool %s failed", name)

@@ -6,12 +6,14 @@ Must not know how effects are carried out (`host.turn.effect_runner`) nor what a
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_eca import redaction
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.draft import draft_request
 from jupyter_eca.engine.text.slash_commands import hide_key
@@ -24,11 +26,12 @@ from jupyter_eca.host.turn.open_notebooks import find_asked_notebook
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
-from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.content import RejectReason, TextContent
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
     from jupyter_eca.host.chat.dialogue import Dialogue
+    from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
@@ -66,7 +69,7 @@ class Turns:
         """Start a turn. Returns before the answer begins.
 
         Raises: BusyError when the chat is still answering, here or in another process; LocalError when its working
-        directory is gone.
+        directory is gone; NotSaved when the turn could not be stored.
         """
         services = self._services
         if prompt.chat.startswith(SUBAGENT) and not self._subagents.expects(prompt.chat):
@@ -83,6 +86,7 @@ class Turns:
         notebook = await find_asked_notebook(services, prompt, kernel)
         context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
         setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
+        await services.store.check()
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
@@ -121,6 +125,32 @@ class Turns:
         if live is not None and live.state.status is TurnStatus.STOPPING:
             stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
             self._services.audiences.tell(Notice("chat/statusChanged", stopping, chat))
+
+    def break_off(self, id: str, reason: str) -> None:
+        """End the turn of a chat in which something failed that must not fail, and say so."""
+        live = self._chats.live(id)
+        if live is None:
+            return
+        words = redaction.redact(f"The turn was ended, because of an error in the assistant: {reason}. See the log.")
+        try:
+            self.stop(id)
+            self._chats.mark(live, TextContent(text=words))
+        except Exception:  # noqa: BLE001  # the last resort: the chat is closed below, whatever its state is
+            _log.exception("the turn of the chat %s cannot be stopped", id)
+        if live.state.status is not TurnStatus.IDLE:
+            self._tasks.start_unnamed(id, "close", self._close(live))
+
+    async def _close(self, live: LiveChat) -> None:
+        """Close a turn that does not end by itself, as one whose server has died."""
+        await asyncio.gather(*live.tasks.values(), return_exceptions=True)
+        id = live.state.id
+        if live.state.status is TurnStatus.IDLE or self._chats.live(id) is not live:
+            return
+        self._chats.forget(id)
+        try:
+            await self._chats.load(id)
+        except Exception:  # noqa: BLE001  # it is loaded again when somebody asks in it
+            _log.exception("the turn of the chat %s cannot be closed", id)
 
     def approve(self, chat: str, call: str, *, remember: bool) -> None:
         """Let a tool call run. A second answer, or one that comes after a stop, changes nothing."""

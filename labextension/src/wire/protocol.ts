@@ -1729,6 +1729,8 @@ export interface ShellCommandPart {
 export interface ShowMessageParams {
   readonly type: MessageType;
   readonly message: string;
+  /** The chat that the message is about. Not part of ECA. */
+  readonly chatId?: ChatId;
 }
 
 /** The subagent that a tool call has spawned. */
@@ -2335,7 +2337,7 @@ export const SHAPES = {
     'parsed?': ['s']
   },
   ShellCommandPart: { command: 's', args: ['s'], 'approvalKey?': 's', remembered: 'b' },
-  ShowMessageParams: { type: 's', message: 's' },
+  ShowMessageParams: { type: 's', message: 's', 'chatId?': 'ChatId' },
   SubagentDetails: {
     type: '=subagent',
     agentName: 's',
