@@ -287,7 +287,8 @@ class TurnDriver:
     # -- the turn goes on, or ends
 
     def settle(self) -> None:
-        """Go on, or end the turn, when no call of this reply is left to wait for."""
+        """Start the calls whose turn it is. Go on, or end the turn, when no call of this reply is left to wait for."""
+        tool_calls.advance(self.builder)
         if not all(call.terminal for call in self.state.calls):
             return
         limit = self.state.setup.max_steps

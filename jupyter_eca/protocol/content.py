@@ -266,7 +266,8 @@ class ToolCallPrepareContent(ToolCallContent):
 
 
 class ToolCallRunContent(ToolCallContent):
-    """The arguments of a call are complete. Sent once per id."""
+    """The arguments of a call are complete. Sent once per id, and once more without `manual_approval` when the user
+    approves a call that must still wait for a call before it."""
 
     type: Literal["toolCallRun"] = "toolCallRun"
     arguments: dict[str, Any]
@@ -274,6 +275,8 @@ class ToolCallRunContent(ToolCallContent):
     """Whether the call waits for `chat/toolCallApprove` or `chat/toolCallReject`."""
     cause: Cause | None = None
     """Ours: why the call waits for an approval, or why it does not."""
+    waits_for: str | None = None
+    """Ours: the id of the call before it that must end before this one can run."""
 
 
 class ToolCallRunningContent(ToolCallContent):
@@ -312,6 +315,7 @@ class RejectReason(StrEnum):
     STOP = "user-stop"
     NOBODY = "nobody-to-ask"
     HOOK = "hook-rejected"
+    ORDER = "earlier-call-failed"
 
 
 class ToolCallRejectedContent(ToolCallContent):

@@ -299,8 +299,11 @@ def assert_closed(events: list[Event]) -> None:
             assert life == sorted(life, key=lambda kind: kind != "toolCallPrepare")
 
 
+# A call is shown to run a second time when it is approved and must wait for a call before it.
 LIVES = {
     ("toolCallRejected",),
+    ("toolCallRun", "toolCallRun", "toolCallRejected"),
+    ("toolCallRun", "toolCallRun", "toolCallRunning", "toolCalled"),
     ("toolCallRun", "toolCalled"),
     ("toolCallRun", "toolCallRejected"),
     ("toolCallRun", "toolCallRunning", "toolCalled"),
@@ -325,6 +328,24 @@ def test_the_tools_that_ran_are_those_that_are_shown_to_have_run(walk: Walk) -> 
     shown = [event.content for event in walk.events if event.content.type == "toolCallRunning"]
     assert sorted(walk.started) == sorted(getattr(content, "id", "") for content in shown)
     assert len(walk.started) == len(set(walk.started))
+
+
+@given(walks)
+def test_a_change_never_runs_beside_another_call_nor_behind_one_that_came_to_nothing(walk: Walk) -> None:
+    started = {ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
+    for at, call in enumerate(walk.state.calls):
+        before = walk.state.calls[:at]
+        if call.started:
+            assert call.status in started
+            assert all(other.terminal for other in before if not (other.reads and call.reads))
+            assert not any(other.failed for other in before if not other.reads)
+
+
+@given(walks)
+def test_no_call_waits_for_a_call_that_has_ended(walk: Walk) -> None:
+    for at, call in enumerate(walk.state.calls):
+        if call.status is ToolCallStatus.QUEUED:
+            assert any(not other.terminal for other in walk.state.calls[:at])
 
 
 @given(walks)

@@ -93,7 +93,8 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
             return _grow(history, ReasoningPart(id, text), lambda p: isinstance(p, ReasoningPart) and p.id == id)
         case ReasonFinishedContent(id=id):
             return _sign(history, id, _signature_of(aside))
-        case ToolCallRunContent(id=id, name=name, arguments=arguments):
+        case ToolCallRunContent(id=id, name=name, arguments=arguments) if not has_call(history[-2:], id):
+            # It is shown once more when it is approved and still waits for a call before it.
             return _add(history, "assistant", ToolUsePart(id, name, arguments, _signature_of(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""

@@ -38,6 +38,8 @@ class ToolSpec:
     """A line for the reader with `{argument}` in it: "Reading {path}"."""
     remembers: Remembers = Remembers.TOOL
     """What an approval for the session remembers of a call."""
+    reads: bool = False
+    """Whether it changes nothing. Such calls run side by side; all others run in the order of the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ REJECTED = {
     RejectReason.STOP: "The user stopped the turn before this call ran. Nothing was changed.",
     RejectReason.NOBODY: "This call needs approval and nobody is there to give it. It did not run; nothing changed.",
     RejectReason.HOOK: "A hook of the user's forbids this call. It did not run; nothing was changed.",
+    RejectReason.ORDER: "Not run: a call before it in the same answer failed or was rejected. Nothing was changed. "
+    "Make this call again if it is still right.",
 }
 
 # Why a request is repeated, for the reader.

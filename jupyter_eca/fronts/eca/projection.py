@@ -74,7 +74,9 @@ def _plain(content: Content) -> Content:
     match content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
-        case ToolCallRunContent() | ToolCallRejectedContent():
+        case ToolCallRunContent():
+            return content.model_copy(update={"cause": None, "waits_for": None})
+        case ToolCallRejectedContent():
             return content.model_copy(update={"cause": None})
         case ProgressContent():
             return content.model_copy(update={"plan": None})

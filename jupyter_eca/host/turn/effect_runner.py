@@ -40,7 +40,7 @@ from jupyter_eca.errors import (
 )
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
-from jupyter_eca.host.chat.recorded_turn import DIFFERS, ReplayedTurn
+from jupyter_eca.host.chat.recorded_turn import DIFFERS, NOT_RUN, ReplayedTurn
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.tools.progress import Reporter
@@ -132,7 +132,8 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"tool {call}")
             case AskUser(call=call):
                 if not (chat.bounds.asks and self._services.audiences.has_approver(chat.state.id)):
-                    self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
+                    # Late: where the call before it was rejected just now, this one is skipped already.
+                    self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY), late=True)
             case _:
                 assert_never(effect)
 
@@ -312,6 +313,8 @@ class EffectRunner:
         name, replay = effect.tool.name, chat.replay
         own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
         tool = own or self._services.toolbox.get(name, chat.state.id)
+        if replay is not None and replay.broken:
+            return ToolResult(NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.lives):
             return replay.result(effect.call)
         try:

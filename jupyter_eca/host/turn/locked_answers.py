@@ -152,7 +152,7 @@ class LockedAnswers:
 
     def _spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
         tool = self._services.toolbox.get(call.tool)
-        return tool.spec if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
+        return replace(tool.spec, reads=tool.reads) if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
     def _verdict(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
         if isinstance(call, RecordedRejection):
@@ -238,4 +238,4 @@ def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
 def _took(turn: LockedTurn) -> Iterator[int]:
     for reply in turn.replies:
         yield sum(part.took_ms for part in reply.parts if isinstance(part, RecordedReasoning))
-        yield max((call.took_ms for call in reply.calls if isinstance(call, RecordedResult)), default=0)
+        yield sum(call.took_ms for call in reply.calls if isinstance(call, RecordedResult))

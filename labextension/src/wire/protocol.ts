@@ -1539,7 +1539,13 @@ export interface ReasonTextContent {
 }
 
 /** Why a call did not run. */
-export type RejectReason = 'user-choice' | 'user-config' | 'user-stop' | 'nobody-to-ask' | 'hook-rejected';
+export type RejectReason =
+  | 'user-choice'
+  | 'user-config'
+  | 'user-stop'
+  | 'nobody-to-ask'
+  | 'hook-rejected'
+  | 'earlier-call-failed';
 
 /** The list of the workspace's files. */
 export interface RepoMapContext {
@@ -1826,7 +1832,10 @@ export interface ToolCallResult {
   readonly error?: boolean;
 }
 
-/** The arguments of a call are complete. Sent once per id. */
+/**
+ * The arguments of a call are complete. Sent once per id, and once more without `manualApproval` when the user
+ * approves a call that must still wait for a call before it.
+ */
 export interface ToolCallRunContent {
   readonly id: string;
   /** The name of the tool. */
@@ -1843,6 +1852,8 @@ export interface ToolCallRunContent {
   readonly manualApproval: boolean;
   /** Ours: why the call waits for an approval, or why it does not. */
   readonly cause?: Cause;
+  /** Ours: the id of the call before it that must end before this one can run. */
+  readonly waitsFor?: string;
 }
 
 /** A call has started to run. */
@@ -2356,7 +2367,8 @@ export const SHAPES = {
     type: '=toolCallRun',
     arguments: 'o',
     manualApproval: 'b',
-    'cause?': 'Cause'
+    'cause?': 'Cause',
+    'waitsFor?': 's'
   },
   ToolCallRunningContent: {
     id: 's',
