@@ -22,6 +22,7 @@ from jupyter_eca.engine.effects import (
     RunTool,
     Wait,
 )
+from jupyter_eca.engine.inputs import Refused
 from jupyter_eca.engine.model.delta import (
     Paused,
     ReasoningDelta,
@@ -77,6 +78,8 @@ class Said:
     failed: bool = False
     passing: bool = False
     overflow: bool = False
+    refused: Refused | None = None
+    images: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Said, st.none(), seldom, seldom),
     st.builds(Said, st.none(), seldom, st.just(True), st.just(True)),
     st.builds(Said, st.none(), seldom, st.just(True), overflow=st.just(True)),
+    st.builds(Said, st.none(), seldom, st.just(True), refused=st.sampled_from(Refused), images=st.booleans()),
     st.builds(Heard, signals, st.integers(0, 3), st.booleans()),
     st.builds(Replied, st.lists(deltas | calls, min_size=1, max_size=5).map(tuple)),
     st.builds(Replied, st.lists(calls, min_size=1, max_size=4).map(tuple)),
@@ -178,11 +182,12 @@ class Walk(Talk):
         match what:
             case Said(delta=delta, late=late, failed=failed, passing=passing, overflow=overflow):
                 request = self.state.request - late
+                images, refused = what.images, what.refused
                 if delta is not None:
                     self.feed(inputs.Streamed(self.now, request, delta))
                 elif failed:
                     failure = Failure(limit=2) if passing else None
-                    broke = inputs.ModelFailed(self.now, request, "It broke.", overflow=overflow, failure=failure)
+                    broke = inputs.ModelFailed(self.now, request, "It broke.", images, overflow, refused, failure)
                     self.feed(broke)
                 else:
                     self.feed(inputs.ModelFinished(self.now, request))

@@ -79,6 +79,9 @@ _log = logging.getLogger(__name__)
 # Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
 PREVIEW_SECONDS = 2.0
 
+# No key, no money, no right to the model, no such model: a shorter or other message would be refused too.
+_ABOUT_SENDER = frozenset({401, 402, 403, 404})
+
 # Waits that are drawn apart need no secret, but this source needs no seed either.
 _chance = random.SystemRandom()
 
@@ -213,8 +216,13 @@ class EffectRunner:
             message = turn.locking.explain_failure(told) if turn.locking and not chat.has_answer else told
             final = isinstance(error, OverBudget)
             again = None if final else failure(error, settings)
-            failed = inputs.ModelFailed(now(), number, message, images, overflow, again, final)
+            refused = find_refused(error)
+            failed = inputs.ModelFailed(
+                now(), number, message, images, overflow, refused=refused, failure=again, final=final
+            )
             self._chats.feed(chat, failed)
+            if refused is not None and not chat.busy:
+                chat.cursor = None  # the model was not told where the cursor is
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
@@ -372,6 +380,13 @@ async def preview(
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)
         return None
+
+
+def find_refused(error: ProviderError) -> inputs.Refused | None:
+    """Return what the model's server would refuse every time; None for what may pass, and for what was not sent."""
+    if error.status is None or not 400 <= error.status < 500 or error.retryable:
+        return None
+    return inputs.Refused.SENDER if error.status in _ABOUT_SENDER else inputs.Refused.CONTENT
 
 
 def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
