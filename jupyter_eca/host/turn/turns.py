@@ -108,14 +108,17 @@ class Turns:
             stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
             self._services.audiences.tell(Notice("chat/statusChanged", stopping, chat))
 
-    def approve(self, chat: str, call: str, *, remember: bool) -> None:
-        """Let a tool call run. A second answer, or one that comes after a stop, changes nothing."""
-        self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
+    def approve(self, chat: str, call: str, *, remember: bool) -> bool:
+        """Let a tool call run. Return whether this answer counts: a second one, or one that comes after a stop, changes
+        nothing."""
+        counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
         if remember:
             self._subagents.share(chat)
+        return counts
 
-    def reject(self, chat: str, call: str, words: str) -> None:
-        self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
+    def reject(self, chat: str, call: str, words: str) -> bool:
+        """Reject a tool call. Return whether this answer counts, see `approve`."""
+        return self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
 
     def reject_unanswered(self, chat: str, call: str) -> None:
         """Reject a tool call because nobody is left who could approve it."""
