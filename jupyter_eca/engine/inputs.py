@@ -7,6 +7,7 @@ They are plain data that the shell fills in: the time, fresh ids, what was read.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.content import RejectReason
@@ -250,6 +251,15 @@ class ModelFinished:
     """What each call names, as it was found on the disk, by the ids of the calls."""
 
 
+class Refused(StrEnum):
+    """What a model's server refuses to take. It would refuse it every time."""
+
+    CONTENT = "content"
+    """What the request says, with the results of tools in it."""
+    SENDER = "sender"
+    """Whoever asks: the key, the account or the name of the model."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
     """The model call failed."""
@@ -263,6 +273,8 @@ class ModelFailed:
     """Whether the model's server refused an image or a document. It would refuse it every time."""
     overflow: bool = False
     """Whether the request is too long for the model."""
+    refused: Refused | None = None
+    """What the model's server refuses; None when it refused nothing."""
     failure: Failure | None = None
     """With one, the same request may be repeated."""
     final: bool = False

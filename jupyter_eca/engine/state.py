@@ -60,6 +60,8 @@ class ChatState:
     """Words that the model reads before its next step."""
     notes: tuple[str, ...] = ()
     """What happened beside the turns and was shown, and what the model has not read yet."""
+    sent_notes: tuple[str, ...] = ()
+    """Notes that went to the model with the request under way. A refused request brings them back."""
     unshown: tuple[NoteAdded, ...] = ()
     """What happened beside the turns and was not shown yet."""
     reasoning: str = ""

@@ -125,6 +125,7 @@ def _take_from_user(
             builder.update(trust=trust)
         case inputs.PolicyChanged(policy=policy):
             tool_calls.apply_policy(builder, policy)
+            tool_calls.advance(builder)
         case inputs.FactAdded(content=content):
             builder.emit(content, Role.SYSTEM, turn="")
         case inputs.NoteAdded():
@@ -166,6 +167,7 @@ def _take_about_call(
             tool_calls.show_progress(builder, call, details)
         case inputs.Approved(remember=remember):
             tool_calls.approve(builder, call, remember=remember)
+            tool_calls.advance(builder)
         case inputs.Rejected(reason=reason, words=words):
             tool_calls.signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)
             driver.settle()

@@ -28,6 +28,7 @@ class ToolCallStatus(StrEnum):
 
     PREPARING = "preparing"
     WAITING = "waiting"
+    QUEUED = "queued"
     RUNNING = "running"
     STOPPING = "stopping"
     CALLED = "called"
@@ -43,14 +44,18 @@ class ToolCallSignal(StrEnum):
     FAIL = "fail"
     APPROVE = "approve"
     REJECT = "reject"
+    START = "start"
+    SKIP = "skip"
     FINISH = "finish"
     STOP = "stop"
 
 
 class ToolCallMove(StrEnum):
-    """What follows from a signal: contents that are shown (`announce`, `started`, `called`, `rejected`) and effects."""
+    """What follows from a signal: contents that are shown (`announce`, `queue`, `started`, `called`, `rejected`) and
+    effects."""
 
     ANNOUNCE = "announce"
+    QUEUE = "queue"
     STARTED = "started"
     RUN = "run"
     ASK_USER = "ask user"
@@ -63,23 +68,30 @@ St, Si, Mo = ToolCallStatus, ToolCallSignal, ToolCallMove
 
 # preparing   the model is still writing the arguments
 # waiting     announced; somebody must approve or reject it
+# queued      allowed or approved; it runs as soon as the calls before it let it
 # running     the tool is at work
 # stopping    asked to end; what it did until then may stand
 # called      ended, with a result or an error (terminal, one `toolCalled`)
 # rejected    did not run (terminal, one `toolCallRejected`)
 #
-# `fail` is a call that cannot be tried at all: a tool nobody offers, arguments that are no JSON. A terminal status has
-# no rows: a second approve, or one after a stop, is an illegal signal and changes nothing.
+# `fail` is a call that cannot be tried at all: a tool nobody offers, arguments that are no JSON. `start` and `skip`
+# come from the order of the calls, see `call_order`: nothing before it is in the way, or a change before it came to
+# nothing. A terminal status has no rows: a second approve, or one after a stop, is an illegal signal and changes
+# nothing.
 TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
     {
-        (St.PREPARING, Si.ALLOW): (St.RUNNING, (Mo.ANNOUNCE, Mo.STARTED, Mo.RUN)),
+        (St.PREPARING, Si.ALLOW): (St.QUEUED, (Mo.ANNOUNCE,)),
         (St.PREPARING, Si.ASK): (St.WAITING, (Mo.ANNOUNCE, Mo.ASK_USER)),
         (St.PREPARING, Si.DENY): (St.REJECTED, (Mo.ANNOUNCE, Mo.REJECTED)),
         (St.PREPARING, Si.FAIL): (St.CALLED, (Mo.ANNOUNCE, Mo.CALLED)),
         (St.PREPARING, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
-        (St.WAITING, Si.APPROVE): (St.RUNNING, (Mo.STARTED, Mo.RUN)),
+        (St.WAITING, Si.APPROVE): (St.QUEUED, (Mo.QUEUE,)),
         (St.WAITING, Si.REJECT): (St.REJECTED, (Mo.REJECTED,)),
+        (St.WAITING, Si.SKIP): (St.REJECTED, (Mo.REJECTED,)),
         (St.WAITING, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
+        (St.QUEUED, Si.START): (St.RUNNING, (Mo.STARTED, Mo.RUN)),
+        (St.QUEUED, Si.SKIP): (St.REJECTED, (Mo.REJECTED,)),
+        (St.QUEUED, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
         (St.RUNNING, Si.FINISH): (St.CALLED, (Mo.CALLED,)),
         (St.RUNNING, Si.STOP): (St.STOPPING, (Mo.CANCEL,)),
         (St.STOPPING, Si.FINISH): (St.CALLED, (Mo.CALLED,)),
@@ -122,11 +134,23 @@ class ToolCall:
     """What decided whether it may run."""
     signature: str = ""
     """What the vendor wants back with the call, word for word."""
+    error: bool = False
+    """Whether it ended with an error."""
 
     @property
     def terminal(self) -> bool:
         """Whether it has ended."""
         return self.status in TERMINAL
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended without doing what it was for."""
+        return self.error or self.status is St.REJECTED
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing. Of a tool that nobody offers that is not known."""
+        return self.tool is not None and self.tool.reads
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call share."""

@@ -1,7 +1,7 @@
 """What happens to the tool calls of a reply, within a step: what is shown of it, and which effects follow.
 
 It must not give signals to the turn: `turn_driver` does. The life of a call is the table in `tool_call`; whether a call
-may run is decided in `approval/policy`.
+may run is decided in `approval/policy`, and when it runs in `call_order`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.engine import call_order
 from jupyter_eca.engine.approval import reason as why
 from jupyter_eca.engine.approval.approval_scope import list_scopes
 from jupyter_eca.engine.approval.call_targets import find_targets
@@ -165,21 +166,43 @@ def _decide(builder: StepBuilder, call: ToolCall) -> None:
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({why.describe_cause(verdict.decision, verdict.cause)}.)".strip()
-        signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+        if verdict.decision is not Decision.DENY and _is_pointless(builder.state, call):
+            # Nobody is asked about a call that is not going to run.
+            signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.ORDER)
+        else:
+            signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
         if verdict.cause is not None and verdict.cause.kind == "changed":
             text = TOOL_CHANGED.format(tool=call.tool.name, server=call.tool.server)
             builder.emit(TextContent(text=text), Role.SYSTEM)
 
 
+def advance(builder: StepBuilder) -> None:
+    """Start the calls that no call before them holds up any more. Skip those behind a change that came to nothing."""
+    for id in [call.id for call in builder.state.calls]:
+        call = builder.state.get_call(id)
+        if call.status not in {ToolCallStatus.WAITING, ToolCallStatus.QUEUED}:
+            continue
+        if _is_pointless(builder.state, call):
+            signal(builder, call, ToolCallSignal.SKIP, reason=RejectReason.ORDER)
+        elif call.status is ToolCallStatus.QUEUED and call_order.find_blocker(builder.state.calls, call) is None:
+            signal(builder, call, ToolCallSignal.START)
+
+
+def _is_pointless(state: ChatState, call: ToolCall) -> bool:
+    """Return whether a call must not run because of the calls before it. One that is made again from a lock file ran,
+    whatever was before it."""
+    return call.id not in state.setup.verdicts and call_order.is_pointless(state.calls, call)
+
+
 def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
     """End a call that cannot be tried at all."""
-    call = _take(builder, call, ToolCallSignal.FAIL)[0]
+    call = _take(builder, replace(call, error=True), ToolCallSignal.FAIL)[0]
     _announce(builder, call)
     _show_result(builder, call, text, error=True, details=call.details)
 
 
 def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
-    """Run a call that waited, and with `remember` those that wait for the same."""
+    """Let a call run that waited, and with `remember` those that wait for the same. `advance` starts them."""
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
     if remember:
         builder.update(remembered=builder.state.remembered.union(_list_rememberable(call)))
@@ -205,7 +228,7 @@ def _approve_allowed(builder: StepBuilder) -> None:
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:
-    """Take over other rules. What waits and would not have to any more, runs."""
+    """Take over other rules. What waits and would not have to any more, may run. `advance` starts it."""
     builder.update(setup=replace(builder.state.setup, policy=policy))
     _approve_allowed(builder)
 
@@ -215,10 +238,10 @@ def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None
     was_stopping = call.status is ToolCallStatus.STOPPING
     if finished.tools is not None:
         builder.update(setup=replace(builder.state.setup, tools=finished.tools))
-    call = _take(builder, call, ToolCallSignal.FINISH)[0]
+    error = finished.error or was_stopping
+    call = _take(builder, replace(call, error=error), ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
     details = finished.details or call.details
-    error = finished.error or was_stopping
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
@@ -255,6 +278,9 @@ def signal(
         match move:
             case ToolCallMove.ANNOUNCE:
                 _announce(builder, call)
+            case ToolCallMove.QUEUE:
+                if blocker := call_order.find_blocker(builder.state.calls, call):
+                    _show_approved(builder, call, blocker)
             case ToolCallMove.STARTED:
                 builder.emit(ToolCallRunningContent(**call.common_fields(), arguments=call.arguments))
                 builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
@@ -289,14 +315,24 @@ def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple
 def _announce(builder: StepBuilder, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
     scopes = _list_rememberable(call) if asks else ()
+    blocker = None if call.terminal else call_order.find_blocker(builder.state.calls, call)
     content = ToolCallRunContent(
         **call.common_fields(),
         arguments=call.arguments,
         manual_approval=asks,
         cause=call.cause,
         remembers=tuple(scope.as_text() for scope in scopes) or None,
+        waits_for=blocker and blocker.id,
     )
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
+
+
+def _show_approved(builder: StepBuilder, call: ToolCall, blocker: ToolCall) -> None:
+    """Show that a call is approved, and for which call it still waits."""
+    content = ToolCallRunContent(
+        **call.common_fields(), arguments=call.arguments, manual_approval=False, waits_for=blocker.id
+    )
+    builder.emit(content)
 
 
 def _show_result(

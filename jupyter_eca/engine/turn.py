@@ -100,7 +100,8 @@ St, Si, Mo = TurnStatus, TurnSignal, TurnMove
 # compact      a command wants a summary
 # full         there is no room for the next model call, so a summary is made first
 # summed       the turn goes on with the summary, or without one where none came of it but there is still some room
-# pruned       a request was refused as too long, and is repeated without the older results of tools
+# pruned       a request was refused, and is repeated without what it was refused for: the older results of tools where
+#              it was too long, or an image or a document
 TURNS: Table[TurnStatus, TurnSignal, TurnMove] = Table(
     {
         (St.IDLE, Si.PROMPT): (St.GATHERING, (Mo.GATHER,)),

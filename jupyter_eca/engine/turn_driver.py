@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import compaction_steps, reply, tool_calls
 from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, Wait
+from jupyter_eca.engine.inputs import Refused
+from jupyter_eca.engine.model.history import has_media, is_unanswered
 from jupyter_eca.engine.model.retry import plan_retry
 from jupyter_eca.engine.model.texts import (
     EXHAUSTED,
     FAILURES,
+    MEDIA_LEFT_OUT,
+    NOT_SENT_AGAIN,
     NOTED,
     NOTHING_SAID,
     PAUSED,
@@ -24,6 +28,8 @@ from jupyter_eca.engine.model.texts import (
     REWORDED,
     STOPPED,
     TOO_LONG,
+    UNANSWERED_FAILED,
+    UNANSWERED_STOPPED,
     format_notes,
     make_title,
 )
@@ -44,7 +50,9 @@ from jupyter_eca.protocol.event import (
     NoteAside,
     NotesSentAside,
     Outcome,
+    RefusedAside,
     RewordedAside,
+    UnansweredAside,
     WithdrawnAside,
 )
 
@@ -58,6 +66,8 @@ _OUTCOMES = {
     TurnMove.FAILED: Outcome.FAILED,
     TurnMove.STOPPED: Outcome.STOPPED,
 }
+
+_UNANSWERED = {Outcome.STOPPED: UNANSWERED_STOPPED, Outcome.FAILED: UNANSWERED_FAILED}
 
 
 class TurnDriver:
@@ -92,7 +102,7 @@ class TurnDriver:
             case TurnMove.NOTE:
                 pass  # `steer` has the words
             case TurnMove.CALL_MODEL:
-                self.builder.update(steps=self.state.steps + 1, retry=None)
+                self.builder.update(steps=self.state.steps + 1, retry=None, sent_notes=())
                 self._call_model()
             case TurnMove.CANCEL_MODEL:
                 effects.append(CancelModel(self.state.request))
@@ -217,7 +227,7 @@ class TurnDriver:
         self.builder.update(said=False)
         self.show_notes()
         if notes := self.state.notes:
-            self.builder.update(notes=())
+            self.builder.update(notes=(), sent_notes=(*self.state.sent_notes, *notes))
             progress = ProgressContent(state="running", text=NOTED)
             self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
@@ -257,6 +267,11 @@ class TurnDriver:
         if failed.overflow and (signal := compaction_steps.make_room(self.builder)) is not None:
             self.signal(signal)
             return
+        if failed.images and not self.state.said and has_media(self.state.history):
+            text = TextContent(text=MEDIA_LEFT_OUT.format(failed.message))
+            self.builder.emit(text, Role.SYSTEM, aside=ImagesRefusedAside())
+            self.signal(TurnSignal.PRUNED)
+            return
         last = self.state.retry
         # A request is repeated only while nothing of its answer was shown.
         retry = None if self.state.said else plan_retry(failed.failure, last)
@@ -267,7 +282,13 @@ class TurnDriver:
         reply.close_reasoning(self.builder)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
         text = TOO_LONG.format(text) if failed.overflow else text
-        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=ImagesRefusedAside() if failed.images else None)
+        if failed.refused is None or not is_unanswered(self.state.history):
+            self.builder.emit(TextContent(text=text), Role.SYSTEM)
+        else:
+            text = NOT_SENT_AGAIN.format(text) if self.state.steps == 1 else text
+            aside = RefusedAside(results=failed.refused is Refused.CONTENT)
+            self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=aside)
+            self.builder.update(notes=(*self.state.sent_notes, *self.state.notes), sent_notes=())
         self.signal(TurnSignal.FAIL)
 
     def _wait(self) -> None:
@@ -288,7 +309,8 @@ class TurnDriver:
     # -- the turn goes on, or ends
 
     def settle(self) -> None:
-        """Go on, or end the turn, when no call of this reply is left to wait for."""
+        """Start the calls whose turn it is. Go on, or end the turn, when no call of this reply is left to wait for."""
+        tool_calls.advance(self.builder)
         if not all(call.terminal for call in self.state.calls):
             return
         limit = self.state.setup.max_steps
@@ -311,6 +333,9 @@ class TurnDriver:
         if outcome is Outcome.COMPLETED and not self.state.local:
             self.builder.update(planned=self.state.setup.plans)
         finished = ProgressContent(state="finished", plan=self.state.planned or None)
-        self.builder.emit(finished, Role.SYSTEM, outcome=outcome)
+        aside = None
+        if outcome is not Outcome.COMPLETED and not self.state.local and is_unanswered(self.state.history):
+            aside = UnansweredAside(text=_UNANSWERED[outcome])
+        self.builder.emit(finished, Role.SYSTEM, aside=aside, outcome=outcome)
         # Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`).
         self.builder.update(local=False, steers=(), summary_under_way=None)

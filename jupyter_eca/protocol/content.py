@@ -275,7 +275,8 @@ class ToolCallPrepareContent(ToolCallContent):
 
 
 class ToolCallRunContent(ToolCallContent):
-    """The arguments of a call are complete. Sent once per id."""
+    """The arguments of a call are complete. Sent once per id, and once more without `manual_approval` when the user
+    approves a call that must still wait for a call before it."""
 
     type: Literal["toolCallRun"] = "toolCallRun"
     arguments: dict[str, Any]
@@ -285,6 +286,8 @@ class ToolCallRunContent(ToolCallContent):
     """Ours: why the call waits for an approval, or why it does not."""
     remembers: tuple[str, ...] | None = None
     """Ours: what an approval for the session would remember, in words. Absent when it would remember nothing."""
+    waits_for: str | None = None
+    """Ours: the id of the call before it that must end before this one can run."""
 
 
 class ToolCallRunningContent(ToolCallContent):
@@ -323,6 +326,7 @@ class RejectReason(StrEnum):
     STOP = "user-stop"
     NOBODY = "nobody-to-ask"
     HOOK = "hook-rejected"
+    ORDER = "earlier-call-failed"
 
 
 class ToolCallRejectedContent(ToolCallContent):

@@ -75,9 +75,25 @@ class PrunedAside(Model):
 
 
 class ImagesRefusedAside(Model):
-    """The model's server refused an image or a document. None of those before this event is sent again."""
+    """The model's server refused an image or a document. Those that the model has not answered yet are not sent again;
+    where there are none, no image and no document before this event is."""
 
     kind: Literal["imagesRefused"] = "imagesRefused"
+
+
+class RefusedAside(Model):
+    """The model's server refused the request. What the model has not answered yet is not sent again, or every later
+    request would be refused too. Results of tools stay, but without their texts when `results` is set."""
+
+    kind: Literal["refused"] = "refused"
+    results: bool = False
+
+
+class UnansweredAside(Model):
+    """The turn ended before the model answered. The model reads that with the next request."""
+
+    kind: Literal["unanswered"] = "unanswered"
+    text: str
 
 
 class NoteAside(Model):
@@ -127,6 +143,8 @@ Aside = Annotated[
     | SummaryAside
     | PrunedAside
     | ImagesRefusedAside
+    | RefusedAside
+    | UnansweredAside
     | NoteAside
     | NotesSentAside
     | SignatureAside

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event, Outcome
 
 RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
-LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}")
+LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", reads=True)
 ACT = ToolSpec("act", "Do something.", {})
 FAR = ToolSpec("far", "Do something elsewhere.", {}, server="away", origin=Origin.MCP)
 TOOLS = (LOOK, ACT, FAR)

@@ -10,6 +10,7 @@ from jupyter_eca.engine.effects import AskUser, CallModel, RunTool
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import ChatMessage, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.engine.model.texts import NOT_JSON, NOTHING_SAID, REJECTED
+from jupyter_eca.engine.tool_call import ToolCallStatus as Status
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.protocol.content import (
     MetadataContent,
@@ -240,12 +241,12 @@ def test_calls_of_one_reply_run_side_by_side_and_the_model_waits_for_all() -> No
 
 
 def test_an_undecided_call_hides_none_of_the_others() -> None:
-    talk = Talk().asks().calls(call("act", "1"), call("look", "2", index=1))
-    assert talk.effects == (AskUser("1"), RunTool("2", LOOK, {}))
+    talk = Talk().asks().calls(call("look", "1"), call("act", "2", index=1), call("far", "3", index=2))
+    assert talk.effects == (AskUser("2"), AskUser("3"), RunTool("1", LOOK, {}))
 
 
-def test_the_calls_of_a_reply_stay_together_when_the_first_ends_at_once() -> None:
-    talk = Talk().asks().calls(call("lok", "1"), call("look", "2", index=1)).ran("2")
+def test_the_calls_of_a_reply_stay_together_when_one_ends_at_once() -> None:
+    talk = Talk().asks().calls(call("look", "1"), call("lok", "2", index=1)).ran("1")
     assert [(message.role, len(message.parts)) for message in talk.asked()] == [
         ("user", 1),
         ("assistant", 2),
@@ -319,15 +320,17 @@ def test_an_approval_of_an_unknown_call_changes_nothing() -> None:
 
 def test_to_remember_approves_the_other_waiting_calls_of_that_tool_only() -> None:
     talk = Talk().asks().calls(call("act", "1"), call("far", "2", index=1), call("act", "3", index=2))
-    assert talk.approves("1", remember=True).effects == (RunTool("1", ACT, {}), RunTool("3", ACT, {}))
-    assert talk.approves("2").effects == (RunTool("2", FAR, {}),)
+    assert talk.approves("1", remember=True).effects == (RunTool("1", ACT, {}),)
+    assert [call.status for call in talk.state.calls] == [Status.RUNNING, Status.WAITING, Status.QUEUED]
+    assert talk.approves("2").effects == ()
+    assert talk.ran("1").effects == (RunTool("2", FAR, {}),)
 
 
 def test_what_is_remembered_runs_unasked_in_later_turns() -> None:
     talk = Talk().asks().calls(call("act")).approves("1", remember=True).ran("1").says("Done").done()
     assert talk.asks().calls(call("act", "2"), call("far", "3", index=1)).effects == (
-        RunTool("2", ACT, {}),
         AskUser("3"),
+        RunTool("2", ACT, {}),
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CancelModel, CancelTool
-from jupyter_eca.engine.inputs import ModelFailed
+from jupyter_eca.engine.inputs import ModelFailed, NoteAdded, Refused
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.engine.model.request import ChatMessage, TextPart
-from jupyter_eca.engine.model.texts import STOPPED_CALL
+from jupyter_eca.engine.model.texts import STOPPED_CALL, UNANSWERED_FAILED, UNANSWERED_STOPPED
 from jupyter_eca.protocol.content import (
     RejectReason,
     Role,
@@ -24,7 +25,7 @@ def test_a_stop_before_the_first_word_ends_the_turn_at_once() -> None:
     talk = Talk().asks().stops()
     assert talk.effects == (CancelModel(1),)
     assert (talk.outcomes(), talk.words(Role.SYSTEM)) == ([Outcome.STOPPED], "Stopped.")
-    assert talk.asks("Again").asked() == (user("Hi", "Again"),)
+    assert talk.asks("Again").asked() == (user("Hi", UNANSWERED_STOPPED, "Again"),)
 
 
 def test_a_stop_keeps_what_was_said() -> None:
@@ -98,7 +99,17 @@ def test_a_failure_in_mid_answer_keeps_what_was_said_and_says_what_to_do() -> No
 def test_a_failure_closes_the_call_that_was_being_written() -> None:
     talk = Talk().asks().says(call("look", arguments="{")).fails()
     assert talk.life("1") == ["toolCallPrepare", "toolCallRejected"]
-    assert talk.state.history == (user("Hi"),)
+    assert talk.state.history == (user("Hi", UNANSWERED_FAILED),)
+
+
+def test_notes_that_went_with_a_refused_request_go_with_the_next_one_also_after_a_restart() -> None:
+    talk = Talk().asks().says("Hello").done()
+    talk.feed(NoteAdded(talk.now, "Job 1 has ended.", "(Job 1 has ended.)"))
+    talk.asks("Bad").feed(ModelFailed(talk.now, talk.state.request, "Refused.", refused=Refused.CONTENT))
+    assert talk.state.notes == restore("chat", talk.events, talk.now).state.notes == ("(Job 1 has ended.)",)
+    assert talk.asks("Good").asked()[-1] == user("Good\n\n(Job 1 has ended.)")
+    talk.says("Yes").done()
+    assert talk.state.notes == restore("chat", talk.events, talk.now).state.notes == ()
 
 
 # Usage --------------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from jupyter_eca.engine.effects import (
     RunTool,
     Wait,
 )
+from jupyter_eca.engine.inputs import Refused
 from jupyter_eca.engine.model.delta import (
     Paused,
     ReasoningDelta,
@@ -77,6 +78,8 @@ class Said:
     failed: bool = False
     passing: bool = False
     overflow: bool = False
+    refused: Refused | None = None
+    images: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ happenings: st.SearchStrategy[Happening] = st.one_of(
     st.builds(Said, st.none(), seldom, seldom),
     st.builds(Said, st.none(), seldom, st.just(True), st.just(True)),
     st.builds(Said, st.none(), seldom, st.just(True), overflow=st.just(True)),
+    st.builds(Said, st.none(), seldom, st.just(True), refused=st.sampled_from(Refused), images=st.booleans()),
     st.builds(Heard, signals, st.integers(0, 3), st.booleans()),
     st.builds(Replied, st.lists(deltas | calls, min_size=1, max_size=5).map(tuple)),
     st.builds(Replied, st.lists(calls, min_size=1, max_size=4).map(tuple)),
@@ -178,11 +182,12 @@ class Walk(Talk):
         match what:
             case Said(delta=delta, late=late, failed=failed, passing=passing, overflow=overflow):
                 request = self.state.request - late
+                images, refused = what.images, what.refused
                 if delta is not None:
                     self.feed(inputs.Streamed(self.now, request, delta))
                 elif failed:
                     failure = Failure(limit=2) if passing else None
-                    broke = inputs.ModelFailed(self.now, request, "It broke.", overflow=overflow, failure=failure)
+                    broke = inputs.ModelFailed(self.now, request, "It broke.", images, overflow, refused, failure)
                     self.feed(broke)
                 else:
                     self.feed(inputs.ModelFinished(self.now, request))
@@ -299,8 +304,11 @@ def assert_closed(events: list[Event]) -> None:
             assert life == sorted(life, key=lambda kind: kind != "toolCallPrepare")
 
 
+# A call is shown to run a second time when it is approved and must wait for a call before it.
 LIVES = {
     ("toolCallRejected",),
+    ("toolCallRun", "toolCallRun", "toolCallRejected"),
+    ("toolCallRun", "toolCallRun", "toolCallRunning", "toolCalled"),
     ("toolCallRun", "toolCalled"),
     ("toolCallRun", "toolCallRejected"),
     ("toolCallRun", "toolCallRunning", "toolCalled"),
@@ -325,6 +333,24 @@ def test_the_tools_that_ran_are_those_that_are_shown_to_have_run(walk: Walk) -> 
     shown = [event.content for event in walk.events if event.content.type == "toolCallRunning"]
     assert sorted(walk.started) == sorted(getattr(content, "id", "") for content in shown)
     assert len(walk.started) == len(set(walk.started))
+
+
+@given(walks)
+def test_a_change_never_runs_beside_another_call_nor_behind_one_that_came_to_nothing(walk: Walk) -> None:
+    started = {ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
+    for at, call in enumerate(walk.state.calls):
+        before = walk.state.calls[:at]
+        if call.started:
+            assert call.status in started
+            assert all(other.terminal for other in before if not (other.reads and call.reads))
+            assert not any(other.failed for other in before if not other.reads)
+
+
+@given(walks)
+def test_no_call_waits_for_a_call_that_has_ended(walk: Walk) -> None:
+    for at, call in enumerate(walk.state.calls):
+        if call.status is ToolCallStatus.QUEUED:
+            assert any(not other.terminal for other in walk.state.calls[:at])
 
 
 @given(walks)

@@ -103,7 +103,9 @@ def test_a_turn_that_ends_says_so_exactly_once_and_last() -> None:
 
 def test_a_tool_runs_only_when_it_is_announced_and_allowed_or_approved() -> None:
     running = [pair for pair, (_, moves) in TOOL_CALLS.rows.items() if ToolCallMove.RUN in moves]
-    assert running == [
+    assert running == [(ToolCallStatus.QUEUED, ToolCallSignal.START)]
+    queued = [pair for pair, (to, _) in TOOL_CALLS.rows.items() if to is ToolCallStatus.QUEUED]
+    assert queued == [
         (ToolCallStatus.PREPARING, ToolCallSignal.ALLOW),
         (ToolCallStatus.WAITING, ToolCallSignal.APPROVE),
     ]

@@ -96,5 +96,6 @@ def shown(received: list[ChatContentReceivedParams]) -> list[str]:
     left_out = ProgressContent | UsageContent | MetadataContent | ToolCallPrepareContent
     contents = [one.content.wire() for one in received if not isinstance(one.content, left_out)]
     return sorted(
-        str({name: one[name] for name in sorted(one.keys() - {"id", "contentId", "cause"})}) for one in contents
+        str({name: one[name] for name in sorted(one.keys() - {"id", "contentId", "cause", "waitsFor"})})
+        for one in contents
     )

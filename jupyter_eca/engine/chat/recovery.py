@@ -10,9 +10,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.compaction import WindowUsage
-from jupyter_eca.engine.model.history import remember
+from jupyter_eca.engine.model.history import is_unanswered, remember
 from jupyter_eca.engine.model.task_plan import restore_plan
-from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED
+from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.protocol.content import (
     Content,
@@ -38,8 +38,10 @@ from jupyter_eca.protocol.event import (
     NoteAside,
     NotesSentAside,
     Outcome,
+    RefusedAside,
     RejectionAside,
     SummaryAside,
+    UnansweredAside,
 )
 
 if TYPE_CHECKING:
@@ -84,21 +86,26 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         missing.append(event)
     note = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     finished = ProgressContent(state="finished", plan=state.planned or None)
-    end = note.model_copy(update={"content": finished, "outcome": Outcome.FAILED})
+    aside = UnansweredAside(text=UNANSWERED_FAILED) if is_unanswered(state.history) and not last.local else None
+    end = note.model_copy(update={"content": finished, "outcome": Outcome.FAILED, "aside": aside})
+    state = replace(state, history=remember(state.history, end))
     return RestoredChat(state, (*missing, note, end))
 
 
 def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
     """Return what happened beside the turns since the model last read of such things."""
     notes: list[str] = []
+    sent: list[str] = []
     for event in events:
         match event.aside:
             case NoteAside(text=text):
                 notes.append(text)
             case NotesSentAside():
-                notes.clear()
+                sent, notes = sent + notes, []
+            case RefusedAside():
+                sent, notes = [], sent + notes
             case _:
-                pass
+                sent = [] if event.role is Role.ASSISTANT or event.outcome else sent
     return tuple(notes)
 
 

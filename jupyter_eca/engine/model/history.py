@@ -21,7 +21,7 @@ from jupyter_eca.engine.model.request import (
     ToolResultPart,
     ToolUsePart,
 )
-from jupyter_eca.engine.model.texts import NO_DOCUMENT, NO_IMAGES
+from jupyter_eca.engine.model.texts import NO_DOCUMENT, NO_IMAGES, REFUSED_RESULT
 from jupyter_eca.protocol.content import (
     ImageContent,
     ReasonFinishedContent,
@@ -40,10 +40,12 @@ from jupyter_eca.protocol.event import (
     NoteAside,
     NotesSentAside,
     PrunedAside,
+    RefusedAside,
     RejectionAside,
     RewordedAside,
     SignatureAside,
     SummaryAside,
+    UnansweredAside,
     WithdrawnAside,
 )
 
@@ -68,6 +70,10 @@ def remember(history: History, event: Event) -> History:
             return prune(history)
         case ImagesRefusedAside():
             return _without_images(history)
+        case RefusedAside(results=results):
+            return _without_refused(history, results=results)
+        case UnansweredAside(text=text) if is_unanswered(history):
+            return _add(history, "user", TextPart(text))
         case WithdrawnAside():
             return _replace_prompt(history)
         case RewordedAside(text=text):
@@ -77,7 +83,7 @@ def remember(history: History, event: Event) -> History:
         case ContextAside(text=text) | NotesSentAside(text=text):
             history = _remember_content(history, event.content, event.role, None)
             return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart), "user")
-        case SignatureAside() | RejectionAside() | FetchedRuleAside() | NoteAside() | None:
+        case SignatureAside() | RejectionAside() | FetchedRuleAside() | NoteAside() | UnansweredAside() | None:
             return _remember_content(history, event.content, event.role, event.aside)
 
 
@@ -93,7 +99,8 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
             return _grow(history, ReasoningPart(id, text), lambda p: isinstance(p, ReasoningPart) and p.id == id)
         case ReasonFinishedContent(id=id):
             return _sign(history, id, _signature_of(aside))
-        case ToolCallRunContent(id=id, name=name, arguments=arguments):
+        case ToolCallRunContent(id=id, name=name, arguments=arguments) if not has_call(history[-2:], id):
+            # It is shown once more when it is approved and still waits for a call before it.
             return _add(history, "assistant", ToolUsePart(id, name, arguments, _signature_of(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
@@ -118,9 +125,40 @@ def _replace_prompt(history: History, *parts: TextPart) -> History:
     return (*history[:-1], replace(history[-1], parts=replaced)) if replaced else history[:-1]
 
 
+def is_unanswered(history: History) -> bool:
+    """Return whether the last word is not the model's."""
+    return bool(history) and history[-1].role == "user"
+
+
+def has_media(history: History) -> bool:
+    """Return whether there is an image or a document in it."""
+    return any(isinstance(part, ImagePart | DocumentPart) for message in history for part in message.parts)
+
+
 def _without_images(history: History) -> History:
-    """Leave out what a server refuses: it is refused with every later request too (ECA 6.1, class 11)."""
-    return tuple(replace(m, parts=tuple(map(_replace_media, m.parts))) for m in history)
+    """Leave out what a server refuses: it is refused with every later request too (ECA 6.1, class 11).
+
+    What the model has answered was accepted, so what is new is left out first.
+    """
+    new = history[-1:] if is_unanswered(history) else ()
+    old = history[: len(history) - len(new)]
+    if has_media(new):
+        return (*old, *map(_replace_all_media, new))
+    return tuple(map(_replace_all_media, history))
+
+
+def _replace_all_media(message: ChatMessage) -> ChatMessage:
+    return replace(message, parts=tuple(map(_replace_media, message.parts)))
+
+
+def _without_refused(history: History, *, results: bool) -> History:
+    """Leave out what the model has not answered. A call must keep its result, but not the text of it."""
+    if not is_unanswered(history):
+        return history
+    kept = [part for part in history[-1].parts if isinstance(part, ToolResultPart)]
+    if results:
+        kept = [replace(part, text=REFUSED_RESULT, rule="") for part in kept]
+    return (*history[:-1], replace(history[-1], parts=tuple(kept))) if kept else history[:-1]
 
 
 def _replace_media(part: Part) -> Part:

@@ -48,7 +48,8 @@ class ToolSpec:
     changes: tuple[str, ...] = ()
     """Paths that it changes whatever its arguments are."""
     reads: bool = False
-    """Whether it changes nothing. Of a tool of another server, this is only what the server says."""
+    """Whether it changes nothing. Such calls run side by side, and all others run in the order of the answer. Of a tool
+    of another server, this is only what the server says."""
     definition: str = ""
     """What a tool that can change is made of, besides its description and its schema."""
 

@@ -23,6 +23,13 @@ TITLE_LENGTH = 60
 NOT_JSON = "The call did not run: its arguments are not a JSON object. Call the tool again with valid JSON."
 NO_IMAGES = "(An image stood here. It was refused, so it is no longer sent.)"
 NO_DOCUMENT = "(The document {} stood here. It was refused, so it is no longer sent.)"
+REFUSED_RESULT = "(A result stood here. The model's server refused it, so it is no longer sent.)"
+# What a reader is shown.
+MEDIA_LEFT_OUT = "The model's server refused an image or a document. It is left out, and the answer goes on. {}"
+NOT_SENT_AGAIN = "{} Your message is not sent again: the next one goes without it."
+# What a model reads behind a message that it did not answer.
+UNANSWERED_STOPPED = "(The user stopped the turn here, before you had answered.)"
+UNANSWERED_FAILED = "(The turn ended here, before you had answered.)"
 READ = "Read {}"
 NOTHING_SAID = "The model sent an empty answer. Ask again, or choose another model with `%eca use MODEL`."
 PAUSED = "The vendor paused its answer again and again before it was complete. Say `go on` to have the rest."
@@ -60,6 +67,8 @@ REJECTED = {
     RejectReason.STOP: "The user stopped the turn before this call ran. Nothing was changed.",
     RejectReason.NOBODY: "This call needs approval and nobody is there to give it. It did not run; nothing changed.",
     RejectReason.HOOK: "A hook of the user's forbids this call. It did not run; nothing was changed.",
+    RejectReason.ORDER: "Not run: a call before it in the same answer failed or was rejected. Nothing was changed. "
+    "Make this call again if it is still right.",
 }
 
 # Why a request is repeated, for the reader.

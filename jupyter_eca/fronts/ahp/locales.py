@@ -22,6 +22,7 @@ class Wording:
     forbidden: str
     nobody: str
     hooked: str
+    skipped: str
 
 
 ENGLISH: Final = "en"
@@ -33,6 +34,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "The rules of the configuration forbid this call.",
         "Nobody was there to approve the call.",
         "A hook forbids this call.",
+        "A call before it failed or was denied.",
     ),
     "de": Wording(
         "Erlauben",
@@ -41,6 +43,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "Die Regeln der Konfiguration verbieten diesen Aufruf.",
         "Niemand war da, um den Aufruf zu erlauben.",
         "Ein Hook verbietet diesen Aufruf.",
+        "Ein Aufruf davor ist fehlgeschlagen oder wurde abgelehnt.",
     ),
     "es": Wording(
         "Permitir",
@@ -49,6 +52,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "Las reglas de la configuración prohíben esta llamada.",
         "No había nadie para aprobar la llamada.",
         "Un hook prohíbe esta llamada.",
+        "Una llamada anterior falló o fue denegada.",
     ),
     "fr": Wording(
         "Autoriser",
@@ -57,6 +61,7 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "Les règles de la configuration interdisent cet appel.",
         "Personne n'était là pour autoriser l'appel.",
         "Un hook interdit cet appel.",
+        "Un appel précédent a échoué ou a été refusé.",
     ),
     "ja": Wording(
         "許可",
@@ -65,9 +70,16 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
         "設定の規則により、この呼び出しは禁止されています。",
         "呼び出しを承認する人がいませんでした。",
         "フックにより、この呼び出しは禁止されています。",
+        "前の呼び出しが失敗したか、拒否されました。",
     ),
     "zh": Wording(
-        "允许", "在此会话中允许", "拒绝", "配置规则禁止此调用。", "没有人可以批准此调用。", "钩子禁止此调用。"
+        "允许",
+        "在此会话中允许",
+        "拒绝",
+        "配置规则禁止此调用。",
+        "没有人可以批准此调用。",
+        "钩子禁止此调用。",
+        "之前的调用失败或被拒绝。",
     ),
 }
 

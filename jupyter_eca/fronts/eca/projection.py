@@ -77,7 +77,9 @@ def _plain(content: Content) -> Content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
         case ToolCallRunContent():
-            return content.model_copy(update={**_plain_details(content), "cause": None, "remembers": None})
+            return content.model_copy(
+                update={**_plain_details(content), "cause": None, "remembers": None, "waits_for": None}
+            )
         case ToolCallRejectedContent():
             return content.model_copy(update={**_plain_details(content), "cause": None})
         case ProgressContent():

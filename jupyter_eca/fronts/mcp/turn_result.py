@@ -33,6 +33,8 @@ REFUSALS: Final = {
     ),
     RejectReason.HOOK: ("A hook of the user's forbids this call. It did not run; nothing was changed.",
                         "Do without it; only the user can change `hooks` in the configuration."),
+    RejectReason.ORDER: ("A call before it failed or was rejected. It did not run; nothing was changed.",
+                         "Call it again if it is still wanted."),
 }  # fmt: skip
 _PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
 

@@ -70,7 +70,8 @@ class ReplayedTurn:
         at = started + self.took(id)
         self.clock = max(self.clock, at)
         if fresh.interrupted or (fresh.error and not was.error):
-            self.broken = FAILS.format(next(reversed(fresh.text.strip().splitlines()), "nothing"))
+            last = next(reversed(fresh.text.strip().splitlines()), "nothing")
+            self.broken = self.broken or FAILS.format(last)
             return at, fresh
         self.differs = self.differs or _without_noise(fresh.text) != _without_noise(was.text)
         return at, was

@@ -74,10 +74,14 @@ class Chats:
         for notify in self.on_change:
             notify(chat)
 
-    def feed_late(self, id: str, what: inputs.Input) -> None:
-        """Give the engine a late input for a chat that may not be in memory: then it means nothing."""
-        if live := self._chats.get(id):
+    def feed_late(self, id: str, what: inputs.Input) -> bool:
+        """Give the engine a late input for a chat that may not be in memory: then it means nothing. Return whether it
+        meant something."""
+        live = self._chats.get(id)
+        before = live and live.state
+        if live is not None:
             self.feed(live, what, late=True)
+        return live is not None and live.state is not before
 
     def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
         """Add something to a chat that belongs to no turn."""

@@ -44,7 +44,7 @@ from jupyter_eca.errors import (
 )
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
-from jupyter_eca.host.chat.recorded_turn import DIFFERS, ReplayedTurn
+from jupyter_eca.host.chat.recorded_turn import DIFFERS, NOT_RUN, ReplayedTurn
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.tools.path_resolution import find_call_targets
@@ -87,6 +87,9 @@ _log = logging.getLogger(__name__)
 PREVIEW_SECONDS = 2.0
 
 LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, so that it means other files; not run."
+
+# No key, no money, no right to the model, no such model: a shorter or other message would be refused too.
+_ABOUT_SENDER = frozenset({401, 402, 403, 404})
 
 # Waits that are drawn apart need no secret, but this source needs no seed either.
 _chance = random.SystemRandom()
@@ -141,7 +144,8 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"tool {call}")
             case AskUser(call=call):
                 if not (chat.bounds.asks and self._services.audiences.has_approver(chat.state.id)):
-                    self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
+                    # Late: where the call before it was rejected just now, this one is skipped already.
+                    self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY), late=True)
             case _:
                 assert_never(effect)
 
@@ -225,8 +229,13 @@ class EffectRunner:
             message = turn.locking.explain_failure(told) if turn.locking and not chat.has_answer else told
             final = isinstance(error, OverBudget)
             again = None if final else failure(error, settings)
-            failed = inputs.ModelFailed(now(), number, message, images, overflow, again, final)
+            refused = find_refused(error)
+            failed = inputs.ModelFailed(
+                now(), number, message, images, overflow, refused=refused, failure=again, final=final
+            )
             self._chats.feed(chat, failed)
+            if refused is not None and not chat.busy:
+                chat.cursor = None  # the model was not told where the cursor is
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
             told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
@@ -359,6 +368,8 @@ class EffectRunner:
         name, replay = effect.tool.name, chat.replay
         own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
         tool = own or self._services.toolbox.get(name, chat.state.id)
+        if replay is not None and replay.broken:
+            return ToolResult(NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.lives):
             return replay.result(effect.call)
         try:
@@ -420,6 +431,13 @@ async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)
         return None
+
+
+def find_refused(error: ProviderError) -> inputs.Refused | None:
+    """Return what the model's server would refuse every time; None for what may pass, and for what was not sent."""
+    if error.status is None or not 400 <= error.status < 500 or error.retryable:
+        return None
+    return inputs.Refused.SENDER if error.status in _ABOUT_SENDER else inputs.Refused.CONTENT
 
 
 def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:

@@ -169,7 +169,7 @@ class LockedAnswers:
 
     def _find_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
         tool = self._services.toolbox.get(call.tool)
-        return tool.spec if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
+        return replace(tool.spec, reads=tool.reads) if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
     async def _decide_call(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
         if isinstance(call, RecordedRejection):
@@ -264,4 +264,4 @@ def _list_durations(turn: LockedTurn) -> Iterator[int]:
     """Yield how long the parts of a recorded turn took, in milliseconds."""
     for reply in turn.replies:
         yield sum(part.took_ms for part in reply.parts if isinstance(part, RecordedReasoning))
-        yield max((call.took_ms for call in reply.calls if isinstance(call, RecordedResult)), default=0)
+        yield sum(call.took_ms for call in reply.calls if isinstance(call, RecordedResult))

@@ -148,13 +148,13 @@ class Setups:
         ]
 
     def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
-        """Describe tools for a model: `spawn_agent` with the agents there are, and not without any."""
+        """Describe tools for the engine and a model: `spawn_agent` with the agents there are, and not without any."""
         others = [
             (one.name, one.description) for one in self._services.current.resolved.list_spawnable(agent_name).values()
         ]
         return tuple(
             replace(spec, description=subagents.describe_tool(spec.description, others)) if spec.name == SPAWN else spec
-            for spec in (tool.spec for tool in tools)
+            for spec in (replace(tool.spec, reads=tool.reads) for tool in tools)
             if spec.name != SPAWN or others
         )
 

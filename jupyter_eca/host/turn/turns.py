@@ -152,14 +152,17 @@ class Turns:
         except Exception:  # noqa: BLE001  # it is loaded again when somebody asks in it
             _log.exception("the turn of the chat %s cannot be closed", id)
 
-    def approve(self, chat: str, call: str, *, remember: bool) -> None:
-        """Let a tool call run. A second answer, or one that comes after a stop, changes nothing."""
-        self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
+    def approve(self, chat: str, call: str, *, remember: bool) -> bool:
+        """Let a tool call run. Return whether this answer counts: a second one, or one that comes after a stop, changes
+        nothing."""
+        counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
         if remember:
             self._subagents.share(chat)
+        return counts
 
-    def reject(self, chat: str, call: str, words: str) -> None:
-        self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
+    def reject(self, chat: str, call: str, words: str) -> bool:
+        """Reject a tool call. Return whether this answer counts, see `approve`."""
+        return self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, words))
 
     def reject_unanswered(self, chat: str, call: str) -> None:
         """Reject a tool call because nobody is left who could approve it."""

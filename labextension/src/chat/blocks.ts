@@ -53,7 +53,7 @@ export interface ReasonBlock extends Keyed {
 }
 
 /**
- * A call that is `waiting` needs an approval. One is `ended` when its turn was over before it was decided or had run.
+ * A call that is `waiting` needs an approval. One is `ready` when it may run and has not begun. One is `ended` when its turn was over before it was decided or had run.
  */
 export type ToolStatus = 'preparing' | 'waiting' | 'ready' | 'running' | 'done' | 'failed' | 'rejected' | 'ended';
 
@@ -81,6 +81,8 @@ export interface ToolBlock extends Keyed {
   readonly asked?: boolean;
   /** What an approval for the session would remember, in words; undefined when it would remember nothing. */
   readonly remembers?: readonly string[] | undefined;
+  /** The title of the call that must end before it can run. */
+  readonly waitsFor?: string;
 }
 
 export interface LinkBlock extends Keyed {
@@ -119,13 +121,13 @@ type ToolContent =
 /** A call only moves to a stage with a higher rank. */
 const RANK: Readonly<Record<ToolStatus, number>> = {
   preparing: 0,
-  ready: 1,
   waiting: 1,
-  running: 2,
-  done: 3,
-  failed: 3,
-  rejected: 3,
-  ended: 3
+  ready: 2,
+  running: 3,
+  done: 4,
+  failed: 4,
+  rejected: 4,
+  ended: 4
 };
 
 /** Return the blocks with a content added. */
@@ -208,7 +210,9 @@ export function endBlocks(blocks: Blocks): Blocks {
 }
 
 function isOpen(block: Block): block is ToolBlock | ReasonBlock {
-  return (block.kind === 'tool' && RANK[block.status] < 3) || (block.kind === 'reason' && block.ms === undefined);
+  return (
+    (block.kind === 'tool' && RANK[block.status] < RANK.done) || (block.kind === 'reason' && block.ms === undefined)
+  );
 }
 
 function clearProgress(block: ToolBlock): ToolBlock {
@@ -269,8 +273,9 @@ function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Bl
 function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
+  const waitsFor = findBlocker(blocks, content);
   if (before?.kind === 'tool') {
-    const now = { ...before, ...readStage(content, before) };
+    const now = { ...before, ...readStage(content, before), ...waitsFor };
     return replaceBlock(blocks, index, isOpen(now) ? now : clearProgress(now));
   }
   return appendBlock(blocks, {
@@ -281,8 +286,16 @@ function updateCall(blocks: Blocks, content: ToolContent): Blocks {
     origin: content.origin,
     argumentsText: '',
     outputs: [],
-    ...readStage(content)
+    ...readStage(content),
+    ...waitsFor
   });
+}
+
+/** Return the title of the call that a call waits for. */
+function findBlocker(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
+  const id = content.type === 'toolCallRun' ? content.waitsFor : undefined;
+  const blocker = blocks.findLast(block => block.kind === 'tool' && block.id === id);
+  return blocker?.kind === 'tool' ? { waitsFor: blocker.summary ?? blocker.name } : {};
 }
 
 function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {

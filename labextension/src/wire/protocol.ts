@@ -1550,7 +1550,13 @@ export interface ReasonTextContent {
 }
 
 /** Why a call did not run. */
-export type RejectReason = 'user-choice' | 'user-config' | 'user-stop' | 'nobody-to-ask' | 'hook-rejected';
+export type RejectReason =
+  | 'user-choice'
+  | 'user-config'
+  | 'user-stop'
+  | 'nobody-to-ask'
+  | 'hook-rejected'
+  | 'earlier-call-failed';
 
 /** The list of the workspace's files. */
 export interface RepoMapContext {
@@ -1853,7 +1859,10 @@ export interface ToolCallResult {
   readonly error?: boolean;
 }
 
-/** The arguments of a call are complete. Sent once per id. */
+/**
+ * The arguments of a call are complete. Sent once per id, and once more without `manualApproval` when the user
+ * approves a call that must still wait for a call before it.
+ */
 export interface ToolCallRunContent {
   readonly id: string;
   /** The name of the tool. */
@@ -1872,6 +1881,8 @@ export interface ToolCallRunContent {
   readonly cause?: Cause;
   /** Ours: what an approval for the session would remember, in words. Absent when it would remember nothing. */
   readonly remembers?: readonly string[];
+  /** Ours: the id of the call before it that must end before this one can run. */
+  readonly waitsFor?: string;
 }
 
 /** A call has started to run. */
@@ -2392,7 +2403,8 @@ export const SHAPES = {
     arguments: 'o',
     manualApproval: 'b',
     'cause?': 'Cause',
-    'remembers?': ['s']
+    'remembers?': ['s'],
+    'waitsFor?': 's'
   },
   ToolCallRunningContent: {
     id: 's',

@@ -109,6 +109,16 @@ test('a call that changes what may run says so, and no rule can be written for i
   expect(draw({ ...CALL, asked: true })).toContain('Always…');
 });
 
+test('a call that waits for a call before it says for which', () => {
+  const waitsFor = 'Editing <x>';
+  expect(block({ ...CALL, waitsFor })).toContain('needs approval, would run after: Editing &lt;x&gt;');
+  const approved = block({ ...CALL, status: 'ready', waitsFor });
+  expect(approved).toContain('allowed, waits for: Editing &lt;x&gt;');
+  expect(approved).not.toContain('Approve');
+  const skipped = block({ ...CALL, status: 'rejected', reason: 'earlier-call-failed', waitsFor });
+  expect(skipped).toContain('not run, a call before it failed or was rejected');
+});
+
 test('a finished call is one line with its duration', () => {
   const html = block({ ...CALL, status: 'done', ms: 1200, outputs: [{ type: 'text', text: 'the result' }] });
   expect(html).toContain('1.2 s');

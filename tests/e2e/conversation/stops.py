@@ -118,14 +118,14 @@ async def stopping(at: Caller) -> None:
 
 
 async def some_of_each(at: Caller) -> None:
-    """One call runs, the other still waits."""
+    """One call has run, the other still waits."""
     since = await prompt(at, "both")
-    await at.content("toolCallRun", name="write_file")
-    second = await at.content("toolCallRun", name="shell_command")
-    await approve(at, second)
-    await at.content("toolCalled", id=second["id"])
+    first = await at.content("toolCallRun", name="write_file")
+    await at.content("toolCallRun", name="shell_command")
+    await approve(at, first)
+    await at.content("toolCalled", id=first["id"])
     await stop(at)
-    await stopped(at, since, "toolCalled shell_command", "toolCallRejected write_file")
+    await stopped(at, since, "toolCalled write_file", "toolCallRejected shell_command")
 
 
 async def asking(at: Caller) -> None:

@@ -120,15 +120,16 @@ async def rejected(at: Caller, folder: Path) -> None:
 
 
 async def two_at_once(at: Caller, folder: Path) -> None:
-    """One undecided call hides none of the others, and they may be decided in any order."""
+    """One undecided call hides none of the others. They may be decided in any order, and run in that of the answer."""
     since = await prompt(at, "both")
     first = await at.content("toolCallRun", name="write_file")
     second = await at.content("toolCallRun", name="shell_command")
     assert second["details"]["type"] == "shellCommand"
     await approve(at, second)
-    assert "two" in (await at.content("toolCalled", id=second["id"]))["outputs"][0]["text"]
+    await at.content("toolCallRun", id=second["id"], manualApproval=False)
     await approve(at, first)
     await at.content("toolCalled", id=first["id"])
+    assert "two" in (await at.content("toolCalled", id=second["id"]))["outputs"][0]["text"]
     await at.finished()
     assert len(at.ends(since)) == 2
     assert (folder / "one.txt").exists()

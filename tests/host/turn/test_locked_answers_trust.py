@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.chat import ChatLock
+from jupyter_eca.protocol.content import ToolCallRunningContent
 from jupyter_eca.protocol.notebook import KernelExecuteResult, RunStatus
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import Notebook, outcomes, said
@@ -158,7 +159,8 @@ async def test_words_from_elsewhere_are_not_recorded(tmp_path: Path) -> None:
         at.notebook.hold = asyncio.Event()
         place = ChatLock(on=True, notebook=str(tmp_path / "demo.ipynb"))
         async for one in at.client.ask("chat", "make", lock=place):
-            if at.notebook.started.is_set() and not at.notebook.hold.is_set():
+            if isinstance(one.content, ToolCallRunningContent) and one.content.name == "run_code":
+                await at.notebook.started.wait()
                 at.host.turns.steer("chat", "quickly")
                 at.notebook.hold.set()
             received.append(one)

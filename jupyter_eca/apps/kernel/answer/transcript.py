@@ -97,7 +97,9 @@ class TranscriptCall:
             case ToolCallPrepareContent():
                 return "… preparing"
             case ToolCallRunContent():
-                return "? waits for your approval" if self.waits else "… starting"
+                if self.waits:
+                    return "? waits for your approval"
+                return "… allowed, waits for the call before it" if self.last.waits_for else "… starting"
             case ToolCallRunningContent():
                 return "▸ running"
             case ToolCalledContent(error=error, total_time_ms=took):
@@ -153,6 +155,7 @@ _WHY_NOT = {
     RejectReason.STOP: "⊘ stopped, not run",
     RejectReason.NOBODY: "⊘ not run: it needs approval, and nobody is there to give it",
     RejectReason.HOOK: "⊘ forbidden by a hook, not run",
+    RejectReason.ORDER: "⊘ not run: a call before it failed or was rejected",
 }
 
 

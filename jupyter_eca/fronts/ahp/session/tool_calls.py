@@ -162,7 +162,7 @@ class ToolCallProjection:
 
     def _refuse(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.AhpAction]:
         status = self._status(content.id)
-        reason = "skipped" if content.reason is RejectReason.STOP else "denied"
+        reason = "skipped" if content.reason in {RejectReason.STOP, RejectReason.ORDER} else "denied"
         if status == "streaming":
             yield self._ready(about, content)
         if status in {"streaming", "pending-confirmation"}:
@@ -182,6 +182,8 @@ class ToolCallProjection:
                 return self._wording().nobody
             case RejectReason.HOOK:
                 return self._wording().hooked
+            case RejectReason.ORDER:
+                return self._wording().skipped
             case RejectReason.USER | RejectReason.STOP:
                 return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
@@ -73,13 +74,32 @@ def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) 
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
-    session.host.turns.approve(
-        session.find_chat(params.chat_id), params.tool_call_id, remember=params.save == "session"
-    )
+    id = session.find_chat(params.chat_id)
+    counts = session.host.turns.approve(id, params.tool_call_id, remember=params.save == "session")
+    if not counts and _find_status(session, id, params.tool_call_id) is ToolCallStatus.REJECTED:
+        _warn(session, "Your approval came too late: the call was rejected or stopped before it. It did not run.")
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
-    session.host.turns.reject(session.find_chat(params.chat_id), params.tool_call_id, params.reason)
+    id = session.find_chat(params.chat_id)
+    counts = session.host.turns.reject(id, params.tool_call_id, params.reason)
+    if not counts and _find_status(session, id, params.tool_call_id) in _APPROVED:
+        _warn(session, "Your rejection came too late: the call was approved before it. Stop the answer to end it.")
+
+
+_APPROVED: Final = {ToolCallStatus.QUEUED, ToolCallStatus.RUNNING, ToolCallStatus.STOPPING, ToolCallStatus.CALLED}
+
+
+def _find_status(session: EcaSession, id: str, call: str) -> ToolCallStatus | None:
+    """Return what became of a call of the last answer; None for any other call."""
+    live = session.host.chats.live(id)
+    return next((one.status for one in live.state.calls if one.id == call), None) if live else None
+
+
+def _warn(session: EcaSession, message: str) -> None:
+    """Show a warning to this client alone."""
+    warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=message)
+    session.tell(Notice("$/showMessage", warning))
 
 
 async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:

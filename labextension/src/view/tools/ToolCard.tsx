@@ -102,15 +102,17 @@ export const ToolCard = React.memo(function ToolCard({
   );
 });
 
-function useStatus({ status, ms, reason, details }: ToolBlock): string {
+function useStatus({ status, ms, reason, details, waitsFor }: ToolBlock): string {
   const { trans } = useEnv();
   switch (status) {
     case 'preparing':
       return trans.__('preparing');
     case 'ready':
-      return trans.__('allowed');
+      return waitsFor === undefined ? trans.__('allowed') : trans.__('allowed, waits for: %1', toPlainText(waitsFor));
     case 'waiting':
-      return trans.__('needs approval');
+      return waitsFor === undefined
+        ? trans.__('needs approval')
+        : trans.__('needs approval, would run after: %1', toPlainText(waitsFor));
     case 'running':
       return details?.type === 'subagent' ? trans.__('running, step %1', details.step) : trans.__('running');
     case 'done':
@@ -129,6 +131,8 @@ function useStatus({ status, ms, reason, details }: ToolBlock): string {
           return trans.__('nobody was there to approve');
         case 'hook-rejected':
           return trans.__('forbidden by a hook');
+        case 'earlier-call-failed':
+          return trans.__('not run, a call before it failed or was rejected');
         default:
           return trans.__('rejected');
       }
