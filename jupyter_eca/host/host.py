@@ -28,6 +28,7 @@ from jupyter_eca.host.hooks.turn_hooks import TurnHooks
 from jupyter_eca.host.operations.changes import Changes
 from jupyter_eca.host.operations.chats import ChatOperations
 from jupyter_eca.host.operations.estimates import Estimates
+from jupyter_eca.host.operations.folder_trust import FolderTrust
 from jupyter_eca.host.services import Current, Services
 from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config import Config
+    from jupyter_eca.config.trust import TrustedFolders
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Subscriber
     from jupyter_eca.workspace.ports import Files, Workspace
@@ -77,10 +79,19 @@ DAY: Final = 24 * 60 * 60 * 1000
 
 class Host:
     def __init__(
-        self, config: Config, workspace: Workspace, database: Path, read: Callable[[], Config] | None = None
+        self,
+        config: Config,
+        workspace: Workspace,
+        database: Path,
+        read: Callable[[], Config] | None = None,
+        trusted: TrustedFolders | None = None,
+        *,
+        watches: bool = True,
     ) -> None:
-        """With `read`, which blocks, the configuration is read again whenever its files change."""
+        """`read`, which blocks, reads the configuration again: whenever its files change, if the host `watches` them.
+        Without `trusted` no folder can be trusted."""
         self._read = read
+        self._watches = watches
         self._ended = asyncio.Event()
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
@@ -90,6 +101,7 @@ class Host:
         # What knows nothing of chats. Editors name the same folders in another order: the chats must not vanish for it
         # (ECA 6.1, class 42).
         keys = credentials.open_key_store(database)
+        self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         audiences = self.audiences = Subscribers()
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
         self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, audiences, catalog))
@@ -117,6 +129,7 @@ class Host:
             keys,
             ChatPeople(current, audiences, catalog, chats, metered),
             inherited=lambda: catalog.without_keys(inherit_environment()),
+            keep_trust=self.folder_trust.keep,
         )
         self.toolbox = ToolRegistry(self.mcp)
         self.toolbox.configure(config)
@@ -183,7 +196,7 @@ class Host:
                 self.mcp.run,
                 self.hooks.run,
             ]
-            if (read := self._read) is not None:
+            if (read := self._read) is not None and self._watches:
                 failed = partial(self.audiences.message, MessageType.ERROR)
                 works.append(lambda: watch(self.config, read, self.configure, failed))
             serving = [tasks.create_task(_keep_running(work)) for work in works]

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -108,6 +109,11 @@ class Rule(Model):
         """The agent whose own it is, None for everybody's."""
         return None
 
+    @property
+    def alternatives(self) -> tuple[Rule, ...]:
+        """The simple rules of which one must match: itself, unless it was united of several."""
+        return (self,)
+
     def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
         """Return itself when it matches. `allows`: whether it is a rule that allows."""
         matchers = self.args_matchers.items()
@@ -134,11 +140,20 @@ class _Either(Rule):
         return any(rule.always for rule in self.rules)
 
     @property
+    def alternatives(self) -> tuple[Rule, ...]:
+        return tuple(simple for rule in self.rules for simple in rule.alternatives)
+
+    @property
     def arguments(self) -> frozenset[str]:
         return frozenset[str]().union(*(rule.arguments for rule in self.rules))
 
     def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
         return next((match for rule in self.rules if (match := rule.find_match(call, allows=allows))), None)
+
+
+def unite_rules(first: Rule, second: Rule) -> Rule:
+    """Return a rule that matches whatever one of the two matches."""
+    return _Either(rules=(first, second))
 
 
 Rules = Mapping[str, Rule]
@@ -180,7 +195,7 @@ def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     is denied to everybody stays denied, whatever an agent allows.
     """
     deny, ask, allow = (_own_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
-    both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
+    both = {name: unite_rules(rule, deny[name]) for name, rule in over_all.deny.items() if name in deny}
     has_default = "by_default" in agent.model_fields_set
     return _Merged(
         deny={**over_all.deny, **deny, **both},
@@ -194,7 +209,12 @@ def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
 def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
     if not agent:
         return dict(rules)
-    return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
+    return {
+        name: reduce(
+            unite_rules, [_Own(args_matchers=simple.args_matchers, agent=agent) for simple in rule.alternatives]
+        )
+        for name, rule in rules.items()
+    }
 
 
 def decide(

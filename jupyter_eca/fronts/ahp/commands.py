@@ -19,6 +19,7 @@ from jupyter_eca.fronts.ahp.reducers.base import items, record
 from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_config
+from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -46,6 +47,11 @@ class CommandCaller(Protocol):
     @property
     def client(self) -> str:
         """The id of the client."""
+        ...
+
+    @property
+    def approves(self) -> bool:
+        """Whether the client may approve."""
         ...
 
     @property
@@ -115,6 +121,8 @@ async def create_session(caller: CommandCaller, params: requests.CreateSession) 
     described = config.describe_schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := refuse_config({"schema": described}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
+    if not caller.approves and (params.config or {}).get("approval") == config.AUTO:
+        raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat, folder)
     session = await _find_session(front, uri) if params.fork else await front.create(params, folder)

@@ -294,7 +294,7 @@ class AhpFront:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        return self.hub.is_watched(make_session_uri(chat))
+        return self.hub.has_approver(make_session_uri(chat))
 
     answers = approves
 
@@ -309,7 +309,7 @@ class AhpFront:
                 self._remove(chat)
             case Notice(params=ShowMessageParams(message=message), chat=str(chat)):
                 # The protocol has no messages to the user. The activity is what is shown beside a running turn.
-                if (session := self.sessions.get(session_uri(chat))) and session.turn:
+                if (session := self.sessions.get(make_session_uri(chat))) and session.turn:
                     session.dispatch(actions.ActivityChanged(session=session.uri, activity=message))
             case Notice(params=ConfigUpdatedParams()):
                 self.start(self._publish_agents())
