@@ -53,6 +53,8 @@ class LinkKernel:
         "The question came from one of its cells."
     )
 
+    notebook = ""
+
     def __init__(
         self,
         peer: Peer,

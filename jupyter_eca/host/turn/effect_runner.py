@@ -168,7 +168,7 @@ class EffectRunner:
         # A turn that cannot be stored does not begin. `Turns.prompt` has looked before, but a large prompt may be what
         # fills the disk.
         await self._services.store.confirm()
-        chat.notebook = await self._ledger.place(chat)
+        chat.notebook = self._ledger.place(chat)
         if chat.parent:
             # A model wrote it: no command in it is carried out, and nothing that it points at is read for it.
             self._chats.feed(chat, inputs.Gathered(now()), late=True)
