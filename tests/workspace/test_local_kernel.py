@@ -10,10 +10,14 @@ import pytest
 import pytest_asyncio
 from jupyter_client.manager import start_new_async_kernel
 
+from jupyter_eca.config import Config
 from jupyter_eca.errors import ToolError
+from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.kernels.local import LocalKernel
+from jupyter_eca.workspace.ports import Files, Workspace
+from tests.support.host_and_client import desk_of, settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -52,6 +56,21 @@ async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(
     kernel: LocalKernel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     assert (await run(kernel, "import os; print(os.getcwd())"))[1].startswith(str(tmp_path_factory.getbasetemp()))
+
+
+async def test_a_chat_with_a_working_directory_has_a_kernel_there(kernel: LocalKernel, tmp_path: Path) -> None:
+    await run(kernel, "here = 1")
+    workspace = Workspace(Files((tmp_path.parent,)), kernel)
+    given = Config.model_validate(settings(tmp_path, []))
+    async with desk_of(Host(given, workspace, tmp_path / "chats.db"), tmp_path) as at:
+        contexts = at.host.tool_contexts
+        there = contexts.build("chat", None, folder=str(tmp_path)).kernel
+        assert there is contexts.build("other", None, folder=str(tmp_path)).kernel
+        assert contexts.build("chat", None).kernel is kernel
+        assert isinstance(there, LocalKernel)
+        code = "import os; print(os.getcwd(), 'here' in globals())"
+        assert (await run(there, code))[1].strip() == f"{tmp_path} False"
+    assert await run(kernel, "here") == (RunStatus.OK, "1")
 
 
 async def test_an_error_is_a_traceback_without_colours(kernel: LocalKernel) -> None:

@@ -32,7 +32,7 @@ class AhpPlug:
         from jupyter_eca.fronts.ahp.front import AhpFront
 
         front = AhpFront(host, shells)
-        async with front.running():
+        async with front.run():
             yield front
 
     async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]]) -> None:

@@ -13,14 +13,14 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp import completions as completing
-from jupyter_eca.fronts.ahp.dialect import chat_of, write_snapshot
+from jupyter_eca.fronts.ahp import completions
+from jupyter_eca.fronts.ahp.dialect import parse_chat, write_snapshot
 from jupyter_eca.fronts.ahp.reducers.base import items, record
 from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
-from jupyter_eca.fronts.ahp.session.action_rules import config_refusal
+from jupyter_eca.fronts.ahp.session.action_rules import refuse_config
 from jupyter_eca.protocol.ahp import PROVIDER, actions
-from jupyter_eca.protocol.ahp import commands as asked
+from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.base import Ahp
 
 # The number of turns on one page: the default, and the limit. The protocol's own host uses the same numbers.
-TURNS: Final = 50
-MOST_TURNS: Final = 100
+DEFAULT_TURNS: Final = 50
+MAX_TURNS: Final = 100
 
 
 class CommandCaller(Protocol):
@@ -93,16 +93,16 @@ def _check_provider(name: str | None) -> None:
         raise RemoteError(f"There is no provider {name!r}; there is {PROVIDER!r}.", AhpErrorCode.PROVIDER_NOT_FOUND)
 
 
-async def subscribe(caller: CommandCaller, params: asked.Subscribe) -> Json:
+async def subscribe(caller: CommandCaller, params: requests.Subscribe) -> Json:
     if not await caller.add(params.resource):
         raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
     return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
 
 
-async def create_session(caller: CommandCaller, params: asked.CreateSession) -> None:
+async def create_session(caller: CommandCaller, params: requests.CreateSession) -> None:
     front, uri = caller.front, params.session
     _check_provider(params.provider)
-    chat = chat_of(uri)
+    chat = parse_chat(uri)
     if chat is None:
         raise RemoteError(f"{uri} is not the URI of a session, which looks like eca:/ID.", AhpErrorCode.INVALID_PARAMS)
     if params.active_client is not None and params.active_client.client_id != caller.client:
@@ -112,8 +112,8 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
     folder = None
     if params.working_directory is not None:
         folder = await asyncio.to_thread(find_folder, front.host.workspace.files, params.working_directory)
-    described = config.schema(front.host, params.model.id if params.model else "")
-    if params.config and (reason := config_refusal({"schema": described}, params.config)):
+    described = config.describe_schema(front.host, params.model.id if params.model else "")
+    if params.config and (reason := refuse_config({"schema": described}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat, folder)
@@ -124,11 +124,11 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
         session.refresh()
 
 
-async def _fork(front: AhpFront, source: asked.ForkSource, chat: str, folder: Path | None) -> None:
+async def _fork(front: AhpFront, source: requests.ForkSource, chat: str, folder: Path | None) -> None:
     """Copy a chat up to the end of a turn, with what was chosen for it."""
     origin = await _find_session(front, source.session)
     own = front.host.workspace.files.start.resolve()
-    if folder is not None and str(folder) != (config.choice(origin.state).folder or str(own)):
+    if folder is not None and str(folder) != (config.read_choice(origin.state).folder or str(own)):
         raise RemoteError(
             "workingDirectory: a fork works in the folder of its source. Leave the field out.",
             AhpErrorCode.INVALID_PARAMS,
@@ -138,111 +138,109 @@ async def _fork(front: AhpFront, source: asked.ForkSource, chat: str, folder: Pa
     await front.host.archive.copy(origin.chat, source.turn_id, chat)
 
 
-async def dispose_session(caller: CommandCaller, params: asked.DisposeSession) -> None:
+async def dispose_session(caller: CommandCaller, params: requests.DisposeSession) -> None:
     await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
-async def list_sessions(caller: CommandCaller, params: asked.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
+async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
     return {"items": await caller.front.list_summaries()}
 
 
-async def fetch_turns(caller: CommandCaller, params: asked.FetchTurns) -> Json:
+async def fetch_turns(caller: CommandCaller, params: requests.FetchTurns) -> Json:
     """Return a page of turns that ends before the turn `before`, or at the end if there is no such turn."""
     turns = items((await _find_session(caller.front, params.session)).state, "turns")
     end = next((at for at, turn in enumerate(turns) if turn["id"] == params.before), len(turns))
-    limit = TURNS if params.limit is None else min(max(params.limit, 0), MOST_TURNS)
+    limit = DEFAULT_TURNS if params.limit is None else min(max(params.limit, 0), MAX_TURNS)
     start = max(0, end - limit)
     return {"turns": turns[start:end], "hasMore": start > 0}
 
 
-async def completions(caller: CommandCaller, params: asked.Completions) -> Json:
+async def complete(caller: CommandCaller, params: requests.Completions) -> Json:
     session = await _find_session(caller.front, params.session)
     host = caller.front.host
-    files = host.tool_contexts.find_files(session.chat, config.choice(session.state).folder)
-    return {"items": await completing.list_items(host, session.chat, files, params.text, params.offset)}
+    files = host.tool_contexts.find_files(session.chat, config.read_choice(session.state).folder)
+    return {"items": await completions.list_items(host, session.chat, files, params.text, params.offset)}
 
 
-async def resolve_config(caller: CommandCaller, params: asked.ResolveSessionConfig) -> Json:
+async def resolve_config(caller: CommandCaller, params: requests.ResolveSessionConfig) -> Json:
     _check_provider(params.provider)
     host = caller.front.host
-    described = config.schema(host, await host.catalog.default())
+    described = config.describe_schema(host, await host.catalog.default())
     return {"schema": described, "values": config.complete_values(described, params.config or {})}
 
 
-async def config_completions(caller: CommandCaller, params: asked.SessionConfigCompletions) -> Json:
+async def complete_config(caller: CommandCaller, params: requests.SessionConfigCompletions) -> Json:
     resolved = await resolve_config(caller, params)
     schema = record(record(resolved["schema"], "properties"), params.property)
     if not schema:
         raise RemoteError(f"There is no property {params.property!r}.", AhpErrorCode.INVALID_PARAMS)
     labels = schema.get("enumLabels") or schema["enum"]
     query = (params.query or "").casefold()
-    completions = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
+    choices = [{"value": value, "label": label} for value, label in zip(schema["enum"], labels, strict=True)]
     return {
         "items": [
-            completion
-            for completion in completions
-            if query in completion["label"].casefold() or query in completion["value"].casefold()
+            choice for choice in choices if query in choice["label"].casefold() or query in choice["value"].casefold()
         ]
     }
 
 
-async def authenticate(caller: CommandCaller, params: asked.Authenticate) -> Json:  # noqa: ARG001
+async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> Json:  # noqa: ARG001
     raise RemoteError(f"No agent here asks for {params.resource}.", AhpErrorCode.INVALID_PARAMS)
 
 
-async def create_terminal(caller: CommandCaller, params: asked.CreateTerminal) -> None:
+async def create_terminal(caller: CommandCaller, params: requests.CreateTerminal) -> None:
     await caller.front.terminals.create(params, caller.client)
 
 
-async def dispose_terminal(caller: CommandCaller, params: asked.DisposeTerminal) -> None:
+async def dispose_terminal(caller: CommandCaller, params: requests.DisposeTerminal) -> None:
     await caller.front.terminals.dispose(params.terminal)
 
 
-async def resource_read(caller: CommandCaller, params: asked.ResourceRead) -> Json:
+async def resource_read(caller: CommandCaller, params: requests.ResourceRead) -> Json:
     return await caller.front.resources.read(params, caller.client)
 
 
-async def resource_write(caller: CommandCaller, params: asked.ResourceWrite) -> Json:
+async def resource_write(caller: CommandCaller, params: requests.ResourceWrite) -> Json:
     return await caller.front.resources.write(params, caller.client)
 
 
-async def resource_list(caller: CommandCaller, params: asked.ResourceList) -> Json:
+async def resource_list(caller: CommandCaller, params: requests.ResourceList) -> Json:
     return await caller.front.resources.list(params, caller.client)
 
 
-async def resource_copy(caller: CommandCaller, params: asked.ResourceCopy) -> Json:
+async def resource_copy(caller: CommandCaller, params: requests.ResourceCopy) -> Json:
     return await caller.front.resources.copy(params, caller.client)
 
 
-async def resource_move(caller: CommandCaller, params: asked.ResourceMove) -> Json:
+async def resource_move(caller: CommandCaller, params: requests.ResourceMove) -> Json:
     return await caller.front.resources.move(params, caller.client)
 
 
-async def resource_delete(caller: CommandCaller, params: asked.ResourceDelete) -> Json:
+async def resource_delete(caller: CommandCaller, params: requests.ResourceDelete) -> Json:
     return await caller.front.resources.delete(params, caller.client)
 
 
-async def resource_request(caller: CommandCaller, params: asked.ResourceRequest) -> Json:
+async def resource_request(caller: CommandCaller, params: requests.ResourceRequest) -> Json:
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
 COMMANDS: Final[Mapping[str, AhpCommand]] = {
-    "subscribe": AhpCommand(asked.Subscribe, subscribe),
-    "createSession": AhpCommand(asked.CreateSession, create_session),
-    "disposeSession": AhpCommand(asked.DisposeSession, dispose_session),
-    "listSessions": AhpCommand(asked.ListSessions, list_sessions),
-    "fetchTurns": AhpCommand(asked.FetchTurns, fetch_turns),
-    "completions": AhpCommand(asked.Completions, completions, CommandOrder.AT_ONCE),
-    "resolveSessionConfig": AhpCommand(asked.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE),
-    "sessionConfigCompletions": AhpCommand(asked.SessionConfigCompletions, config_completions, CommandOrder.AT_ONCE),
-    "authenticate": AhpCommand(asked.Authenticate, authenticate),
-    "createTerminal": AhpCommand(asked.CreateTerminal, create_terminal),
-    "disposeTerminal": AhpCommand(asked.DisposeTerminal, dispose_terminal),
-    "resourceRead": AhpCommand(asked.ResourceRead, resource_read, CommandOrder.AMONG_FILES),
-    "resourceWrite": AhpCommand(asked.ResourceWrite, resource_write, CommandOrder.AMONG_FILES),
-    "resourceList": AhpCommand(asked.ResourceList, resource_list, CommandOrder.AMONG_FILES),
-    "resourceCopy": AhpCommand(asked.ResourceCopy, resource_copy, CommandOrder.AMONG_FILES),
-    "resourceMove": AhpCommand(asked.ResourceMove, resource_move, CommandOrder.AMONG_FILES),
-    "resourceDelete": AhpCommand(asked.ResourceDelete, resource_delete, CommandOrder.AMONG_FILES),
-    "resourceRequest": AhpCommand(asked.ResourceRequest, resource_request, CommandOrder.AT_ONCE),
+    "subscribe": AhpCommand(requests.Subscribe, subscribe),
+    "createSession": AhpCommand(requests.CreateSession, create_session),
+    "disposeSession": AhpCommand(requests.DisposeSession, dispose_session),
+    "listSessions": AhpCommand(requests.ListSessions, list_sessions),
+    "fetchTurns": AhpCommand(requests.FetchTurns, fetch_turns),
+    "completions": AhpCommand(requests.Completions, complete, CommandOrder.AT_ONCE),
+    "resolveSessionConfig": AhpCommand(requests.ResolveSessionConfig, resolve_config, CommandOrder.AT_ONCE),
+    "sessionConfigCompletions": AhpCommand(requests.SessionConfigCompletions, complete_config, CommandOrder.AT_ONCE),
+    "authenticate": AhpCommand(requests.Authenticate, authenticate),
+    "createTerminal": AhpCommand(requests.CreateTerminal, create_terminal),
+    "disposeTerminal": AhpCommand(requests.DisposeTerminal, dispose_terminal),
+    "resourceRead": AhpCommand(requests.ResourceRead, resource_read, CommandOrder.AMONG_FILES),
+    "resourceWrite": AhpCommand(requests.ResourceWrite, resource_write, CommandOrder.AMONG_FILES),
+    "resourceList": AhpCommand(requests.ResourceList, resource_list, CommandOrder.AMONG_FILES),
+    "resourceCopy": AhpCommand(requests.ResourceCopy, resource_copy, CommandOrder.AMONG_FILES),
+    "resourceMove": AhpCommand(requests.ResourceMove, resource_move, CommandOrder.AMONG_FILES),
+    "resourceDelete": AhpCommand(requests.ResourceDelete, resource_delete, CommandOrder.AMONG_FILES),
+    "resourceRequest": AhpCommand(requests.ResourceRequest, resource_request, CommandOrder.AT_ONCE),
 }

@@ -20,7 +20,7 @@ from jupyter_eca.fronts.ahp.commands import COMMANDS, CommandOrder
 from jupyter_eca.fronts.ahp.completions import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
-from jupyter_eca.protocol.ahp import commands as asked
+from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Id, Message, Notification, Request, Result
 
@@ -39,7 +39,7 @@ T = TypeVar("T", bound="Ahp")
 # How many messages a client may be behind before it is disconnected. It reconnects, and gets what it missed.
 MAX_BEHIND: Final = 20_000
 # How many clients' last numbers are remembered, for when they reconnect.
-MOST_CLIENTS: Final = 1_000
+MAX_CLIENTS: Final = 1_000
 
 _TOO_DEEP: Final = f"nested more than {dialect.MAX_DEPTH} levels deep"
 
@@ -58,20 +58,20 @@ class AhpConnection:
         self._link = link
         self._opened = opened
         self._front: AhpFront | None = None
-        self._heard: asyncio.Queue[Request | Notification] = asyncio.Queue()
+        self._incoming: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._file_requests: asyncio.Queue[Request] = asyncio.Queue()
         self._out: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
         self._closing = False  # whether the connection ends after all messages were written
         self._cut = asyncio.Event()  # ends the connection at once
-        self._aside: set[asyncio.Task[None]] = set()
+        self._concurrent: set[asyncio.Task[None]] = set()
         self._requests: dict[Id, asyncio.Future[Any]] = {}
-        self._questions = 0
+        self._request_count = 0
 
     @property
     def front(self) -> AhpFront:
         if self._front is None:
-            raise RemoteError("Say `initialize` first.", AhpErrorCode.INVALID_REQUEST)
+            raise RemoteError("Send `initialize` first.", AhpErrorCode.INVALID_REQUEST)
         return self._front
 
     @property
@@ -81,7 +81,7 @@ class AhpConnection:
     @property
     def chats(self) -> list[str]:
         """The chats of the sessions that the client is subscribed to."""
-        return [chat for uri in self.subscriptions if (chat := dialect.chat_of(uri)) is not None]
+        return [chat for uri in self.subscriptions if (chat := dialect.parse_chat(uri)) is not None]
 
     async def run(self) -> None:
         """Serve until the client leaves, or the same client opens another connection."""
@@ -91,7 +91,7 @@ class AhpConnection:
                 working = (self._tasks.create_task(self._work()), self._tasks.create_task(self._work_on_files()))
                 ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._cut.wait()))
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for task in (*working, *ends, *self._aside):
+                for task in (*working, *ends, *self._concurrent):
                     task.cancel()
         finally:
             self._leave()
@@ -116,7 +116,7 @@ class AhpConnection:
         self._push(envelope)
 
     def notify(self, notification: Json) -> None:
-        self._push(dialect.notification_message(notification))
+        self._push(dialect.write_notification(notification))
 
     def _push(self, message: Message | Envelope) -> None:
         if self._cut.is_set():
@@ -131,8 +131,8 @@ class AhpConnection:
 
     async def request(self, method: str, params: Json) -> Any:
         """Send a request to the client, and return its result. Raises: RemoteError."""
-        self._questions += 1
-        id = self._questions
+        self._request_count += 1
+        id = self._request_count
         future = self._requests[id] = asyncio.get_running_loop().create_future()
         self._push(Request(id, method, params))
         try:
@@ -148,7 +148,7 @@ class AhpConnection:
             self._wake.clear()
             behind, self._out = self._out, deque()
             for piece in _join_pieces(behind):
-                await self._link.send(dialect.action_message(piece) if isinstance(piece, Envelope) else piece)
+                await self._link.send(dialect.write_action_message(piece) if isinstance(piece, Envelope) else piece)
 
     def close(self) -> None:
         """End this connection: the same client has opened another."""
@@ -162,7 +162,7 @@ class AhpConnection:
                 case Request(id=id, method="ping"):
                     self._push(Result(id, None))  # answers may come at any time, whatever request is being handled
                 case Request() | Notification():
-                    self._heard.put_nowait(message)
+                    self._incoming.put_nowait(message)
                 case FrameError():
                     self._push(ErrorResponse(None, message.code, str(message)))
                 case Result(id, result):
@@ -175,7 +175,7 @@ class AhpConnection:
     async def _work(self) -> None:
         """Handle messages one after the other, so that each one meets the state that its sender had seen."""
         while True:
-            message = await self._heard.get()
+            message = await self._incoming.get()
             if isinstance(message, Notification):
                 await self._handle_notification(message)
                 continue
@@ -187,8 +187,8 @@ class AhpConnection:
                     self._file_requests.put_nowait(message)
                 case CommandOrder.AT_ONCE:
                     task = self._tasks.create_task(self._answer(message))
-                    self._aside.add(task)
-                    task.add_done_callback(self._aside.discard)
+                    self._concurrent.add(task)
+                    task.add_done_callback(self._concurrent.discard)
 
     async def _work_on_files(self) -> None:
         """Answer requests about files one after the other: one may read what the one before has written."""
@@ -217,9 +217,9 @@ class AhpConnection:
         values = dialect.drop_nulls({} if request.params is None else request.params)
         match request.method:
             case "initialize":
-                return self._initialize(_parse(asked.Initialize, values))
+                return self._initialize(_parse(requests.Initialize, values))
             case "reconnect":
-                return self._reconnect(_parse(asked.Reconnect, values))
+                return self._reconnect(_parse(requests.Reconnect, values))
             case method if self.front and method in COMMANDS:
                 command = COMMANDS[method]
                 return command.run(self, _parse(command.params, values))
@@ -237,19 +237,21 @@ class AhpConnection:
         self._front = front
         return front
 
-    async def _initialize(self, params: asked.Initialize) -> Json:
+    async def _initialize(self, params: requests.Initialize) -> Json:
         version = dialect.choose_version(params.protocol_versions)
         if version is None and self._front is None:
             self._closing = True  # the connection ends after this answer
             supported = {"supportedVersions": [VERSION]}
-            raise RemoteError(f"We speak {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported)
+            raise RemoteError(
+                f"This server has version {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported
+            )
         front = await self._open(params.client_id)
         # A client that initializes again numbers its actions from the start.
         front.last_client_seqs.pop(self.client, None)
         front.languages.pop(self.client, None)
         if (language := locales.choose_language(params.locale)) != locales.ENGLISH:
             front.languages[self.client] = language
-            if len(front.languages) > MOST_CLIENTS:
+            if len(front.languages) > MAX_CLIENTS:
                 del front.languages[next(iter(front.languages))]
         snapshots = await self._snapshots(params.initial_subscriptions)
         return {
@@ -260,7 +262,7 @@ class AhpConnection:
             "completionTriggerCharacters": list(TRIGGERS),
         }
 
-    async def _reconnect(self, params: asked.Reconnect) -> Json:
+    async def _reconnect(self, params: requests.Reconnect) -> Json:
         front = await self._open(params.client_id)
         wanted = [uri for uri in params.subscriptions if await self._exists(uri)]
         replay = front.hub.replay(self.client, params.last_seen_server_seq, params.subscriptions)
@@ -298,27 +300,27 @@ class AhpConnection:
             return
         try:
             if message.method == "unsubscribe":
-                self.subscriptions.discard(uri := asked.Unsubscribe.model_validate(message.params).resource)
+                self.subscriptions.discard(uri := requests.Unsubscribe.model_validate(message.params).resource)
                 self._front.check_watched(uri)
             elif message.method == "dispatchAction":
-                await self._dispatch(self._front, asked.DispatchAction.model_validate(message.params))
+                await self._dispatch(self._front, requests.DispatchAction.model_validate(message.params))
         except ValidationError as error:
             _log.warning("%s was ignored: %s", message.method, error.errors(include_url=False, include_input=False))
         except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
             _log.exception("%s failed", message.method)
 
-    async def _dispatch(self, front: AhpFront, params: asked.DispatchAction) -> None:
+    async def _dispatch(self, front: AhpFront, params: requests.DispatchAction) -> None:
         """Handle an action. A client sends an action again after it lost its connection; the second one is ignored."""
         if params.client_seq <= front.last_client_seqs.get(self.client, -1):
             return
         front.last_client_seqs.pop(self.client, None)
         front.last_client_seqs[self.client] = params.client_seq
-        if len(front.last_client_seqs) > MOST_CLIENTS:
+        if len(front.last_client_seqs) > MAX_CLIENTS:
             del front.last_client_seqs[next(iter(front.last_client_seqs))]
         origin = ActionOrigin(self.client, params.client_seq)
         is_too_deep = dialect.is_nested_too_deeply(params.action)
         raw = dialect.keep_scalars(params.action) if is_too_deep else dialect.drop_nulls(params.action)
-        uri = dialect.resource_of(raw)
+        uri = dialect.find_resource(raw)
         if uri != ROOT and not await self._exists(uri):
             return
         if is_too_deep:

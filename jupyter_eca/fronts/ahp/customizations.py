@@ -30,7 +30,7 @@ _STATUS: Final = {
 }
 
 
-def server_uri(name: str) -> str:
+def make_server_uri(name: str) -> str:
     return f"mcp:{name}"
 
 
@@ -43,7 +43,7 @@ def list_disabled(state: Json) -> set[str]:
     }
 
 
-async def customizations(host: Host) -> list[Json]:
+async def list_customizations(host: Host) -> list[Json]:
     return [customization for source in SOURCES for customization in await source(host)]
 
 
@@ -52,7 +52,9 @@ async def _servers(host: Host) -> list[Json]:
     for server in host.notifications.list_servers():
         if server.type == "mcp":
             description = (server.instructions or "").partition("\n")[0]
-            customization = _one(server_uri(server.name), server.name, description, status=_STATUS.get(server.status))
+            customization = _one(
+                make_server_uri(server.name), server.name, description, status=_STATUS.get(server.status)
+            )
             servers.append(omit_none(**{**customization, "enabled": not server.disabled}, statusMessage=server.error))
     return servers
 

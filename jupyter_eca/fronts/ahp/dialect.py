@@ -31,18 +31,18 @@ def choose_version(offered: Iterable[str]) -> str | None:
     return VERSION if VERSION in offered else None
 
 
-def session_uri(chat: str) -> str:
+def make_session_uri(chat: str) -> str:
     return _SCHEME + quote(chat, safe="")
 
 
-def chat_of(uri: str) -> str | None:
+def parse_chat(uri: str) -> str | None:
     """Return the chat of a session's URI. None for any other URI, also for another spelling of it: URIs are compared as
     text."""
     chat = unquote(uri.removeprefix(_SCHEME))
-    return chat if chat and uri.startswith(_SCHEME) and session_uri(chat) == uri else None
+    return chat if chat and uri.startswith(_SCHEME) and make_session_uri(chat) == uri else None
 
 
-def resource_of(action: Json) -> str:
+def find_resource(action: Json) -> str:
     """Return the URI of the state that an action changes."""
     kind = str(action.get("type", "")).partition("/")[0]
     return str(action.get(kind, "")) if kind in {"session", "terminal"} else ROOT
@@ -64,12 +64,12 @@ def _write_action(action: Json) -> Json:
     return {**action, "activeClient": action.get("activeClient")}
 
 
-def action_message(envelope: Envelope) -> Notification:
+def write_action_message(envelope: Envelope) -> Notification:
     """Write an action. The envelope itself is the params: the pages of the specification that wrap it are outdated."""
     return Notification("action", write_envelope(envelope))
 
 
-def notification_message(notification: Json) -> Notification:
+def write_notification(notification: Json) -> Notification:
     return Notification("notification", {"notification": notification})
 
 

@@ -12,15 +12,15 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.fronts.ahp.customizations import customizations
-from jupyter_eca.fronts.ahp.dialect import chat_of, session_uri
+from jupyter_eca.fronts.ahp.customizations import list_customizations
+from jupyter_eca.fronts.ahp.dialect import make_session_uri, parse_chat
 from jupyter_eca.fronts.ahp.hub import Hub
 from jupyter_eca.fronts.ahp.persistence import NoteStore
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
 from jupyter_eca.fronts.ahp.resources.files import Resources
 from jupyter_eca.fronts.ahp.session import config as settings
 from jupyter_eca.fronts.ahp.session import notes
-from jupyter_eca.fronts.ahp.session.extras import apply_switches, tools
+from jupyter_eca.fronts.ahp.session.extras import apply_switches, list_tools
 from jupyter_eca.fronts.ahp.session.session import AhpSession
 from jupyter_eca.fronts.ahp.terminals.terminals import Terminals
 from jupyter_eca.host.chat.live_chat import now
@@ -77,10 +77,10 @@ class AhpFront:
         self._summaries: dict[str, Json] = {}
         self._summary = asyncio.Event()
         self._has_ended = False
-        self._running: set[asyncio.Task[None]] = set()
+        self._work: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None]:
+    async def run(self) -> AsyncGenerator[None]:
         """Serve for as long as this context lasts, then write everything that must survive."""
         start = await self._notes.open()
         self._chats = {row.id for row in await self.host.chats.list_rows()} | self._notes.notes.keys()
@@ -98,7 +98,7 @@ class AhpFront:
                     yield
                 finally:
                     self._has_ended = True
-                    for task in self._running:
+                    for task in self._work:
                         task.cancel()
         finally:
             self.host.changes.on_decision.remove(self._refresh_sessions)
@@ -116,11 +116,11 @@ class AhpFront:
                 _log.exception("work for clients of the Agent Host Protocol failed")
 
         def forget(task: asyncio.Task[None]) -> None:
-            self._running.discard(task)
+            self._work.discard(task)
             work.close()  # the task may have been cancelled before it began
 
         task = self._tasks.create_task(run_guarded())
-        self._running.add(task)
+        self._work.add(task)
         task.add_done_callback(forget)
         return task
 
@@ -130,7 +130,7 @@ class AhpFront:
         """Return the session of a URI, which is read from the store if it must be; None if there is none."""
         session = self.sessions.get(uri)
         if session is None:
-            chat = chat_of(uri)
+            chat = parse_chat(uri)
             if chat is None:
                 return None
             row = await self.host.chats.read_row(chat)
@@ -140,7 +140,7 @@ class AhpFront:
                 if foreign or (row is None and chat not in self._notes.notes):
                     return None
                 session = self._open(chat)
-        session.wanted = True
+        session.is_needed = True
         await session.opened.wait()
         return session if self.hub.has(uri) else None
 
@@ -166,29 +166,29 @@ class AhpFront:
 
     def add_to_hub(self, session: NotedSession, state: Json) -> None:
         self.hub.add_session(
-            session_uri(session.chat), notes.apply_note(state, self._notes.notes.get(session.chat, {}))
+            make_session_uri(session.chat), notes.apply_note(state, self._notes.notes.get(session.chat, {}))
         )
 
     async def _state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
-        summary = notes.summary(uri, PROVIDER, row, note)
-        described = settings.schema(self.host, str(record(summary, "model").get("id", "")))
+        summary = notes.make_summary(uri, PROVIDER, row, note)
+        described = settings.describe_schema(self.host, str(record(summary, "model").get("id", "")))
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
         values |= {"approval": settings.AUTO} if row and row.trust else {}
         config = {
             "schema": described,
             "values": settings.complete_values(described, {**values, **record(note, "values")}),
         }
-        offered = apply_switches(await customizations(self.host), set(note.get("off", ())))
+        offered = apply_switches(await list_customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
         state |= {"customizations": offered}
-        return {**state, "serverTools": tools(self.host, chat_of(uri) or "", state)}
+        return {**state, "serverTools": list_tools(self.host, parse_chat(uri) or "", state)}
 
     async def create(self, params: commands.CreateSession, folder: Path | None) -> AhpSession:
         """Create a session without a turn: our chat does not exist yet. `folder` is the working directory.
 
         Raises: RemoteError when another client was quicker.
         """
-        chat, at = chat_of(params.session) or "", now()
+        chat, at = parse_chat(params.session) or "", now()
         if chat in self._notes.notes:
             raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
         model = params.model.wire() if params.model else None
@@ -216,7 +216,7 @@ class AhpFront:
         self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
     def _remove(self, chat: str) -> None:
-        uri = session_uri(chat)
+        uri = make_session_uri(chat)
         self._notes.forget(chat)
         self._summaries.pop(uri, None)
         self.host.toolbox.lend(chat, ())
@@ -235,7 +235,7 @@ class AhpFront:
         rows = {row.id: row for row in await self.host.chats.list_rows()}
         known = self._notes.notes
         summaries = {
-            chat: notes.summary(session_uri(chat), PROVIDER, rows.get(chat), known.get(chat, {}))
+            chat: notes.make_summary(make_session_uri(chat), PROVIDER, rows.get(chat), known.get(chat, {}))
             for chat in {**rows, **known}
         }
         summaries |= {
@@ -245,10 +245,10 @@ class AhpFront:
 
     def has_session(self, uri: str) -> bool:
         """Return whether there is a session of this URI, in memory or in the store."""
-        return chat_of(uri) in self._chats
+        return parse_chat(uri) in self._chats
 
     async def exists(self, uri: str) -> bool:
-        chat = chat_of(uri) or ""
+        chat = parse_chat(uri) or ""
         return uri in self.sessions or chat in self._notes.notes or await self.host.chats.read_row(chat) is not None
 
     async def dispose(self, session: AhpSession) -> None:
@@ -294,13 +294,13 @@ class AhpFront:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        return self.hub.is_watched(session_uri(chat))
+        return self.hub.is_watched(make_session_uri(chat))
 
     answers = approves
 
     def show(self, events: list[Event]) -> None:
         for event in events:
-            session = self.sessions.get(session_uri(event.chat)) or self._open(event.chat)
+            session = self.sessions.get(make_session_uri(event.chat)) or self._open(event.chat)
             session.show([event])
 
     def tell(self, notice: Notice) -> None:
@@ -316,13 +316,13 @@ class AhpFront:
                 pass
 
     def show_anew(self, again: Again) -> None:
-        if session := self.sessions.get(session_uri(again.chat)):
+        if session := self.sessions.get(make_session_uri(again.chat)):
             self.start(session.reread())
         else:
             self._open(again.chat)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        session = await self.find_session(session_uri(str(question.chat_id)))
+        session = await self.find_session(make_session_uri(str(question.chat_id)))
         if session is None:
             raise RemoteError("there is no such session")
         return await session.input_requests.ask(question)
@@ -357,7 +357,7 @@ class AhpFront:
         uri = session.uri
         try:
             while self.sessions.get(uri) is session:
-                session.wanted = False
+                session.is_needed = False
                 await asyncio.sleep(self.host.attendance.grace)
                 if self.hub.is_watched(uri):
                     return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.actions import AhpAction
 
 # Envelopes that are kept for clients that come back. The protocol's own host keeps 1,000.
-KEPT: Final = 2_000
+MAX_KEPT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Hub:
     def _number(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
         envelope = Envelope(uri, action, self._next(), origin, refused)
         self._kept.append(envelope)
-        if len(self._kept) > KEPT:
+        if len(self._kept) > MAX_KEPT:
             self._floor = self._kept.popleft().seq
         return envelope
 

@@ -72,8 +72,7 @@ class DirectCalls:
         adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
         details = await preview(context, request.tool, arguments)
-        current = self._current
-        targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, notebook)
+        targets = await find_call_targets(context.files, self._current.config, spec, arguments, notebook)
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))

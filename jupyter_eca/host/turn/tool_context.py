@@ -6,7 +6,6 @@ Must not know who decides that a tool runs. `host.turn.setup` lists the tools, `
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.task_plan import Plan
@@ -19,7 +18,7 @@ from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.instructions.skills import SkillRegistry
 from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
-from jupyter_eca.workspace.ports import Executed
+from jupyter_eca.workspace.ports import Executed, FolderKernels
 
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
@@ -40,8 +39,13 @@ class ToolContexts:
         """
         files, live = self._services.workspace.files, self._chats.live(chat)
         live = self._chats.live(live.parent) if live and live.parent else live
-        folder = folder or (live.choice.folder if live else "")
-        return replace(files, folder=Path(folder)) if folder else files
+        return files.with_folder(folder or (live.choice.folder if live else ""))
+
+    def _find_kernel(self, files: Files) -> Kernel | None:
+        """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each
+        notebook, which Jupyter starts in the folder of the notebook."""
+        kernel = self._services.workspace.kernel
+        return kernel.find_in_folder(files.folder) if files.folder and isinstance(kernel, FolderKernels) else kernel
 
     def build(
         self, chat: str, kernel: Kernel | None, call: str = "", notebook: str | None = None, folder: str = ""
@@ -54,14 +58,15 @@ class ToolContexts:
         """
         services, live = self._services, self._chats.live(chat)
         under_way = live.under_way if live else None
+        files = self.find_files(chat, folder)
         nested = live is not None and bool(live.parent)
         turn = self._chats.live(live.parent) if live and nested else live
         chat = turn.state.id if turn else chat
         return ToolContext(
             chat,
-            self.find_files(chat, folder),
+            files,
             call,
-            kernel=kernel or services.workspace.kernel,
+            kernel=kernel or self._find_kernel(files),
             kernels=find_kernels(services, kernel),
             notebooks=self.find_notebooks(chat),
             notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
@@ -98,12 +103,12 @@ class ToolContexts:
     def build_surroundings(self, chat: str, kernel: Kernel | None, notebook: str = "") -> Surroundings:
         """Build what the contexts of a chat are read from. `notebook` is the one that a prompt was asked in; "" while
         the user types: then the active one counts."""
-        services, workspace = self._services, self._services.workspace
+        services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
         return Surroundings(
             chat,
-            self.find_files(chat),
+            files,
             services.index,
-            kernel or workspace.kernel,
+            kernel or self._find_kernel(files),
             services.mcp,
             self.find_notebooks(chat),
             services.glances,

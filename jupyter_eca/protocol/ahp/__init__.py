@@ -1,19 +1,19 @@
-"""The Agent Host Protocol, version 0.1.0: what it is made of. `state` is what is shared, `actions` what changes it,
-`commands` what can be asked for.
+"""Owns the models of the Agent Host Protocol, version 0.1.0: the shared states (`state.py`), the actions that change
+them (`actions.py`), and the params and results of commands (`commands.py`).
 
-Only here and in `fronts/ahp/dialect` is it said how 0.1.0 writes things. What later versions change:
+The wire format of 0.1.0 is only here and in `fronts/ahp/dialect.py`. Later versions change this:
 
-- 0.2: every command and notification names its `channel`, the `session`, `terminal` and `resource` fields go away, root
-  is `ahp-root://`, sessions are `ahp-session:/ID`; notifications become methods of their own; `diffs` are changesets;
-  `resourceResolve`, `resourceMkdir`, `createResourceWatch` and error -32011 come.
-- 0.3: `userMessage` is `message`, `toolClientId` a `contributor`; tool servers are customizations; `initialize` has
-  `capabilities`.
-- 0.4: turns move from sessions to chats (`ahp-chat:/`, actions `chat/*`).
-- 0.5: several active clients, paged lists, `fetchTurns` loads turns into the state.
-- 0.6: questions are parts of the answer, turns have times, tool calls may wait for a sign-in.
+- 0.2: All commands and notifications have a `channel`. The fields `session`, `terminal` and `resource` are removed. The
+  root is `ahp-root://`, and a session is `ahp-session:/ID`. Each notification is a method. `diffs` become changesets.
+  `resourceResolve`, `resourceMkdir`, `createResourceWatch` and the error -32011 are added.
+- 0.3: `userMessage` is renamed to `message`, and `toolClientId` becomes `contributor`. MCP servers are customizations.
+  `initialize` has `capabilities`.
+- 0.4: Turns belong to chats (`ahp-chat:/`, actions `chat/*`) and no longer to sessions.
+- 0.5: A session may have several active clients. Lists are paged. `fetchTurns` loads turns into the state.
+- 0.6: Questions are parts of the answer. Turns have times. A tool call may wait for a sign-in.
 
-Reducers and what a session does stay; addresses and the split of session and chat do not. In 0.x another minor number
-is another protocol.
+A front for a later version can use the same reducers and the same sessions. It needs other addresses, and must divide a
+session into a session and its chats. In 0.x, versions with different minor numbers are not compatible.
 """
 
 from typing import Final

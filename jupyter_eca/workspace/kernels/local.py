@@ -27,7 +27,10 @@ _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """One kernel for all chats of this process. It runs in the first folder."""
+    """One kernel for all chats of this process. It runs in the first folder.
+
+    Chats with a working directory of their own share another kernel, which runs there.
+    """
 
     description = (
         "A Python kernel of this workspace is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -40,11 +43,18 @@ class LocalKernel:
         self._folder = folder
         self._starting = asyncio.Lock()
         self._kernel: ClientKernel | None = None
+        self._elsewhere: dict[Path, LocalKernel] = {}
         self.id: str | None = None
 
     async def list(self) -> tuple[RunningKernel, ...]:
         """Return nothing: the kernel belongs to no notebook, and is found without a path."""
         return ()
+
+    def find_in_folder(self, folder: Path) -> LocalKernel:
+        """Return the kernel that runs in a folder. It starts when it is needed, and ends with this one."""
+        if folder == self._folder:
+            return self
+        return self._elsewhere.setdefault(folder, LocalKernel(folder))
 
     async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
         return self
@@ -80,7 +90,7 @@ class LocalKernel:
             await self._manager.interrupt_kernel()
 
     async def restart(self) -> None:
-        await self.close()
+        await self._end()
         await self._ensure_started()
 
     async def _ensure_started(self) -> ClientKernel:
@@ -92,7 +102,7 @@ class LocalKernel:
 
         async with self._starting:
             if self._kernel is None or not await self._manager.is_alive():
-                await self.close()
+                await self._end()
                 # jupyter_client is only partly typed
                 self._manager: Any = AsyncKernelManager()
                 try:
@@ -108,7 +118,12 @@ class LocalKernel:
             return self._kernel
 
     async def close(self) -> None:
-        """Shut the kernel down."""
+        """Shut the kernel down, and those in other folders."""
+        for kernel in self._elsewhere.values():
+            await kernel.close()
+        await self._end()
+
+    async def _end(self) -> None:
         if self._kernel is not None:
             ended, self._kernel, self.id = self._kernel, None, None
             await ended.end()

@@ -299,7 +299,7 @@ async def place(
         running = tasks.create_task(host.run())
         await host.ready.wait()
         try:
-            async with front.running():
+            async with front.run():
                 at = Place(host, tasks, folder, front=front)
                 try:
                     yield at

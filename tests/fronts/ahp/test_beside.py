@@ -12,7 +12,7 @@ import pytest
 from jupyter_eca.config import Config
 from jupyter_eca.fronts.ahp.hub import Hub
 from jupyter_eca.fronts.ahp.persistence import RESERVED, NoteStore
-from jupyter_eca.fronts.ahp.resources.unified_diff import apply_diff, side
+from jupyter_eca.fronts.ahp.resources.unified_diff import apply_diff, read_side
 from jupyter_eca.host.store import Store
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.ahp.actions import ActiveSessionsChanged
@@ -115,4 +115,4 @@ def test_a_diff_of_ours_makes_the_text_after_from_the_text_before(before: str, a
 def test_a_diff_of_another_text_makes_nothing_and_tells_its_own_sides() -> None:
     diff = describe_change("x.txt", "a\nb\n", "a\nc\n").diff
     assert apply_diff("something else\n", diff) is None
-    assert (side(diff, "-"), side(diff, "+")) == ("a\nb\n", "a\nc\n")
+    assert (read_side(diff, "-"), read_side(diff, "+")) == ("a\nb\n", "a\nc\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
+from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
 from jupyter_eca.protocol.ahp import ROOT, actions
 from jupyter_eca.protocol.jsonrpc import Request
 from tests.fronts.ahp.place import DENY, Client, Json, calls_of, fails, place, text_of
@@ -44,9 +44,10 @@ def test_a_session_that_could_not_be_made_begins_no_turn_and_one_that_is_being_m
     assert isinstance(action, actions.SessionScoped)
     about: Json = {"turns": [], "summary": {}}
     assert (
-        session_refusal({**about, "lifecycle": "creationFailed"}, action, "one") == "The session could not be created."
+        refuse_session_action({**about, "lifecycle": "creationFailed"}, action, "one")
+        == "The session could not be created."
     )
-    assert session_refusal({**about, "lifecycle": "creating"}, action, "one") is None
+    assert refuse_session_action({**about, "lifecycle": "creating"}, action, "one") is None
 
 
 @pytest.mark.asyncio

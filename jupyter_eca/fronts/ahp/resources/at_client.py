@@ -17,7 +17,7 @@ from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.customizations import list_disabled
 from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import attachments
-from jupyter_eca.fronts.ahp.resources.files import MOST
+from jupyter_eca.fronts.ahp.resources.files import MAX_FILE
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode, ResourceContent, ResourceListing
 from jupyter_eca.protocol.ahp.content import ResourceAttachment
@@ -38,7 +38,7 @@ ANSWER_S: Final = 10.0
 LEAVE_S: Final = 120.0
 
 # At most this many files of one folder are read.
-_MOST_FILES: Final = 20
+_MAX_FILES: Final = 20
 
 
 async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
@@ -55,8 +55,8 @@ async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
         raw = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
     try:
         answer = ResourceContent.model_validate(raw)
-        if len(answer.data) > MOST * 4 // 3 + 4:
-            raise RemoteError(f"it has more than {MOST} bytes")
+        if len(answer.data) > MAX_FILE * 4 // 3 + 4:
+            raise RemoteError(f"it has more than {MAX_FILE} bytes")
         plain = answer.encoding == "utf-8"
         data = answer.data.encode() if plain else base64.b64decode(answer.data, validate=True)
     except (ValidationError, binascii.Error, ValueError) as error:
@@ -72,7 +72,7 @@ async def _request(ask: Ask, seconds: float, method: str, **params: object) -> A
         raise RemoteError("the client did not answer") from error
 
 
-async def contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, ...]:
+async def read_contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, ...]:
     """Return the attachments of a message as contexts. `ask` reaches the client that sent it."""
     contexts_read: list[ChatContext] = []
     for attachment in message.attachments or ():
@@ -86,7 +86,7 @@ async def contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, 
             contexts_read.append(await _context(ask, attachment))
         else:
             contexts_read += await asyncio.to_thread(
-                attachments.contexts, message.model_copy(update={"attachments": (attachment,)})
+                attachments.read_contexts, message.model_copy(update={"attachments": (attachment,)})
             )
     return tuple(contexts_read)
 
@@ -108,7 +108,7 @@ async def _context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
         return TextContext(
             label=attachment.label, content=f"({attachment.uri} is at the client, and could not be read: {error}.)"
         )
-    if (lines := attachments.lines(attachment.selection)) is not None:
+    if (lines := attachments.read_lines(attachment.selection)) is not None:
         text = "".join(text.splitlines(keepends=True)[lines.start - 1 : lines.end])
     return TextContext(label=attachment.label, content=text)
 
@@ -156,8 +156,8 @@ class ClientCustomizations:
                 )
             )
 
-    def contexts(self) -> tuple[ChatContext, ...]:
-        """Return the files that the model has not seen yet."""
+    def take_contexts(self) -> tuple[ChatContext, ...]:
+        """Return the files that the model has not seen yet. They count as seen from now on."""
         off = list_disabled(self._state())
         known = {
             customization["customization"]["uri"]: customization
@@ -181,7 +181,7 @@ async def _read_markdown(ask: Ask, uri: str) -> str:
     try:
         listed = await _request(ask, ANSWER_S, "resourceList", uri=uri)
         names = [entry.name for entry in ResourceListing.model_validate(listed).entries if entry.name.endswith(".md")]
-        files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MOST_FILES]]
+        files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MAX_FILES]]
     except (RemoteError, ValidationError):
         files = [uri]  # the URI is that of a file, not of a folder
     texts = [(await read(ask, file))[0] for file in files]

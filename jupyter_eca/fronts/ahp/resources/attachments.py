@@ -36,7 +36,7 @@ OURS: Final = "eca"
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
 
 
-def contexts(message: UserMessage) -> tuple[ChatContext, ...]:
+def read_contexts(message: UserMessage) -> tuple[ChatContext, ...]:
     return tuple(context for attachment in message.attachments or () for context in _context(attachment))
 
 
@@ -54,7 +54,7 @@ def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:
         case EmbeddedAttachment():
             yield _make_embedded(attachment)
         case ResourceAttachment(uri=uri):
-            yield _resource(uri, lines(attachment.selection))
+            yield _resource(uri, read_lines(attachment.selection))
 
 
 def _make_embedded(attachment: EmbeddedAttachment) -> ChatContext:
@@ -67,7 +67,7 @@ def _make_embedded(attachment: EmbeddedAttachment) -> ChatContext:
     return TextContext(label=attachment.label, content=text)
 
 
-def lines(selected: Selected | None) -> LinesRange | None:
+def read_lines(selected: Selected | None) -> LinesRange | None:
     if selected is None:
         return None
     start, end = selected.range.start, selected.range.end

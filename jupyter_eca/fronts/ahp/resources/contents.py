@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.fronts.ahp.dialect import chat_of
+from jupyter_eca.fronts.ahp.dialect import parse_chat
 from jupyter_eca.fronts.ahp.resources import unified_diff, uris
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.changes import ChangeExtent
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
     """Return the content of a URI and its type; None for a URI that is not one of ours. Raises: RemoteError."""
-    if chat_of(uri.partition("/content/")[0]) is None:
+    if parse_chat(uri.partition("/content/")[0]) is None:
         return None
     if parts := uris.parse_picture(uri):
         session, seq = parts
@@ -37,13 +37,13 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
                 return base64.b64decode(event.content.base64), event.content.media_type
     elif parts := uris.parse_side(uri):
         session, side, call = parts
-        text = await _side(host, chat_of(session) or "", await _events(host, session), side, call)
+        text = await _side(host, parse_chat(session) or "", await _events(host, session), side, call)
         if text is not None:
             return text.encode("utf-8"), "text/plain"
     elif parts := uris.parse_change(uri):
         session, side, id = parts
         await _events(host, session)
-        changes = await host.changes.list(chat_of(session) or "", extent=ChangeExtent.CHAT)
+        changes = await host.changes.list(parse_chat(session) or "", extent=ChangeExtent.CHAT)
         text = next((change.text for change in changes if change.id == id), None)
         if text is not None and (content := text.before if side == "before" else text.after) is not None:
             return content.encode("utf-8"), "text/plain"
@@ -51,7 +51,7 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
 
 
 async def _events(host: Host, session: str) -> list[Event]:
-    chat = chat_of(session)
+    chat = parse_chat(session)
     row = await host.chats.read_row(chat) if chat else None
     if row is None or row.workspace != host.store.workspace:
         raise RemoteError(f"There is no session {session}.", AhpErrorCode.CONTENT_NOT_FOUND)
@@ -80,7 +80,7 @@ async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call:
                 text = unified_diff.apply_diff(text, earlier.diff) if text is not None else None
     after = None if text is None else unified_diff.apply_diff(text, details.diff)
     if after is None:
-        return unified_diff.side(details.diff, "-" if side == "before" else "+")
+        return unified_diff.read_side(details.diff, "-" if side == "before" else "+")
     return text if side == "before" else after
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp import commands
 
 # The largest file in bytes, in either direction: it is in memory several times, and must fit into one frame.
-MOST: Final = 32 * 1024 * 1024
+MAX_FILE: Final = 32 * 1024 * 1024
 
 _ALLOW: Final = "Allow"
 
@@ -62,8 +62,8 @@ class Resources:
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
     async def write(self, params: commands.ResourceWrite, client: str) -> Json:
-        if len(params.data) > MOST * 4 // 3 + 4:
-            raise RemoteError(f"The content has more than {MOST} bytes.", AhpErrorCode.INVALID_PARAMS)
+        if len(params.data) > MAX_FILE * 4 // 3 + 4:
+            raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._path(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
@@ -185,9 +185,9 @@ def _decode(data: str, encoding: str) -> bytes:
 def _read(path: Path, uri: str) -> bytes:
     try:
         with open_resolved(path) as file:
-            if get_size(file) > MOST:
-                raise RemoteError(f"{uri} has more than {MOST} bytes.", AhpErrorCode.INTERNAL)
-            return read_whole(file, path, MOST)
+            if get_size(file) > MAX_FILE:
+                raise RemoteError(f"{uri} has more than {MAX_FILE} bytes.", AhpErrorCode.INTERNAL)
+            return read_whole(file, path, MAX_FILE)
     except OSError as error:
         raise _not_found(uri, error) from error
 

@@ -29,7 +29,7 @@ def apply_diff(before: str, diff: str) -> str | None:
     return "".join([*after, *lines[at:]])
 
 
-def side(diff: str, sign: str) -> str:
+def read_side(diff: str, sign: str) -> str:
     """Return the text before ("-") or after ("+") as far as the hunks contain it. For files that are no text."""
     return "".join(text for _, hunk in _hunks(diff) for mark, text in hunk if mark in {" ", sign})
 

@@ -19,7 +19,7 @@ _FILE: Final = re.compile(r"(?P<session>.+)/content/(?P<side>before|after)/(?P<c
 _CHANGE: Final = re.compile(r"(?P<session>.+)/content/changes/(?P<side>before|after)/(?P<change>[^/]+)")
 
 
-def picture_uri(session: str, seq: int) -> str:
+def make_picture_uri(session: str, seq: int) -> str:
     return f"{session}/content/image/{seq}"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
 # The longest message in characters, its attachments included: it is sent to all subscribers, and stored.
-MOST: Final = 8 * 1024 * 1024
+MAX_MESSAGE: Final = 8 * 1024 * 1024
 
 _VALUES: Final = {
     "text": "text",
@@ -39,7 +39,7 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-def session_refusal(state: Json, action: actions.SessionAction, client: str) -> str | None:
+def refuse_session_action(state: Json, action: actions.SessionAction, client: str) -> str | None:
     match action:
         case actions.TurnStarted():
             return _refuse_turn(state, action)
@@ -58,7 +58,7 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
         case actions.CustomizationToggled(uri=uri):
             return _refuse_toggle(state, uri)
         case actions.ConfigChanged(config=config):
-            return config_refusal(record(state, "config"), config)
+            return refuse_config(record(state, "config"), config)
         case actions.Truncated(turn_id=turn) if turn is not None:
             known = any(known_turn["id"] == turn for known_turn in items(state, "turns"))
             return None if known else "There is no such turn."
@@ -72,7 +72,7 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
             return None
 
 
-def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -> str | None:
+def refuse_terminal_action(state: Json, action: actions.TerminalAction, client: str) -> str | None:
     if isinstance(action, actions.TerminalClaimed):
         claim = state["claim"]
         if not (claim["kind"] == "client" and claim["clientId"] == client):
@@ -104,7 +104,7 @@ def _refuse_message(message: UserMessage) -> str | None:
     size = len(message.text) + sum(
         len(str(getattr(attachment, "data", ""))) for attachment in message.attachments or ()
     )
-    return None if size <= MOST else f"The message is longer than {MOST} characters."
+    return None if size <= MAX_MESSAGE else f"The message is longer than {MAX_MESSAGE} characters."
 
 
 def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
@@ -162,7 +162,7 @@ def _refuse_toggle(state: Json, uri: str) -> str | None:
     return "There is no such customization."
 
 
-def config_refusal(config: Json, values: Mapping[str, Any]) -> str | None:
+def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
     """Refuse a change of the configuration of a session that exists."""
     properties = record(record(config, "schema"), "properties")
     for name, value in values.items():

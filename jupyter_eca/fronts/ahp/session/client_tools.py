@@ -16,7 +16,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.ahp.reducers.base import record
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.config import CLIENT
-from jupyter_eca.fronts.ahp.session.tool_calls import LENT, why
+from jupyter_eca.fronts.ahp.session.tool_calls import CLIENT_PREFIX, describe_denial
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.ahp.content import AhpToolResult, EmbeddedResult, Markdown, TextResult
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
@@ -47,7 +47,7 @@ class ClientTools:
     def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
         """Make the tools. A definition without a usable name is left out."""
         return tuple(
-            ClientTool(self, spec(definition)) for definition in definitions if _NAME.fullmatch(definition.name)
+            ClientTool(self, make_spec(definition)) for definition in definitions if _NAME.fullmatch(definition.name)
         )
 
     def complete(self, call: str, result: content.AhpToolResult) -> None:
@@ -86,11 +86,11 @@ class ClientTool(Plain):
         return await self.client_tools.run(context.call)
 
 
-def spec(definition: content.ToolDefinition) -> ToolSpec:
+def make_spec(definition: content.ToolDefinition) -> ToolSpec:
     input_schema: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
     schema: dict[str, Any] = {"properties": {}, **input_schema}
     return ToolSpec(
-        f"{LENT}{definition.name}",
+        f"{CLIENT_PREFIX}{definition.name}",
         definition.description or definition.title or definition.name,
         schema,
         CLIENT,
@@ -108,7 +108,7 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
     wanted = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
     if turn.get("id") != action.turn_id or not any(wanted.items() <= call.items() for call in list_calls(turn)):
         return None
-    reason = why(action) or "The client does not run it."
+    reason = describe_denial(action) or "The client does not run it."
     return AhpToolResult.model_validate(
         {"success": False, "pastTenseMessage": "It did not run", "error": {"message": reason}}
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval.policy import Rule
-from jupyter_eca.fronts.ahp.customizations import list_disabled, server_uri
+from jupyter_eca.fronts.ahp.customizations import list_disabled, make_server_uri
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
-from jupyter_eca.fronts.ahp.session.tool_calls import LENT
+from jupyter_eca.fronts.ahp.session.tool_calls import CLIENT_PREFIX
 from jupyter_eca.host.chat.live_chat import Bounds, Choice
 from jupyter_eca.protocol.ahp import PROVIDER
 from jupyter_eca.workspace.paths import parse_file_uri
@@ -24,7 +24,7 @@ DEFAULT: Final = "default"
 ASK, AUTO = "ask", "auto"
 
 # The server name of client tools in approval rules.
-CLIENT: Final = LENT.removesuffix("__")
+CLIENT: Final = CLIENT_PREFIX.removesuffix("__")
 
 
 async def list_agents(host: Host) -> list[Json]:
@@ -57,7 +57,7 @@ def _effort(variants: tuple[str, ...]) -> Json:
     }
 
 
-def schema(host: Host, model: str) -> Json:
+def describe_schema(host: Host, model: str) -> Json:
     """Return the schema of a session's properties. All of them may change while it exists."""
     names = host.current.resolved.list_primary()
     known = host.current.resolved.agents
@@ -96,7 +96,7 @@ def complete_values(described: Json, values: Mapping[str, object]) -> Json:
     }
 
 
-def choice(state: Json) -> Choice:
+def read_choice(state: Json) -> Choice:
     """Return the choice that the turns of a session run with."""
     model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
     effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
@@ -110,7 +110,7 @@ def choice(state: Json) -> Choice:
     )
 
 
-def bounds(host: Host, state: Json) -> Bounds:
+def make_bounds(host: Host, state: Json) -> Bounds:
     """Return the bounds that the turns of a session run with.
 
     Tool servers that are disabled in the session are out. A tool of the client runs without approval unless the rules
@@ -120,8 +120,8 @@ def bounds(host: Host, state: Json) -> Bounds:
     servers = {
         "eca",
         CLIENT,
-        *(server.name for server in host.mcp.list_servers() if server_uri(server.name) not in off),
+        *(server.name for server in host.mcp.list_servers() if make_server_uri(server.name) not in off),
     }
-    policy = host.current.resolved.agent(choice(state).agent).policy
+    policy = host.current.resolved.agent(read_choice(state).agent).policy
     allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
     return Bounds(frozenset(servers) if off else None, allowed)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.fronts.ahp.customizations import customizations, list_client_customizations, list_disabled
+from jupyter_eca.fronts.ahp.customizations import list_client_customizations, list_customizations, list_disabled
 from jupyter_eca.fronts.ahp.reducers.base import Json, items
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.fronts.ahp.session import config
@@ -41,15 +41,15 @@ class SessionExtras:
     async def refresh(self) -> None:
         """Dispatch an action for each part that has changed."""
         state = self._state()
-        offered = apply_switches(await customizations(self._host), list_disabled(state)) + list_client_customizations(
-            state
-        )
+        offered = apply_switches(
+            await list_customizations(self._host), list_disabled(state)
+        ) + list_client_customizations(state)
         if items(state, "customizations") != offered:
             self._tell(actions.CustomizationsChanged(session=self._session, customizations=offered))
-        server_tools = tools(self._host, self._chat, self._state())
+        server_tools = list_tools(self._host, self._chat, self._state())
         if items(state, "serverTools") != server_tools:
             self._tell(actions.ServerToolsChanged(session=self._session, tools=server_tools))
-        diffs_now = await diffs(self._host, self._chat, self._session)
+        diffs_now = await list_diffs(self._host, self._chat, self._session)
         if items(self._state()["summary"], "diffs") != diffs_now:
             self._tell(actions.DiffsChanged(session=self._session, diffs=diffs_now))
 
@@ -61,11 +61,11 @@ def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
     ]
 
 
-def tools(host: Host, chat: str, state: Json) -> list[Json]:
+def list_tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
     # The tools that ask the user are included: users who watch a session can be asked.
     tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
-    agent_tools = host.setups.list_tools(config.choice(state).agent, tool_context, config.bounds(host, state))
+    agent_tools = host.setups.list_tools(config.read_choice(state).agent, tool_context, config.make_bounds(host, state))
     return [_tool(tool) for tool in agent_tools if tool.spec.server != config.CLIENT]
 
 
@@ -75,7 +75,7 @@ def _tool(tool: Tool) -> Json:
     return {**about, "inputSchema": schema, "annotations": {"readOnlyHint": tool.reads}}
 
 
-async def diffs(host: Host, chat: str, session: str) -> list[Json]:
+async def list_diffs(host: Host, chat: str, session: str) -> list[Json]:
     """Return the changes of the chat that still stand."""
     try:
         changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)

@@ -44,7 +44,7 @@ class InputRequests:
         """
         if question.secret:
             raise RemoteError("a secret cannot be asked for in a shared state")
-        input_request = request(question)
+        input_request = make_request(question)
         id = str(input_request["id"])
         future: asyncio.Future[ChatAskQuestionResult] = asyncio.get_running_loop().create_future()
         self._open[id] = (question, future)
@@ -59,7 +59,7 @@ class InputRequests:
     def resolve(self, request: Json, response: str, final: Json) -> None:
         question, future = self._open.get(request["id"], (None, None))
         if question is not None and future is not None and not future.done():
-            future.set_result(answer(question, request, response, final))
+            future.set_result(read_answer(question, request, response, final))
 
     def cancel_all(self) -> None:
         """Fail all questions: for a while, no client has been connected that could answer."""
@@ -68,7 +68,7 @@ class InputRequests:
                 future.set_exception(RemoteError("nobody is left to answer"))
 
 
-def request(question: ChatAskQuestionParams) -> Json:
+def make_request(question: ChatAskQuestionParams) -> Json:
     """Make an input request of one question, whose kind follows from its field or its options."""
     about: Json = {"id": _ONE, "message": question.question, "required": True}
     if isinstance(question, FieldQuestion):
@@ -107,7 +107,7 @@ def _options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Jso
     ]
 
 
-def answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
+def read_answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
     """Return what a client answered. Answers that come with the completion replace drafts."""
     field = question.field if isinstance(question, FieldQuestion) else None
     if response == "decline" and field is not None:

@@ -44,7 +44,7 @@ def read(text: str) -> Json:
     return cast("Json", notes) if isinstance(notes, dict) else {}
 
 
-def of(state: Json, messages: dict[str, Json]) -> Json:
+def make_note(state: Json, messages: dict[str, Json]) -> Json:
     """Make the note of a session. `messages` are those with attachments, by turn: the store keeps only the text."""
     summary = state["summary"]
     return omit_none(
@@ -63,7 +63,7 @@ def of(state: Json, messages: dict[str, Json]) -> Json:
     )
 
 
-def summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
+def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
     """Make the summary of a session that is not in memory. Such a session is idle."""
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
     return omit_none(

@@ -119,7 +119,7 @@ class SessionProjection:
             case UsageContent():
                 yield actions.UsageChanged(session=self._session, turn_id=turn, usage=_describe_usage(content))
             case ImageContent(media_type=media_type) if event.role is Role.ASSISTANT and event.seq > 0:
-                uri = uris.picture_uri(self._session, event.seq)
+                uri = uris.make_picture_uri(self._session, event.seq)
                 yield self._add_part(turn, _refer_to_image(uri, media_type, content.base64))
             case UrlContent(title=title, url=url):
                 yield from self._add_text(turn, "markdown", "", f"\n\n[{title}]({url})\n\n")

@@ -14,20 +14,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import EcaError, UnknownChat
-from jupyter_eca.fronts.ahp.dialect import session_uri
+from jupyter_eca.fronts.ahp.dialect import make_session_uri
 from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
 from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
-from jupyter_eca.fronts.ahp.session.action_rules import session_refusal
+from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
 from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_declined_result
 from jupyter_eca.fronts.ahp.session.extras import SessionExtras
 from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
 from jupyter_eca.fronts.ahp.session.notes import NOTED
 from jupyter_eca.fronts.ahp.session.projection import SessionProjection
-from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, why
+from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, describe_denial
 from jupyter_eca.host.chat.live_chat import Prompt, now
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import ErrorInfo, ModelSelection, UserMessage
@@ -60,11 +60,11 @@ class AhpSession:
 
     def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
         self.chat = chat
-        self.uri = session_uri(chat)
+        self.uri = make_session_uri(chat)
         self.messages = messages or {}
         self.client_tools = ClientTools()
         self.opened = asyncio.Event()
-        self.wanted = False
+        self.is_needed = False
         self._front = front
         self._host = front.host
         self._draft: Json = {}
@@ -94,7 +94,7 @@ class AhpSession:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything about it is on disk. A session that is `wanted` may be used at any moment, so it is not
+        """Whether everything about it is on disk. A session that `is_needed` may be used at any moment, so it is not
         idle."""
         live = self._host.chats.live(self.chat)
         under_way = (
@@ -104,7 +104,9 @@ class AhpSession:
             or self.client_tools.owner
             or self._waiting_events
         )
-        return self.opened.is_set() and not (self.wanted or self.turn or under_way or (live is not None and live.busy))
+        return self.opened.is_set() and not (
+            self.is_needed or self.turn or under_way or (live is not None and live.busy)
+        )
 
     @property
     def turn(self) -> str:
@@ -244,7 +246,7 @@ class AhpSession:
 
     def handle(self, raw: Json, action: actions.SessionAction, origin: ActionOrigin) -> None:
         """Apply an action of a client, or refuse it."""
-        if reason := session_refusal(self.state, action, origin.client):
+        if reason := refuse_session_action(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
             if isinstance(action, actions.ToolCallDenied) and (
                 failed := make_declined_result(self.state, action, origin.client)
@@ -278,7 +280,7 @@ class AhpSession:
             case actions.TitleChanged(title=title):
                 self._start(partial(self._rename, title))
             case actions.ModelChanged() | actions.ConfigChanged():
-                self._host.turns.choose(self.chat, config.choice(self.state))
+                self._host.turns.choose(self.chat, config.read_choice(self.state))
             case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
                 self.lend()
             case actions.Truncated():
@@ -304,7 +306,7 @@ class AhpSession:
             remember = action.selected_option_id == REMEMBER
             self._host.turns.approve(self.chat, action.tool_call_id, remember=remember)
         else:
-            self._host.turns.reject(self.chat, action.tool_call_id, why(action))
+            self._host.turns.reject(self.chat, action.tool_call_id, describe_denial(action))
         return live is not None and live.state is not before
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
@@ -343,11 +345,14 @@ class AhpSession:
     async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
         if self.turn != turn:
             return
-        contexts = (*self._client_customizations.contexts(), *await at_client.contexts(message, self._ask_of(client)))
+        contexts = (
+            *self._client_customizations.take_contexts(),
+            *await at_client.read_contexts(message, self._ask_of(client)),
+        )
         if self.turn != turn:
             return
         state = self.state
-        bounds, choice = config.bounds(self._host, state), config.choice(state)
+        bounds, choice = config.make_bounds(self._host, state), config.read_choice(state)
         try:
             await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
         except EcaError as error:

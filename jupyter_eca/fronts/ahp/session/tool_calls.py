@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.content import Confirmed
 
 # The prefix of a client's tools among the names of our tools.
-LENT: Final = "client__"
+CLIENT_PREFIX: Final = "client__"
 
 REMEMBER: Final = "allow-session"
 # The options of an approval, and their kinds.
 OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
-def options(words: Wording, remembers: Sequence[str]) -> list[Json]:
+def list_options(words: Wording, remembers: Sequence[str]) -> list[Json]:
     """Return the options of an approval, in the order of the buttons; clients draw a line between groups. `remembers`
     is what an approval for the session would remember, in words; without it there is no such option."""
     remember = f"{words.remember}: {', '.join(remembers)}" if remembers else ""
@@ -92,7 +92,7 @@ class ToolCallProjection:
                 yield actions.ToolCallInputDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True, remembers=remembers):
                 # A call is not asked about after a client has ended its turn.
-                yield self._ready(about, content, options=options(self._wording(), remembers or ()))
+                yield self._ready(about, content, options=list_options(self._wording(), remembers or ()))
             case ToolCallRunningContent():
                 yield from self._confirm(about, content)
             case ToolCalledContent():
@@ -108,8 +108,8 @@ class ToolCallProjection:
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
     def _start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
-        lent = content.name.startswith(LENT)
-        name = content.name.removeprefix(LENT)
+        lent = content.name.startswith(CLIENT_PREFIX)
+        name = content.name.removeprefix(CLIENT_PREFIX)
         owner = (self._owner() or None) if lent else None
         bare_name = name.removeprefix(f"{content.server}__")
         display_name = bare_name.replace("_", " ").strip().capitalize() or name
@@ -127,7 +127,7 @@ class ToolCallProjection:
         edit = None if confirmed else self._edit(content)
         return actions.ToolCallReady(
             **about,
-            invocation_message=content.summary or f"Calling {content.name.removeprefix(LENT)}",
+            invocation_message=content.summary or f"Calling {content.name.removeprefix(CLIENT_PREFIX)}",
             tool_input=json.dumps(content.arguments, ensure_ascii=False),
             edits={"items": [edit]} if edit else None,
             options=options,
@@ -150,7 +150,7 @@ class ToolCallProjection:
     def _result(self, content: ToolCalledContent) -> Json:
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
         edit = self._edit(content)
-        summary = content.summary or f"Called {content.name.removeprefix(LENT)}"
+        summary = content.summary or f"Called {content.name.removeprefix(CLIENT_PREFIX)}"
         text = "\n".join(output.text for output in content.outputs)
         return omit_none(
             success=not content.error,
@@ -207,7 +207,7 @@ def _find_structured_content(content: ToolCalledContent) -> Json | None:
     return None
 
 
-def why(action: actions.ToolCallDenied) -> str:
+def describe_denial(action: actions.ToolCallDenied) -> str:
     """Return the text about a denial that the model gets."""
     reason = action.reason_message
     given_reason = reason.markdown if isinstance(reason, Markdown) else reason or ""

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]*)(?:\x07|\x1b\\)")
 # The start of a mark at the end of a piece of output. If it is longer than this, it is not a mark.
-_BEGUN: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
-_ESCAPED: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
-_DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_MARK_START: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
+_ESCAPE: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
+_CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class FolderChanged:
     folder: str
 
 
-Said = TerminalText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
+OutputPiece = TerminalText | PromptStarted | CommandStarted | CommandFinished | FolderChanged
 
 
 class OutputParser:
@@ -56,10 +56,10 @@ class OutputParser:
         self._line = ""
         self._typed: str | None = None  # the text behind a prompt, for shells that do not report the line itself
 
-    def feed(self, data: str) -> Iterator[Said]:
+    def feed(self, data: str) -> Iterator[OutputPiece]:
         text = self._rest + data
-        begun = _BEGUN.search(text)
-        self._rest = begun.group() if begun else ""
+        start = _MARK_START.search(text)
+        self._rest = start.group() if start else ""
         text = text.removesuffix(self._rest)
         at = 0
         for mark in _MARK.finditer(text):
@@ -68,13 +68,13 @@ class OutputParser:
             at = mark.end()
         yield from self._text_before(text[at:])
 
-    def _text_before(self, text: str) -> Iterator[Said]:
+    def _text_before(self, text: str) -> Iterator[OutputPiece]:
         if text:
             if self._typed is not None:
                 self._typed += text
             yield TerminalText(text)
 
-    def _read_mark(self, kind: str, words: str) -> Iterator[Said]:
+    def _read_mark(self, kind: str, words: str) -> Iterator[OutputPiece]:
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":
@@ -85,7 +85,7 @@ class OutputParser:
             case "633", "E":
                 self._line = _plain(rest.partition(";")[0])
             case "133" | "633", "C":
-                line = self._line or _DRAWN.sub("", self._typed or "").strip()
+                line = self._line or _CONTROL.sub("", self._typed or "").strip()
                 self._line, self._typed = "", None
                 yield CommandStarted(line)
             case "133" | "633", "D":
@@ -102,4 +102,4 @@ class OutputParser:
 
 
 def _plain(words: str) -> str:
-    return _ESCAPED.sub(lambda match: chr(int(match["code"], 16)) if match["code"] else "\\", words)
+    return _ESCAPE.sub(lambda match: chr(int(match["code"], 16)) if match["code"] else "\\", words)

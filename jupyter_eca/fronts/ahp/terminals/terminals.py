@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError, RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
-from jupyter_eca.fronts.ahp.session.action_rules import terminal_refusal
+from jupyter_eca.fronts.ahp.session.action_rules import refuse_terminal_action
 from jupyter_eca.fronts.ahp.terminals.shell_integration import (
     CommandFinished,
     CommandStarted,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # The number of characters of output that are kept for later subscribers. Beyond it, the older half is dropped: a
 # terminal may run for weeks.
-MOST: Final = 1_000_000
+MAX_OUTPUT: Final = 1_000_000
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Terminals:
 
     def handle(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
         hub, uri = self._front.hub, action.terminal
-        reason = terminal_refusal(hub.state(uri), action, origin.client)
+        reason = refuse_terminal_action(hub.state(uri), action, origin.client)
         if reason is None and isinstance(action, actions.TerminalClaimed):
             reason = self._refuse_claim(action.claim)
         if reason:
@@ -163,9 +163,9 @@ class Terminals:
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
         output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
-        if len(output) > MOST:
+        if len(output) > MAX_OUTPUT:
             self._dispatch(actions.TerminalCleared(terminal=uri))
-            self._dispatch(actions.TerminalData(terminal=uri, data=output[-MOST // 2 :]))
+            self._dispatch(actions.TerminalData(terminal=uri, data=output[-MAX_OUTPUT // 2 :]))
 
     def _finish_command(self, uri: str, code: int | None) -> None:
         """Note the end of a command. A shell also reports one at its first prompt, and after an empty line."""
