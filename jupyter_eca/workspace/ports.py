@@ -138,6 +138,10 @@ class Files:
         is_relative = self.start.resolve() == first and path.is_relative_to(first)
         return str(path.relative_to(first) if is_relative else path)
 
+    def with_folder(self, folder: str) -> Files:
+        """Return the same files for a chat with this working directory; "" for none. See `enter`, which checks it."""
+        return replace(self, folder=Path(folder)) if folder else self
+
     @property
     def contents(self) -> Files:
         """The same files for paths of Jupyter's contents, which start in the first root."""

@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 async def find_call_targets(
     files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str = ""
 ) -> CallTargets:
-    """Find what a call names. `notebook` is the path of the notebook that the prompt came from."""
+    """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
+    is the path of the notebook that the prompt came from."""
     return await asyncio.to_thread(_find, files, config, tool, arguments, notebook)
 
 
 def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:
-    roots = tuple(root.resolve() for root in files.roots)
+    roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
     own = tuple(dict.fromkeys(path.as_posix() for path in _list_own(roots, config)))
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
-        real = _resolve(roots[0] / _expand(folder) / _expand(path))
+        real = _resolve(start / _expand(folder) / _expand(path))
         absolute = real.as_posix()
         inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
         # The first form must say which folder is meant, so it is relative only to the first folder.

@@ -83,8 +83,7 @@ class DirectCalls:
             details = await preview(context, request.tool, arguments)
         except StaleSourceError as error:
             details, adjusted = None, replace(adjusted, failure=str(error))
-        current = self._current
-        targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, notebook)
+        targets = await find_call_targets(context.files, self._current.config, spec, arguments, notebook)
         await self._store.check()
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")

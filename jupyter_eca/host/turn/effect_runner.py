@@ -322,7 +322,8 @@ class EffectRunner:
 
     async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
         services = self._services
-        return await find_call_targets(services.workspace.files, services.config, tool, arguments, chat.asked_notebook)
+        files = self._contexts.find_files(chat.state.id)
+        return await find_call_targets(files, services.config, tool, arguments, chat.asked_notebook)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Raises: ToolError when the call names something else than when it was decided."""

@@ -6,7 +6,6 @@ Must not know who decides that a tool runs. `host.turn.setup` lists the tools, `
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.task_plan import Plan
@@ -41,8 +40,7 @@ class ToolContexts:
         """
         files, live = self._services.workspace.files, self._chats.live(chat)
         live = self._chats.live(live.parent) if live and live.parent else live
-        folder = folder or (live.choice.folder if live else "")
-        return replace(files, folder=Path(folder)) if folder else files
+        return files.with_folder(folder or (live.choice.folder if live else ""))
 
     def _find_kernel(self, files: Files) -> Kernel | None:
         """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fronts.ahp.place import APPROVE, calls_of, fails, place
+from tests.fronts.ahp.place import APPROVE, DENY, calls_of, fails, place
 from tests.support.host_and_client import answer
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ RULES: list[Json] = [
     {"message": "where", "reply": [{"tool": "shell_command", "arguments": {"command": "pwd"}}]},
     {"message": "write", "reply": [{"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}}]},
     {"message": "climb", "reply": [{"tool": "write_file", "arguments": {"path": "../../out.txt", "content": "x"}}]},
+    {"message": "protected", "reply": [{"tool": "write_file", "arguments": {
+        "path": "../.eca/config.json", "content": "{}"}}]},
+    {"message": "shell", "reply": [{"tool": "shell_command", "arguments": {"command": "echo x > ../AGENTS.md"}}]},
     {"message": "spawn", "reply": [{"tool": "spawn_agent", "arguments": {
         "agent": "general", "task": "where", "activity": "looking"}}]},
 ]  # fmt: skip
@@ -154,3 +157,18 @@ async def test_a_completed_file_is_named_as_it_is_seen_from_the_working_director
         found = await client.request("completions", kind="userMessage", session=S, text=text, offset=len(text))
         assert [item["insertText"] for item in found["items"]][:1] == ["@unusual.txt "]
         assert found["items"][0]["attachment"]["uri"] == (folder / "unusual.txt").as_uri()
+
+
+@pytest.mark.parametrize("message", ["protected", "shell"])
+async def test_what_may_run_is_protected_from_inside_of_a_working_directory_too(tmp_path: Path, message: str) -> None:
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    async with place(tmp_path, RULES, chat=TRUST) as at:
+        client = await at.connect()
+        await client.create(S, workingDirectory=folder.as_uri())
+        await client.ask(S, "t1", message)
+        call = await client.call(S, "pending-confirmation")
+        await client.decide(S, "t1", call, **DENY)
+        await client.settled(S, 1)
+        assert not (tmp_path / ".eca").exists()
+        assert not (tmp_path / "AGENTS.md").exists()
