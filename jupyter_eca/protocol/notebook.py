@@ -196,6 +196,9 @@ class InsertCell(Model):
     index: int
     """The new cell comes before the cell that is at this index now. A larger index is the end of the notebook."""
     cell: NewCell
+    after: str | None = None
+    """The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
+    may have moved since the change was worked out. If that cell is gone, the change is refused."""
 
 
 class EditCell(Model):
@@ -225,6 +228,8 @@ class MoveCell(Model):
     cell_id: str
     index: int
     """The index of the cell after the move."""
+    after: str | None = None
+    """The id of the cell that it comes directly behind; see `InsertCell`."""
 
 
 class PutCell(Model):

@@ -977,6 +977,11 @@ export interface InsertCell {
   /** The new cell comes before the cell that is at this index now. A larger index is the end of the notebook. */
   readonly index: number;
   readonly cell: NewCell;
+  /**
+   * The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
+   * may have moved since the change was worked out. If that cell is gone, the change is refused.
+   */
+  readonly after?: string;
 }
 
 /** A background job. */
@@ -1235,6 +1240,8 @@ export interface MoveCell {
   readonly cellId: string;
   /** The index of the cell after the move. */
   readonly index: number;
+  /** The id of the cell that it comes directly behind; see `InsertCell`. */
+  readonly after?: string;
 }
 
 /** A cell that is inserted. */
@@ -2251,7 +2258,7 @@ export const SHAPES = {
   },
   HookActionStartedContent: { type: '=hookActionStarted', id: 's', name: 's', actionType: '=shell' },
   ImageContent: { type: '=image', mediaType: 's', base64: 's' },
-  InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell' },
+  InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell', 'after?': 's' },
   Job: {
     id: 's',
     type: 's',
@@ -2272,7 +2279,7 @@ export const SHAPES = {
   MetadataContent: { type: '=metadata', title: 's' },
   ModelCapabilities: { reason: 'b', vision: 'b', tools: 'b', webSearch: 'b' },
   ModelCost: { 'input?': 'n', 'output?': 'n' },
-  MoveCell: { kind: '=move', cellId: 's', index: 'n' },
+  MoveCell: { kind: '=move', cellId: 's', index: 'n', 'after?': 's' },
   NewCell: { id: 's', cellType: 's', source: 's' },
   NotebookCell: {
     id: 's',
