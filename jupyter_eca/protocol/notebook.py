@@ -103,10 +103,12 @@ class CellType(StrEnum):
 
 
 class CellState(StrEnum):
-    """What a code cell is doing. `edited`: its source has changed since it ran."""
+    """What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
+    kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel."""
 
     NEVER_RUN = "never-run"
     RAN = "ran"
+    EARLIER = "ran-earlier"
     EDITED = "edited"
     QUEUED = "queued"
     RUNNING = "running"

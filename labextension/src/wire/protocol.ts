@@ -99,8 +99,11 @@ export interface CellSelection {
   readonly text?: string;
 }
 
-/** What a code cell is doing. `edited`: its source has changed since it ran. */
-export type CellState = 'never-run' | 'ran' | 'edited' | 'queued' | 'running';
+/**
+ * What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
+ * kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel.
+ */
+export type CellState = 'never-run' | 'ran' | 'ran-earlier' | 'edited' | 'queued' | 'running';
 
 export type CellType = 'code' | 'markdown' | 'raw';
 
