@@ -103,10 +103,12 @@ class CellType(StrEnum):
 
 
 class CellState(StrEnum):
-    """What a code cell is doing. `edited`: its source has changed since it ran."""
+    """What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
+    kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel."""
 
     NEVER_RUN = "never-run"
     RAN = "ran"
+    EARLIER = "ran-earlier"
     EDITED = "edited"
     QUEUED = "queued"
     RUNNING = "running"
@@ -196,6 +198,9 @@ class InsertCell(Model):
     index: int
     """The new cell comes before the cell that is at this index now. A larger index is the end of the notebook."""
     cell: NewCell
+    after: str | None = None
+    """The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
+    may have moved since the change was worked out. If that cell is gone, the change is refused."""
 
 
 class EditCell(Model):
@@ -225,6 +230,8 @@ class MoveCell(Model):
     cell_id: str
     index: int
     """The index of the cell after the move."""
+    after: str | None = None
+    """The id of the cell that it comes directly behind; see `InsertCell`."""
 
 
 class PutCell(Model):

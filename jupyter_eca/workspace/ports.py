@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
+    from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 
 
@@ -219,6 +220,19 @@ class FolderKernels(Protocol):
 
     def find_in_folder(self, folder: Path) -> Kernel:
         """Return the kernel that runs in a folder."""
+        ...
+
+
+@runtime_checkable
+class RemembersRuns(Protocol):
+    """A kernel that can say what has run in its present process."""
+
+    async def history(self) -> KernelHistory | None:
+        """Return it at once; None when it is not known now, because the kernel is busy or speaks another language than
+        Python.
+
+        Raises: ToolError when there is no kernel.
+        """
         ...
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.protocol import dialect, editor, notebook
 from jupyter_eca.protocol.base import Done, Empty
+from jupyter_eca.workspace.kernels import run_history
 from jupyter_eca.workspace.kernels.output_text import as_plain_text
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
     from jupyter_eca.protocol.lifecycle import EditorCapabilities
     from jupyter_eca.transport.peer import Peer
+    from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.ports import RunObserver
 
 T = TypeVar("T", bound="Model")
@@ -86,6 +88,10 @@ class LinkKernel:
     async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
         params = notebook.KernelVariablesParams(chat_id=chat, names=names)
         return await self._ask("kernel/variables", params, notebook.KernelVariablesResult)
+
+    async def history(self) -> KernelHistory | None:
+        ran = await self.execute("", f"print({run_history.EXPRESSION})")
+        return run_history.parse_history(ran.text)
 
     async def state(self) -> notebook.KernelState:
         return notebook.KernelState(status="busy", language="python")

@@ -140,14 +140,15 @@ TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, noteboo
 def plan_insert(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
 ) -> cell_changes.Change:
-    index = cell_changes.END
+    index, anchor = cell_changes.END, None
     if str(after).strip():
         top = str(after).strip() == "0" and document.cell("0") is None
-        index = 0 if top else cell_changes.number(document, cell_changes.find_cell(document, after).id)
+        anchor = "" if top else cell_changes.find_cell(document, after).id
+        index = cell_changes.number(document, anchor)
     id = cell_changes.fresh_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
         source = as_code(source, choose_default_kind(document.language))
-    return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)))
+    return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)), after=anchor)
 
 
 def plan_edit(
@@ -191,7 +192,8 @@ def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | s
     place = min(index, len(document.cells))
     if place == cell_changes.number(document, there.id):
         raise ToolError(f"The cell is number {place} already; nothing was changed.")
-    return MoveCell(cell_id=there.id, index=place - 1)
+    others = [cell.id for cell in document.cells if cell.id != there.id]
+    return MoveCell(cell_id=there.id, index=place - 1, after=others[place - 2] if place > 1 else "")
 
 
 def _plain(source: str) -> str:
@@ -238,6 +240,7 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
     _require_known(context, document, change, partly=_is_partial(arguments))
+    change = cell_changes.place(document, change)
     wanted = cell_changes.apply(document, change)
     after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
     for id, source in cell_changes.sources_of(after, cell_changes.id_of(change)).items():

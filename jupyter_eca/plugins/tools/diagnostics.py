@@ -20,6 +20,7 @@ from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
 from jupyter_eca.workspace.notebooks.cell_changes import number, size
+from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,8 +48,9 @@ AnyPath = Annotated[
 async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
     """Errors and warnings of a notebook or a file, without running anything. Look here after you changed code.
 
-    Of a notebook: tracebacks with every cell they passed through, what ruff, ty and the editor find, cells that were
-    run out of order, edited since or never, and names that only the kernel still has. Lines count from 1 in each cell.
+    Of a notebook: tracebacks with every cell they passed through, what ruff, ty and the editor find, cells that ran
+    out of order, in an earlier kernel or never, or were edited since, and names that only the kernel still has. Lines
+    count from 1 in each cell.
     """
     path = path.strip()
     editor = context.editor if context.editor is not None and context.editor.can.diagnostics else None
@@ -98,6 +100,8 @@ async def _notebook(context: ToolContext, document: NotebookDocument, editor: Ed
     others = EditorGetDiagnosticsResult()
     if editor is not None and (uri := _uri(context.files, document.path, editor)):
         others = await _ask_editor(editor, uri)
+    if (history := await find_history(document, context.kernels)) is not None:
+        document = mark_earlier_runs(document, history)
     mapped = [_map_to_cell(document, one) for one in others.diagnostics]
     asking = context.kernel if context.from_cell else None
     kernel = ask_kernel(context.chat, document, context.kernels, asking)

@@ -15,14 +15,18 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
+from jupyter_eca.workspace.diagnostics.notebook_state import format_ranges
+from jupyter_eca.workspace.jobs.background import format_elapsed
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, choose_default_kind
+from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
+    from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.ports import Notebooks
 
 # Room in a result for the lines that say what it is.
@@ -40,19 +44,22 @@ ToRun = Annotated[list[int | str], Field(min_length=1, description="Ids or numbe
 
 @tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading the notebook {path}", paths=["path"])
 async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
-    """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, edited since
-    it ran, running), source and outputs.
+    """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, ran in an
+    earlier kernel, edited since it ran, running), source and outputs.
 
     Long outputs are cut in a reading of many cells. Read a single cell to see all of its outputs, and its images.
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
     document = await read_notebook(context, path)
+    history = await find_history(document, context.kernels)
+    if history is not None:
+        document = mark_earlier_runs(document, history)
     only = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
     if len(only) == 1 and cells.strip():
         text = render_cells(document, {only[0].id}, output=MAX_RESULT_CHARS)
         context.known.learn_cells(document.path, only)
-        return ToolResult(f"{_about(document)}\n\n{text}", images=load_pictures(only[0]))
-    return ToolResult(f"{_about(document)}\n\n{_fit_cells(context, document, only)}")
+        return ToolResult(f"{_about(document, history)}\n\n{text}", images=load_pictures(only[0]))
+    return ToolResult(f"{_about(document, history)}\n\n{_fit_cells(context, document, only)}")
 
 
 @tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}", remembers=Remembers.NOTEBOOK, paths=["path"])
@@ -159,12 +166,23 @@ def _find_ending(done: NotebookRunResult) -> JobEnding:
             return JobEnding(failed=True, note="it was interrupted")
 
 
-def _about(document: NotebookDocument) -> str:
+def _about(document: NotebookDocument, history: KernelHistory | None) -> str:
     language = f", {document.language}" if document.language else ""
     if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
         language = ", of prompts to an assistant; cells of code begin with %%python"
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
+    if history is not None:
+        kernel = f"{kernel}, started {format_elapsed(history.age_seconds)} ago: {_list_run_cells(document)} run in it"
     return f"{document.path}: {cell_changes.size(document)}{language}, {kernel}"
+
+
+def _list_run_cells(document: NotebookDocument) -> str:
+    """Say which cells have run in the kernel: "no cell has", "cell 3 has", "cells 1-3, 7 have"."""
+    here = {CellState.RAN, CellState.EDITED, CellState.RUNNING}
+    numbers = [number for number, cell in enumerate(document.cells, 1) if cell.state in here]
+    if len(numbers) < 2:
+        return f"cell {numbers[0]} has" if numbers else "no cell has"
+    return f"cells {format_ranges(numbers)} have"
 
 
 def _fit_cells(context: ToolContext, document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:

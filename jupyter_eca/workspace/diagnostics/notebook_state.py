@@ -51,8 +51,13 @@ class AnalyzedCell:
 
     @property
     def is_current(self) -> bool:
-        """Whether it ran, and was not edited since."""
-        return self.cell.execution_count is not None and self.cell.state is not CellState.EDITED
+        """Whether it ran in this kernel, and was not edited since."""
+        return self.has_run_here and self.cell.state is not CellState.EDITED
+
+    @property
+    def has_run_here(self) -> bool:
+        """Whether it ran, and not in an earlier kernel as far as that is known."""
+        return self.cell.execution_count is not None and self.cell.state is not CellState.EARLIER
 
 
 def is_python(document: NotebookDocument) -> bool:
@@ -99,12 +104,15 @@ def find_problems(
 
 
 def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
-    """Report cells that were edited since they ran, or never ran."""
+    """Report cells that were edited since they ran, ran in an earlier kernel, or never ran."""
     for analyzed in code:
         cell, state = analyzed.cell, analyzed.cell.state
         if state is CellState.EDITED:
             message = "edited since it ran: its outputs, and its names in the kernel, come from the old source"
             yield _make_diagnostic(path, cell, Severity.WARNING, message, "edited")
+        elif state is CellState.EARLIER:
+            message = "ran in an earlier kernel: its outputs are from then, and what it defined is not in this kernel"
+            yield _make_diagnostic(path, cell, Severity.WARNING, message, "ran-earlier")
         elif state is CellState.NEVER_RUN or (state is None and cell.execution_count is None):
             yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 
@@ -112,7 +120,7 @@ def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDia
 def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
     """Find the cells that ran out of order: as few as explain the order. When one cell was run again, it is that
     cell, and not all the others."""
-    ran = [analyzed for analyzed in code if analyzed.cell.execution_count is not None]
+    ran = [analyzed for analyzed in code if analyzed.has_run_here]
     in_order = _find_longest_run([analyzed.cell.execution_count or 0 for analyzed in ran])
     for place, analyzed in enumerate(ran):
         if place in in_order:
@@ -192,7 +200,9 @@ def _check_stale_read(
 ) -> Iterator[EditorDiagnostic]:
     """Report a cell that read a name before another cell defined it again."""
     reader_count, definer_count = reader.cell.execution_count, definer.cell.execution_count
-    if reader.is_current and reader_count is not None and definer_count is not None and definer_count > reader_count:
+    if not (reader.is_current and definer.has_run_here):
+        return
+    if reader_count is not None and definer_count is not None and definer_count > reader_count:
         message = (
             f"ran before cell {definer.number}, which defined `{name}` again: "
             f"its outputs may be old (execution {reader_count}, {definer_count})"

@@ -21,13 +21,14 @@ from jupyter_eca.protocol.notebook import (
     KernelVariablesResult,
     RunStatus,
 )
-from jupyter_eca.workspace.kernels import introspect, languages
+from jupyter_eca.workspace.kernels import introspect, languages, run_history
 from jupyter_eca.workspace.kernels.output_text import OutputText, as_plain_text
 from jupyter_eca.workspace.kernels.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.ports import RunObserver
 
 
@@ -71,6 +72,9 @@ INTERRUPT_GRACE = 5.0
 # its message is on the way. Code that is silent after this time is queued behind a cell of the user.
 FIRST_MESSAGE_WAIT = 2.0
 
+# Seconds that an idle kernel has to say what has run in it. A model's look at the notebook waits for it.
+HISTORY_SECONDS = 1.0
+
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
 _FIRST_COMPLETED = asyncio.FIRST_COMPLETED
@@ -94,6 +98,8 @@ class ClientKernel:
         # The process id that was last heard on the channel of outputs. It is in a list because the id itself may be
         # None, where the kernel runs on another machine.
         self._heard_pids: list[int | None] = []
+        # What was last known to have run, and in which process.
+        self._history: tuple[int | None, KernelHistory | None] = (None, None)
 
     async def execute(self, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
         """Run code and return its outputs as text.
@@ -214,6 +220,25 @@ class ClientKernel:
         if result.get("status") != "ok":
             raise ToolError(f"This kernel's variables cannot be read: {result.get('evalue', 'no answer')}.")
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
+
+    async def history(self, language: str, *, idle: bool) -> KernelHistory | None:
+        """Return what has run in the present process. A kernel that is not idle is not asked: what it said last is
+        still true, if it is the same process."""
+        if language not in languages.PYTHON_NAMES:
+            return None
+        process = self._find_pid()
+        if idle and not self.is_busy:
+            expressions = {"eca": run_history.EXPRESSION}
+            try:
+                async with asyncio.timeout(HISTORY_SECONDS):
+                    reply = await self._request(code="", silent=True, user_expressions=expressions, output_hook=_ignore)
+            except TimeoutError:
+                return None
+            result = reply["content"].get("user_expressions", {}).get("eca", {})
+            text = ast.literal_eval(result["data"]["text/plain"]) if result.get("status") == "ok" else ""
+            self._history = (process, run_history.parse_history(text))
+        known, history = self._history
+        return history if known == process else None
 
     async def _run_program(self, program: str) -> str:
         """Run a program of ours and return what it prints. No cell shows it.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
+    from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.ports import RunObserver
 
 
@@ -131,6 +132,10 @@ class ServerKernels:
         python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
+    async def history(self, id: str) -> KernelHistory | None:
+        kernel, manager = self._open_client(id)
+        return await kernel.history(self.find_language(id), idle=manager.execution_state == "idle")
+
     async def interrupt(self, id: str) -> None:
         await self._kernels.interrupt_kernel(id)
 
@@ -213,6 +218,9 @@ class ServerKernel:
 
     async def state(self) -> KernelState:
         return self._kernels.state(await self._find_id())
+
+    async def history(self) -> KernelHistory | None:
+        return await self._kernels.history(await self._find_id())
 
     async def interrupt(self) -> None:
         await self._kernels.interrupt(await self._find_id())

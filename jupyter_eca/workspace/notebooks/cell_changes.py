@@ -20,6 +20,7 @@ from jupyter_eca.protocol.notebook import (
     PutCell,
 )
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.notebooks.cells import find_place
 from jupyter_eca.workspace.reading.cell_text import render_cells
 
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
         case _:
             assert_never(change)
     return document.model_copy(update={"cells": tuple(cells)})
+
+
+def place(document: NotebookDocument, change: Change) -> Change:
+    """Return the change with the index that its place has now: cells may have moved since it was worked out. Raises:
+    ToolError when the cell is gone that it was to stand behind."""
+    if not isinstance(change, InsertCell | MoveCell):
+        return change
+    ids = [cell.id for cell in document.cells if cell.id != id_of(change)]
+    return change.model_copy(update={"index": find_place(ids, change.index, change.after)})
 
 
 def invert(document: NotebookDocument, change: Change) -> CellChange:

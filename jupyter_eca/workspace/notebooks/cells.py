@@ -114,19 +114,38 @@ def apply_changes(
     result = list(cells)
     for change in changes:
         match change:
-            case InsertCell(index=index, cell=cell):
-                result.insert(_check_index(index), _make_cell(result, cell, with_ids=with_ids))
+            case InsertCell(index=index, cell=cell, after=after):
+                place = find_place([other.id for other in result], _check_index(index), after)
+                result.insert(place, _make_cell(result, cell, with_ids=with_ids))
             case EditCell(cell_id=id, was=was, source=source):
                 at = _find_unchanged(result, id, was)
                 result[at] = NbformatCell(id, {**result[at].node, "source": source})
             case DeleteCell(cell_id=id, was=was):
                 del result[_find_unchanged(result, id, was)]
-            case MoveCell(cell_id=id, index=index):
+            case MoveCell(cell_id=id, index=index, after=after):
                 moved = result.pop(find(result, id))
-                result.insert(_check_index(index), moved)
+                place = find_place([other.id for other in result], _check_index(index), after)
+                result.insert(place, moved)
             case PutCell(index=index, cell=cell, was=was):
                 _put_cell(result, index, cell, was, with_ids=with_ids)
     return result
+
+
+def find_place(ids: Sequence[str], index: int, after: str | None) -> int:
+    """Return the index of a place: directly behind the cell `after`, at the top for "", or `index` for None.
+
+    Raises: ToolError when that cell is gone. Nobody may guess another place: this one was shown to the user.
+    """
+    if after is None:
+        return index
+    if after == "":
+        return 0
+    if after not in ids:
+        raise ToolError(
+            f"The cell [{after}] directly behind which it was to stand is gone; nothing was changed.",
+            "Read the notebook again, and say where it is to stand now.",
+        )
+    return ids.index(after) + 1
 
 
 def _check_index(index: int) -> int:

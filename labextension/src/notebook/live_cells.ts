@@ -55,7 +55,7 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
       if (draft.some(({ id }) => id === change.cell.id)) {
         throw new Refusal(`there is a cell ${change.cell.id} already`);
       }
-      return [planInsert(draft, change.index, change.cell)];
+      return [planInsert(draft, findPlace(draft, change.index, change.after), change.cell)];
     }
     case 'edit': {
       const index = findIndex(draft, change.cellId, change.was);
@@ -78,8 +78,8 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
     case 'move': {
       const from = findIndex(draft, change.cellId);
       const cell = requireIdle(cellAt(draft, from));
-      const to = Math.min(Math.max(change.index, 0), draft.length - 1);
       draft.splice(from, 1);
+      const to = Math.min(Math.max(findPlace(draft, change.index, change.after), 0), draft.length);
       draft.splice(to, 0, cell);
       return from === to ? [] : [{ kind: 'move', id: cell.id, from, to }];
     }
@@ -108,6 +108,21 @@ function planInsert(draft: CellOutline[], index: number, cell: NewCell | Noteboo
   const { id, cellType, source } = cell;
   draft.splice(place, 0, { id, cellType, source });
   return { kind: 'insert', index: place, cell };
+}
+
+/**
+ * Return the index of a place: directly behind the cell `after`, at the top for an empty id, else `index`. Cells may have
+ * moved since the user saw the change. Throws: Refusal, when that cell is gone.
+ */
+export function findPlace(draft: readonly { readonly id: string }[], index: number, after: string | undefined): number {
+  if (after === undefined || after === '') {
+    return after === undefined ? index : 0;
+  }
+  const anchor = draft.findIndex(({ id }) => id === after);
+  if (anchor < 0) {
+    throw new Refusal(`cell ${after} is gone, directly behind which it was to stand`);
+  }
+  return anchor + 1;
 }
 
 function findIndex(draft: readonly CellOutline[], id: string, was?: string): number {

@@ -103,8 +103,16 @@ function placeProposal(
       return index < 0 ? undefined : { ...there, what: 'delete' };
     case 'move':
       return index < 0 ? undefined : { ...there, what: 'move', from: index + 1, to: change.index + 1 };
-    case 'insert':
-      return { ...placeMissingCell(cells, change.index), what: 'insert', source: change.cell.source };
+    case 'insert': {
+      // It is approved for this place: directly behind a cell, wherever that is by now.
+      const index =
+        change.after === undefined || change.after === ''
+          ? change.index
+          : cells.findIndex(({ id }) => id === change.after) + 1 || undefined;
+      return index === undefined
+        ? undefined
+        : { ...placeMissingCell(cells, index), what: 'insert', source: change.cell.source };
+    }
     case 'put':
       return undefined;
   }

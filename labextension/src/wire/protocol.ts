@@ -105,8 +105,11 @@ export interface CellSelection {
   readonly text?: string;
 }
 
-/** What a code cell is doing. `edited`: its source has changed since it ran. */
-export type CellState = 'never-run' | 'ran' | 'edited' | 'queued' | 'running';
+/**
+ * What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
+ * kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel.
+ */
+export type CellState = 'never-run' | 'ran' | 'ran-earlier' | 'edited' | 'queued' | 'running';
 
 export type CellType = 'code' | 'markdown' | 'raw';
 
@@ -1005,6 +1008,11 @@ export interface InsertCell {
   /** The new cell comes before the cell that is at this index now. A larger index is the end of the notebook. */
   readonly index: number;
   readonly cell: NewCell;
+  /**
+   * The id of the cell that the new one comes directly behind; empty for the top. It counts more than `index`: cells
+   * may have moved since the change was worked out. If that cell is gone, the change is refused.
+   */
+  readonly after?: string;
 }
 
 /** A background job. */
@@ -1263,6 +1271,8 @@ export interface MoveCell {
   readonly cellId: string;
   /** The index of the cell after the move. */
   readonly index: number;
+  /** The id of the cell that it comes directly behind; see `InsertCell`. */
+  readonly after?: string;
 }
 
 /** A cell that is inserted. */
@@ -2321,7 +2331,7 @@ export const SHAPES = {
   },
   HookActionStartedContent: { type: '=hookActionStarted', id: 's', name: 's', actionType: '=shell' },
   ImageContent: { type: '=image', mediaType: 's', base64: 's' },
-  InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell' },
+  InsertCell: { kind: '=insert', index: 'n', cell: 'NewCell', 'after?': 's' },
   Job: {
     id: 's',
     type: 's',
@@ -2342,7 +2352,7 @@ export const SHAPES = {
   MetadataContent: { type: '=metadata', title: 's' },
   ModelCapabilities: { reason: 'b', vision: 'b', tools: 'b', webSearch: 'b' },
   ModelCost: { 'input?': 'n', 'output?': 'n' },
-  MoveCell: { kind: '=move', cellId: 's', index: 'n' },
+  MoveCell: { kind: '=move', cellId: 's', index: 'n', 'after?': 's' },
   NewCell: { id: 's', cellType: 's', source: 's' },
   NotebookCell: {
     id: 's',

@@ -345,3 +345,21 @@ test('a text cell that was deleted is put back with its pictures', () => {
   expect(shown(model)).toEqual(START);
   expect(toNotebookCell(cell(model, 'b'))).toEqual(b);
 });
+
+test('a cell comes directly behind the cell that was shown, wherever that is by now', () => {
+  const model = notebook();
+  change(model, { kind: 'insert', index: 0, after: 'b', cell: { id: 'new', cellType: 'code', source: 'new' } });
+  expect(model.cells.map(({ id }) => id)).toEqual(['a', 'b', 'new', 'c']);
+  change(model, { kind: 'insert', index: 9, after: '', cell: { id: 'top', cellType: 'code', source: 'top' } });
+  change(model, { kind: 'move', cellId: 'a', index: 0, after: 'c' });
+  expect(model.cells.map(({ id }) => id)).toEqual(['top', 'b', 'new', 'c', 'a']);
+});
+
+test('a cell is put nowhere when the cell is gone that it was to stand behind', () => {
+  const model = notebook();
+  const cell = { id: 'new', cellType: 'code', source: 'new' } as const;
+  expect(() => {
+    change(model, { kind: 'insert', index: 0, after: 'gone', cell });
+  }).toThrow('cell gone is gone, directly behind which it was to stand');
+  expect(model.cells.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+});

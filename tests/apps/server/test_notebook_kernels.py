@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.turn.open_notebooks import find_kernels
 from jupyter_eca.plugins.tools.diagnostics import editor_diagnostics
+from jupyter_eca.plugins.tools.notebook import notebook_read
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.diagnostics.kernel import KernelFacts, ask_kernel
 from tests.apps.server.cells import PATIENCE, PageKernel, Watcher
@@ -266,3 +268,32 @@ async def test_the_python_of_a_cell_that_asks_is_the_one_whose_imports_are_looke
         )
         watcher.host.turns.stop(chat)
         await running
+
+
+async def test_cells_of_an_earlier_kernel_say_so_after_a_restart(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    host = (await Watcher.of(jp_serverapp)).host
+    sources = ("df = 1", "df + 1", "later = 2")
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", *sources) as at, asyncio.timeout(PATIENCE * 2):
+        context = host.tool_contexts.build("chat", None)
+        assert context.notebooks is not None
+        await context.notebooks.read("a.ipynb")
+        await context.notebooks.run("chat", "a.ipynb", ("cell-0", "cell-1"))
+
+        async def read() -> str:
+            return (await notebook_read.run(context, {"path": "a.ipynb"})).text
+
+        text = await read()
+        assert re.match(r"a\.ipynb: 3 cells, kernel idle, started .* ago: cells 1-2 have run in it\n", text)
+        assert "cell 1 [cell-0]: code, execution 1 ---" in text
+        await (await context.kernels.find("a.ipynb")).restart() if context.kernels else None
+        text = await read()
+        assert re.match(r"a\.ipynb: 3 cells, kernel idle, started .* ago: no cell has run in it\n", text)
+        assert "cell 1 [cell-0]: code, execution 1, ran in an earlier kernel ---" in text
+        assert "cell 3 [cell-2]: code, not run ---" in text
+        problems = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "cells 1-2: warning: ran in an earlier kernel: its outputs are from then" in problems
+        await context.notebooks.run("chat", "a.ipynb", ("cell-2",))  # it gets the count that cell 1 has had
+        text = await read()
+        assert "ago: cell 3 has run in it\n" in text
+        assert "cell 1 [cell-0]: code, execution 1, ran in an earlier kernel ---" in text
+        await at.reopen()

@@ -237,3 +237,57 @@ async def test_in_plan_mode_nothing_can_be_changed(tmp_path: Path) -> None:
         assert "There is no tool 'notebook_delete_cell'" in result(deleted)
         assert "# Planets" in result(read)
         assert there.page.books[PATH] == list(CELLS)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "order"),
+    [
+        ("notebook_insert_cell", {"source": "new", "after": "a"}, ["mine", "t", "a", "new", "b"]),
+        ("notebook_insert_cell", {"source": "new", "after": 2}, ["mine", "t", "a", "new", "b"]),
+        ("notebook_insert_cell", {"source": "new", "after": 0}, ["new", "mine", "t", "a", "b"]),
+        ("notebook_insert_cell", {"source": "new"}, ["mine", "t", "a", "b", "new"]),
+        ("notebook_move_cell", {"cell": "t", "index": 2}, ["mine", "a", "t", "b"]),
+    ],
+)
+async def test_an_approved_cell_stands_behind_the_cell_that_was_shown_though_cells_have_moved(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], order: list[str]
+) -> None:
+    async with room(tmp_path, *CELLS) as there:
+
+        def add_a_cell(call: ToolCallRunContent) -> CallDecision:
+            there.page.books[PATH].insert(0, text("mine", "mine"))
+            return yes(call)
+
+        done = await there.call(tool, add_a_cell, **arguments)
+        assert not done.error
+        assert [source if source == "new" else id for id, source in there.page.cells()] == order
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("notebook_insert_cell", {"source": "new", "after": "a"}),
+        ("notebook_move_cell", {"cell": "t", "index": 2}),
+    ],
+)
+async def test_a_cell_whose_place_is_gone_by_the_approval_is_put_nowhere_and_the_next_call_is_asked_again(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    async with room(tmp_path, *CELLS) as there:
+
+        def delete_the_place(call: ToolCallRunContent) -> CallDecision:
+            del there.page.books[PATH][1]
+            return yes(call)
+
+        done = await there.call(tool, delete_the_place, **arguments)
+        assert done.error
+        assert "The cell [a] directly behind which it was to stand is gone; nothing was changed." in result(done)
+        assert [id for id, _ in there.page.cells()] == ["t", "b"]
+        asked: list[str] = []
+
+        def note(call: ToolCallRunContent) -> CallDecision:
+            asked.append(call.id)
+            return yes(call)
+
+        await there.call("notebook_insert_cell", note, source="new", after="b")
+        assert len(asked) == 1
