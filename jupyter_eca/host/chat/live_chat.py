@@ -138,6 +138,8 @@ class TurnUnderWay:
     """What was asked. None for a tool call that no model made."""
     kernel: Kernel | None = None
     """The kernel of the cell that asked, until that kernel's client leaves."""
+    earlier: Choice = NO_CHOICE
+    """What the chat was run with before the prompt."""
     outside: Tool | None = None
     """The tool of a call that no model made."""
     locking: RecordedTurn | None = None
