@@ -17,6 +17,7 @@ EcaError                    the root of the tree
 |   `-- FrameError          the bytes are not a valid JSON-RPC frame
 |-- TurnError               a question from Python got no complete answer
 |-- ProviderError           the model's provider failed; has `kind`, `status` and `retryable`
+|   |-- UnknownModel        no provider serves a model of this name
 |   `-- OverBudget          the request was not sent because it would cost more than the user allows
 `-- ToolError               goes back to the model, with a suggested fix
 """
@@ -138,6 +139,10 @@ class ProviderError(EcaError):
         """Whether the same request is likely to succeed later."""
         self.retry_after = retry_after
         """Seconds to wait before the next attempt, as the server asked for; None when it did not say."""
+
+
+class UnknownModel(ProviderError):
+    """No provider serves a model of this name. Nothing was sent."""
 
 
 class OverBudget(ProviderError):

@@ -147,6 +147,8 @@ class TurnUnderWay:
     """The kernel of the cell that asked, until that kernel's client leaves."""
     notebook: str = ""
     """The path of the notebook that the turn was asked in; "" for none. It stays the same for the whole turn."""
+    earlier: Choice = NO_CHOICE
+    """What the chat was run with before the prompt."""
     outside: Tool | None = None
     """The tool of a call that no model made."""
     locking: RecordedTurn | None = None

@@ -41,6 +41,7 @@ from jupyter_eca.errors import (
     ProviderError,
     StaleSourceError,
     ToolError,
+    UnknownModel,
 )
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
@@ -90,6 +91,11 @@ LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, 
 
 # No key, no money, no right to the model, no such model: a shorter or other message would be refused too.
 _ABOUT_SENDER = frozenset({401, 402, 403, 404})
+
+_NO_SUCH_MODEL = 404
+
+# How many models an error names. The list of them all can be long.
+_SHOWN_MODELS = 10
 
 # Waits that are drawn apart need no secret, but this source needs no seed either.
 _chance = random.SystemRandom()
@@ -226,6 +232,8 @@ class EffectRunner:
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
             told = redaction.redact(str(error))
+            if is_about_model(error) and not chat.has_answer:
+                told = f"{told} {await self._restore_model(chat, turn)}".strip()
             message = turn.locking.explain_failure(told) if turn.locking and not chat.has_answer else told
             final = isinstance(error, OverBudget)
             again = None if final else failure(error, settings)
@@ -242,6 +250,18 @@ class EffectRunner:
             self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.redact(told)))
         else:
             await self._finish_reply(chat, turn, number)
+
+    async def _restore_model(self, chat: LiveChat, turn: TurnUnderWay) -> str:
+        """Have the next turns of the chat run with the model from before the prompt, when there is no model of the
+        name that the prompt has. Returns what the user is told."""
+        models = await self._services.catalog.models()
+        lines = [f"The models there are: {', '.join(models[:_SHOWN_MODELS])}."] if models else []
+        before = turn.earlier
+        if chat.choice.model == chat.state.setup.model != before.model:
+            chat.choice = replace(chat.choice, model=before.model, variant=before.variant)
+            self._services.store.select(chat.state.id, chat.choice.selection)
+            lines.append(f"This chat keeps {before.model or 'the default model'}.")
+        return " ".join(lines)
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
         """The model has said what it had to say."""
@@ -432,6 +452,11 @@ async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)
         return None
+
+
+def is_about_model(error: ProviderError) -> bool:
+    """Return whether there is no model of the name that was asked for."""
+    return isinstance(error, UnknownModel) or error.status == _NO_SUCH_MODEL
 
 
 def find_refused(error: ProviderError) -> inputs.Refused | None:

@@ -90,7 +90,7 @@ class Turns:
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
-        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook)
+        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, chat.choice)
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.audiences.tell(Notice("chat/opened", opened, prompt.chat))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.engine.model.texts import NO_MODEL
-from jupyter_eca.errors import ProviderError
+from jupyter_eca.errors import ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import api_keys, prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
 from jupyter_eca.plugins.providers.variants import merge_payloads, variants
@@ -200,19 +200,19 @@ class Catalog:
         """Choose the provider of a model. Its settings carry the key, and the payload of the variant. A variant that
         the model does not have is ignored, as in ECA: agents name one for whichever model is used.
 
-        Raises: ProviderError for a name that no provider serves, or for no name.
+        Raises: UnknownModel for a name that no provider serves; ProviderError for no name.
         """
         if not full_name:
             raise ProviderError(NO_MODEL)
         provider, slash, model = full_name.partition("/")
         entries = self.entries()
         if not (slash and model):
-            raise ProviderError(
+            raise UnknownModel(
                 f"{full_name!r} is not a model. Write PROVIDER/MODEL; `%eca models` lists those there are."
             )
         if provider not in entries:
             known = ", ".join(sorted(entries))
-            raise ProviderError(
+            raise UnknownModel(
                 f"There is no provider {provider!r}. Known are {known}; `%eca models` lists the models there are."
             )
         entry = entries[provider]

@@ -40,7 +40,7 @@ from jupyter_eca.engine.model.compaction import estimate_tokens
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
-from jupyter_eca.errors import FailureKind, ProviderError
+from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
 from jupyter_eca.plugins.providers.failures import kind_of
 from jupyter_eca.protocol.base import Model
 
@@ -191,7 +191,7 @@ class ScriptedProvider:
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         script = settings.models[model].script if model in settings.models else None
         if script is None:
-            raise ProviderError(
+            raise UnknownModel(
                 f"There is no script for scripted/{model}. Set providers.scripted.models.{model}.script."
             )
         path = Path(settings.folder) / script

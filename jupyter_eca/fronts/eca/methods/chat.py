@@ -133,6 +133,10 @@ async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat
 
 
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
+    if not session.host.catalog.has(params.model):
+        known = ", ".join(sorted(session.host.catalog.entries()))
+        _warn(session, f"There is no model {params.model!r}, so the model stays as it was. The providers are: {known}.")
+        return
     _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
     session.start(session.notify("config/updated", _variants(session, params), _scope(session, params.chat_id)))
     session.start(session.host.warming.warm("" if params.chat_id is None else str(params.chat_id), params.model))
