@@ -188,7 +188,7 @@ async def _door(
 
 async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
     """Serve until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after
-    `exit`.
+    `exit`. Return the exit status: 1 if a client sent what is not the protocol.
     """
     async with _door(folder, config_file, trust_folder=trust_folder) as (door, keeping):
         link = open_stdio()
@@ -201,6 +201,9 @@ async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = 
         await asyncio.wait((session,))
         if keeping.done():
             await keeping  # an error of the host must not be hidden
+    if link.failure:
+        sys.stderr.write(f"jupyter-eca: the client does not speak the protocol: {link.failure}.\n")
+        return 1
     return 0
 
 

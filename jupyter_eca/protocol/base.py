@@ -6,6 +6,7 @@ It must not know any message. `methods` is its neighbour: it lists all messages.
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -37,6 +38,25 @@ def has_half_surrogate(data: Any) -> bool:
         elif kind is list or kind is tuple:
             waiting += item
     return False
+
+
+def find_fault(data: Any) -> str:
+    """Return what makes data that a client sent unfit to be stored and sent on, in words for the client; "" if nothing
+    does."""
+    if has_half_surrogate(data):
+        return r"a text contains half of a surrogate pair (\ud800 to \udfff), which is no character"
+    waiting: list[Any] = [data]
+    while waiting:
+        item = waiting.pop()
+        kind = item.__class__
+        if kind is float:
+            if not isfinite(item):
+                return f"{item} is not a number in JSON"
+        elif kind is dict:
+            waiting += item.values()
+        elif kind is list or kind is tuple:
+            waiting += item
+    return ""
 
 
 def replace_half_surrogates(data: Any) -> Any:

@@ -4,14 +4,16 @@ It must not do I/O or know any method. `methods` is its neighbour: it has the me
 
 The codec follows the base section of the protocol: an ASCII header with `\\r\\n` lines, then a body of exactly
 Content-Length bytes of UTF-8. It accepts what today's clients need: white space after the JSON (Emacs counts a newline
-in the length), header lines in any order, and header names in upper or lower case.
+in the length), header lines in any order and with `\\n` alone, and header names in upper or lower case.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import IntEnum
+from math import isfinite
 from typing import Any, cast
 
 from jupyter_eca.errors import FrameError
@@ -21,9 +23,11 @@ from jupyter_eca.errors import FrameError
 MAX_BODY_BYTES = 64 * 1024 * 1024
 # A header usually has two short lines. A peer that sends more than this before a blank line uses another protocol.
 MAX_HEADER_BYTES = 8 * 1024
+# The specification wants `\r\n`. Clients that are written by hand send `\n`, and would wait for ever.
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
 
-Id = str | int
-"""The id of a request. The answer repeats it unchanged."""
+Id = str | int | float
+"""The id of a request. The answer repeats it unchanged. JSON-RPC advises against fractions, and allows them."""
 
 
 class ErrorCode(IntEnum):
@@ -101,16 +105,20 @@ def to_json(message: Message) -> dict[str, Any]:
 def from_json(data: Any) -> Message:
     """Parse a message. Raises: FrameError, not fatal, when the data is not a JSON-RPC message."""
     match data:
-        case {"method": str(method), "id": str() | int() as id}:
+        case {"method": str(method), "id": str() | int() | float() as id} if _is_finite(id):
             return Request(id, method, data.get("params"))
         case {"method": str(method)} if data.get("id") is None:
             return Notification(method, data.get("params"))
-        case {"error": {**error}, "id": str() | int() | None as id}:
+        case {"error": {**error}, "id": str() | int() | float() | None as id}:
             return _parse_failure(id, cast("dict[str, Any]", error))
-        case {"id": str() | int() as id, "result": result}:
+        case {"id": str() | int() | float() as id, "result": result}:
             return Result(id, result)
         case _:
             raise FrameError("not a JSON-RPC 2.0 message", ErrorCode.INVALID_REQUEST, fatal=False)
+
+
+def _is_finite(id: Id) -> bool:
+    return not isinstance(id, float) or isfinite(id)
 
 
 def _parse_failure(id: Id | None, error: dict[str, Any]) -> ErrorResponse:
@@ -130,10 +138,22 @@ def decode(text: str | bytes) -> Message:
     JSON-RPC message.
     """
     try:
-        data = json.loads(text)
+        data = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise FrameError(f"not JSON: {error}", ErrorCode.PARSE, fatal=False) from error
     return from_json(data)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse JSON. Python's own parser also reads NaN and Infinity, which are no JSON.
+
+    Raises: ValueError, RecursionError.
+    """
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def encode(message: Message) -> str:
@@ -197,17 +217,17 @@ class FrameReader:
 
     def _read_header(self) -> bool:
         """Take the header from the buffer. Returns False when it is not complete yet."""
-        end = self._buffer.find(b"\r\n\r\n")
-        if end < 0 or end > MAX_HEADER_BYTES:
-            if end > 0 or len(self._buffer) > MAX_HEADER_BYTES:
+        end = _HEADER_END.search(self._buffer)
+        if end is None or end.start() > MAX_HEADER_BYTES:
+            if end is not None or len(self._buffer) > MAX_HEADER_BYTES:
                 raise FrameError("the header does not end: is this the ECA protocol?")
             return False
         try:
-            text = self._buffer[:end].decode("ascii").strip()
+            text = self._buffer[: end.start()].decode("ascii").strip()
         except UnicodeDecodeError as error:
             raise FrameError("the header is not ASCII") from error
-        del self._buffer[: end + 4]
-        self._header = dict(_parse_field(line) for line in text.split("\r\n"))
+        del self._buffer[: end.end()]
+        self._header = dict(_parse_field(line) for line in text.splitlines() or [""])
         _read_length(self._header)
         return True
 
@@ -222,7 +242,8 @@ def _parse_field(line: str) -> tuple[str, str]:
 def _read_length(header: dict[str, str]) -> int:
     value = header.get("content-length", "")
     if not (value.isascii() and value.isdigit()):
-        raise FrameError("the header has no Content-Length in bytes")
+        found = f"it is {value[:80]!r}" if "content-length" in header else "there is none"
+        raise FrameError(f"the header needs a Content-Length, a number of bytes: {found}")
     if len(value) > len(str(MAX_BODY_BYTES)) or int(value) > MAX_BODY_BYTES:
         raise FrameError(f"the body has more than {MAX_BODY_BYTES} bytes")
     return int(value)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import FrameError, RemoteError
+from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
 from jupyter_eca.protocol.jsonrpc import CANCEL, ErrorCode, ErrorResponse, Id, Notification, Request, Result
 
 if TYPE_CHECKING:
@@ -57,7 +58,12 @@ class Peer:
             async with asyncio.TaskGroup() as self._tasks:
                 try:
                     async for message in self._link:
-                        if isinstance(message, Request):
+                        if isinstance(message, Request) and (fault := find_fault([message.method, message.params])):
+                            answer = ErrorResponse(
+                                message.id, ErrorCode.INVALID_PARAMS, f"{message.method[:80]}: {fault}"
+                            )
+                            await self._link.send(answer)
+                        elif isinstance(message, Request):
                             self._serving[message.id] = self._start(self._serve(message))
                         else:
                             await self._take(message)
@@ -80,6 +86,8 @@ class Peer:
         match message:
             case Notification(method, params) if method == CANCEL:
                 self._cancel(params)
+            case Notification(method, params) if fault := find_fault([method, params]):
+                _log.warning("%r was ignored: %s", method, fault)
             case Notification(method, params):
                 try:
                     self._heed(method, params)
@@ -89,7 +97,8 @@ class Peer:
                     _log.exception("%s failed", method)
             case Result(id, result):
                 if (future := self._pending.pop(id, None)) and not future.done():
-                    future.set_result(result)
+                    # It is output, of a kernel for example, which nobody can ask for once more.
+                    future.set_result(replace_half_surrogates(result))
             case ErrorResponse(id, code, text, data):
                 if (future := self._pending.pop(id or "", None)) and not future.done():
                     future.set_exception(RemoteError(text, code, data))
@@ -99,7 +108,7 @@ class Peer:
     def _cancel(self, params: Any) -> None:
         """Cancel the answer to a request. Ids of answered requests, and ids that nobody sent, are ignored."""
         match params:
-            case {"id": str() | int() as id} if id in self._serving:
+            case {"id": str() | int() | float() as id} if id in self._serving:
                 # Not at once: a task that is cancelled before its first step would end without sending an answer.
                 asyncio.get_running_loop().call_soon(self._end, id)
             case _:

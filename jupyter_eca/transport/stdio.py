@@ -35,6 +35,8 @@ class StdioLink(Inbox):
         self._stdin = stdin
         self._stdout = stdout
         self._loop = asyncio.get_running_loop()
+        self.failure = ""
+        """Why the link was ended here: what came is not the protocol, and where the next message begins is unknown."""
         self._write_lock = asyncio.Lock()
         threading.Thread(target=self._read, name="eca-stdin", daemon=True).start()
 
@@ -42,8 +44,10 @@ class StdioLink(Inbox):
         reader = FrameReader()
         while data := os.read(self._stdin.fileno(), READ_BYTES):
             for message in reader.feed(data):
-                self._loop.call_soon_threadsafe(self.push, message)
                 if isinstance(message, FrameError) and message.fatal:
+                    self.failure = str(message)
+                self._loop.call_soon_threadsafe(self.push, message)
+                if self.failure:
                     self._loop.call_soon_threadsafe(self.end)
                     return
         self._loop.call_soon_threadsafe(self.end)

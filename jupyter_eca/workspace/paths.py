@@ -5,8 +5,9 @@ It must not know the workspace: `ports.Files` decides which paths the assistant 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
 
@@ -20,6 +21,16 @@ def find_database() -> Path:
 def parse_file_uri(uri: str) -> Path | None:
     """Return the path that a `file:` URI names; None for what is on no disk. An absolute path is accepted too, since
     some clients send one in place of a URI."""
-    parsed = urlparse(uri)
-    path = Path(url2pathname(unquote(parsed.path))) if parsed.scheme == "file" else Path(uri)
-    return path if path.is_absolute() else None
+    try:
+        parsed = urlsplit(uri)
+        path = Path(decode_uri_path(parsed.path) if parsed.scheme == "file" else uri)
+    except ValueError:
+        return None
+    return path if path.is_absolute() and "\0" not in str(path) else None
+
+
+def decode_uri_path(path: str) -> str:
+    """Return the path of a file URI as the system spells it. Nothing else decodes it: `%2541` is the name `%41`, and
+    decoded once more it would be the name of another file. Raises: ValueError for what is no text."""
+    # On POSIX, `url2pathname` would replace bytes that are no UTF-8, which a name may have.
+    return url2pathname(path) if os.name == "nt" else os.fsdecode(unquote_to_bytes(path))

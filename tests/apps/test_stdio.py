@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Request
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Request, Result
 from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
@@ -244,12 +244,28 @@ async def test_a_frame_is_read_however_it_is_cut_and_by_its_bytes(workspace: Pat
         assert reply.id == 1
 
 
-async def test_a_frame_without_a_length_is_answered_and_ends_the_process(workspace: Path) -> None:
+@pytest.mark.parametrize("header", ["Content-Type: application/json", "Content-Length: twelve"])
+async def test_a_frame_without_a_good_length_is_answered_and_ends_the_process_with_status_1(
+    workspace: Path, header: str
+) -> None:
     async with editor(workspace) as at:
-        await at.write(b"Content-Type: application/json\r\n\r\n{}")
+        await at.write(f"{header}\r\n\r\n{{}}".encode())
         assert isinstance(message := await at.next(), ErrorResponse)
         assert (message.id, message.code) == (None, ErrorCode.PARSE)
-        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert "the header needs a Content-Length" in message.message
+        assert at.process.stderr is not None
+        said = (await at.process.stderr.read()).decode()
+        assert await asyncio.wait_for(at.process.wait(), 20) == 1
+    assert message.message in said
+
+
+async def test_headers_whose_lines_end_without_a_carriage_return_are_read(workspace: Path) -> None:
+    async with editor(workspace) as at:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1.5, "method": "initialize", "params": {"workspaceFolders": []}})
+        await at.write(f"Content-Length: {len(body)}\nContent-Type: application/json\n\n{body}".encode())
+        reply = await at.next()
+        assert isinstance(reply, Result)
+        assert reply.id == 1.5
 
 
 async def test_a_body_that_is_no_json_is_answered_and_the_next_is_served(workspace: Path) -> None:

@@ -166,7 +166,8 @@ class EcaServer:
         await self.fronts.close()
         if self._host is not None and self._running is not None:
             self._host.close()
-            await self._running
+            # Not `await`: whatever ended the host, Jupyter must end, too. asyncio logs an error that nobody has seen.
+            await asyncio.wait((self._running,))
         if self._kernels is not None:
             self._kernels.close()
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.server.app import EcaServer
 
 
+# In characters, which for what is so large are bytes. One frame has to carry a file of 32 MiB in base64.
+LARGEST_FRAME = 48 * 1024 * 1024
+
+
 async def may_execute(handler: JupyterHandler) -> bool:
     """Return whether the authorizer lets the user do what the assistant can do."""
     from jupyter_core.utils import ensure_async
@@ -96,7 +100,18 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         except (WebSocketClosedError, StreamClosedError):
             self._link.end()
 
+    @property
+    def max_message_size(self) -> int:
+        """How much Tornado reads. It resets a connection that sends more, so that the client cannot know why. So it
+        reads more than we accept, and `on_message` tells why the connection is closed.
+        """
+        return 2 * LARGEST_FRAME
+
     def on_message(self, message: str | bytes) -> None:
+        if len(message) > LARGEST_FRAME:
+            self._link.end()
+            self.close(1009, f"A message may have {LARGEST_FRAME} bytes; this one has more.")
+            return
         self._link.receive(message)
 
     def on_close(self) -> None:
@@ -105,16 +120,8 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
             self._link.end()
 
 
-# One frame has to carry a file of 32 MiB in base64; Tornado ends a connection that sends more.
-LARGEST_FRAME = 48 * 1024 * 1024
-
-
 class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
     """`<base_url>eca/NAME`: a front whose clients hold a WebSocket, through the same door."""
-
-    @property
-    def max_message_size(self) -> int:
-        return LARGEST_FRAME
 
     def _begin(self) -> None:
         self._eca_server.start_child(

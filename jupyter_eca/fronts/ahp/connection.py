@@ -24,6 +24,7 @@ from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
+from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Id, Message, Notification, Request, Result
 
 if TYPE_CHECKING:
@@ -165,13 +166,15 @@ class AhpConnection:
             match message:
                 case Request(id=id, method="ping"):
                     self._push(Result(id, None))  # answers may come at any time, whatever request is being handled
+                case Request(id, method, params) if fault := find_fault(params):
+                    self._push(ErrorResponse(id, AhpErrorCode.INVALID_PARAMS, f"{method[:80]}: {fault}."))
                 case Request() | Notification():
                     self._incoming.put_nowait(message)
                 case FrameError():
                     self._push(ErrorResponse(None, message.code, str(message)))
                 case Result(id, result):
                     if (future := self._requests.get(id)) and not future.done():
-                        future.set_result(result)
+                        future.set_result(replace_half_surrogates(result))
                 case ErrorResponse(id, code, text, data):
                     if id is not None and (future := self._requests.get(id)) and not future.done():
                         future.set_exception(RemoteError(text, code, data))
@@ -307,14 +310,16 @@ class AhpConnection:
                 self.subscriptions.discard(uri := requests.Unsubscribe.model_validate(message.params).resource)
                 self._front.check_watched(uri)
             elif message.method == "dispatchAction":
-                await self._dispatch(self._front, requests.DispatchAction.model_validate(message.params))
+                fault = find_fault(message.params)
+                await self._dispatch(self._front, requests.DispatchAction.model_validate(message.params), fault)
         except ValidationError as error:
             _log.warning("%s was ignored: %s", message.method, error.errors(include_url=False, include_input=False))
         except Exception:  # noqa: BLE001  # the boundary to a peer: a bug costs one notification, not the session
             _log.exception("%s failed", message.method)
 
-    async def _dispatch(self, front: AhpFront, params: requests.DispatchAction) -> None:
-        """Handle an action. A client sends an action again after it lost its connection; the second one is ignored."""
+    async def _dispatch(self, front: AhpFront, params: requests.DispatchAction, fault: str) -> None:
+        """Handle an action, or refuse it if its text has a fault. A client sends an action again after it lost its
+        connection; the second one is ignored."""
         if params.client_seq <= front.last_client_seqs.get(self.client, -1):
             return
         front.last_client_seqs.pop(self.client, None)
@@ -328,7 +333,9 @@ class AhpConnection:
         if uri != ROOT and not await self._exists(uri):
             return
         if is_too_deep:
-            front.hub.refuse(uri, raw, origin, f"The action is {_TOO_DEEP}.")
+            fault = f"the action is {_TOO_DEEP}"
+        if fault:
+            front.hub.refuse(uri, raw, origin, f"{fault[0].upper()}{fault[1:]}.")
             return
         try:
             action = actions.parse(raw)

@@ -27,6 +27,7 @@ from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
 from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
 from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress
+from jupyter_eca.protocol.base import find_fault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -107,6 +108,7 @@ class McpFront:
     async def _call(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        _check_text(params.arguments)
         offer = next((offered for offered in self._offers.tools if offered.name == params.name), None)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
@@ -150,6 +152,7 @@ class McpFront:
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         del context
+        _check_text(params.uri)
         for shelf in self._offers.shelves:
             try:
                 result = await shelf.read(self._backend, params.uri)
@@ -197,6 +200,7 @@ class McpFront:
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
         del context
+        _check_text(params.arguments)
         for prompts in self._offers.prompts:
             try:
                 result = await prompts.get(self._backend, params)
@@ -227,6 +231,12 @@ class McpFront:
     @property
     def _offers(self) -> Offers:
         return self._backend.offers()
+
+
+def _check_text(data: Any) -> None:
+    """Raises: MCPError for half characters and numbers that are none: some transports of the SDK let them pass."""
+    if fault := find_fault(data):
+        raise MCPError(types.INVALID_PARAMS, f"The params cannot be used: {fault}.")
 
 
 def _describe(offer: Offer) -> types.Tool:

@@ -10,12 +10,15 @@ import io
 import math
 import threading
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
+from jupyter_eca.protocol.base import find_fault
+from jupyter_eca.protocol.jsonrpc import parse_json
 from jupyter_eca.transport.stdio import claim_streams
 
 if TYPE_CHECKING:
@@ -35,29 +38,57 @@ async def open_streams() -> AsyncGenerator[Streams]:
     stdin, stdout = claim_streams()
     incoming, reader = anyio.create_memory_object_stream[Incoming](math.inf)
     outgoing, writer = anyio.create_memory_object_stream[SessionMessage](0)
+    refusals = asyncio.Queue[types.JSONRPCError]()
     loop = asyncio.get_running_loop()
 
     def read() -> None:
-        for line in io.BufferedReader(stdin):
-            loop.call_soon_threadsafe(incoming.send_nowait, _parse(line))
+        for line in filter(bytes.strip, io.BufferedReader(stdin)):
+            match parse_line(line):
+                case types.JSONRPCError() as refusal:
+                    loop.call_soon_threadsafe(refusals.put_nowait, refusal)
+                case message:
+                    loop.call_soon_threadsafe(incoming.send_nowait, SessionMessage(message))
         loop.call_soon_threadsafe(incoming.close)
+
+    async def refuse(sender: MemoryObjectSendStream[SessionMessage]) -> None:
+        with sender:
+            while True:
+                await sender.send(SessionMessage(await refusals.get()))
 
     # No platform can cancel a blocking read; the thread ends with the process.
     threading.Thread(target=read, name="eca-stdin", daemon=True).start()
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(_write(writer, stdout))
+        refusing = tasks.create_task(refuse(outgoing.clone()))
         try:
             with incoming, reader, outgoing:
                 yield reader, outgoing
         finally:
             writing.cancel()
+            refusing.cancel()
 
 
-def _parse(line: bytes) -> Incoming:
+def parse_line(line: bytes) -> types.JSONRPCMessage:
+    """Return the message of a line. A line that is none is replaced by the error that answers it: the SDK would drop
+    it, and the client would wait."""
     try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
+        data = parse_json(line)
+        if fault := find_fault(data):
+            raise ValueError(fault)
+    except (ValueError, RecursionError) as error:
+        return _make_error(types.PARSE_ERROR, f"not JSON: {error}")
+    try:
+        # The SDK would take a request with such an id for a notification, which has no answer.
+        if isinstance(data, dict) and not isinstance(cast("dict[str, Any]", data).get("id"), str | int | None):
+            raise TypeError("the id of a request is a string or an integer")
+        return types.jsonrpc_message_adapter.validate_python(data, by_name=False)
+    except (ValidationError, TypeError) as error:
+        reason = "" if isinstance(error, ValidationError) else f": {error}"
+        return _make_error(types.INVALID_REQUEST, f"not a JSON-RPC 2.0 message{reason}")
+
+
+def _make_error(code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message))
 
 
 async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: BinaryIO) -> None:

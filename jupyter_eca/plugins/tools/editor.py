@@ -6,8 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -17,6 +16,7 @@ from jupyter_eca.protocol.context import Position
 from jupyter_eca.protocol.editor import EditorGetDefinitionParams, EditorGetReferencesParams, LookupStatus
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.text_replace import split_lines
+from jupyter_eca.workspace.paths import decode_uri_path
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -158,11 +158,14 @@ def display_path(files: Files, uri: str) -> tuple[str, Path | None]:
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri, None
-    path = url2pathname(parts.path)
+    try:
+        path = decode_uri_path(parts.path)
+    except ValueError:
+        return uri, None
     try:
         real = files.resolve(path)
     except ToolError:
-        return unquote(path), None
+        return path, None
     return files.shorten(real), real
 
 

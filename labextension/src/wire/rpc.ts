@@ -193,8 +193,13 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   private send(message: Message): void {
-    this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }, replaceHalves));
   }
+}
+
+/** Half of an emoji, from a text that was cut, becomes a replacement character: the server refuses it. */
+function replaceHalves(_name: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\uFFFD') : value;
 }
 
 function readCancelledId(params: unknown): Id | undefined {

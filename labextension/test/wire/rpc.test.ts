@@ -23,6 +23,15 @@ test('a request is answered by the handler of the other end', async () => {
   expect(await asking.request('double', { n: 21 })).toBe(42);
 });
 
+test('half of an emoji is sent as a replacement character', async () => {
+  const [left, right] = createLinks();
+  const sent = new Promise<string>(resolve => {
+    right.listen(resolve, () => undefined);
+  });
+  new Peer<Asking, Nothing>(left).notify('said', { text: 'caf\ud83d \ud83d\ude00' });
+  expect(JSON.parse(await sent)).toMatchObject({ params: { text: 'caf\ufffd \ud83d\ude00' } });
+});
+
 test('answers in another order are matched to their requests', async () => {
   const [asking, answering] = peers();
   let release = (): void => undefined;

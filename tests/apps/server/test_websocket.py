@@ -102,6 +102,26 @@ async def test_a_frame_that_is_no_json_is_answered_and_the_door_stays_open(jp_ws
     socket.close()
 
 
+async def test_a_message_of_11_mib_is_answered(jp_ws_fetch: Fetch) -> None:
+    socket = await jp_ws_fetch("eca", "ws")
+    assert "result" in await reply(socket, START)
+    large = {"jsonrpc": "2.0", "id": 7, "method": "chat/list", "params": {"query": "x" * 11 * 2**20}}
+    assert "result" in await reply(socket, large)
+    socket.close()
+
+
+@pytest.mark.parametrize("front", ["ws", "ahp"])
+async def test_a_message_that_is_too_large_closes_the_connection_with_a_reason(jp_ws_fetch: Fetch, front: str) -> None:
+    socket = await jp_ws_fetch("eca", front)
+    await socket.write_message("x" * 50 * 2**20)
+    async with asyncio.timeout(PATIENCE):
+        while await socket.read_message() is not None:
+            pass
+    assert socket.close_code == 1009
+    assert "A message may have" in socket.close_reason
+    socket.close()
+
+
 async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
     jp_ws_fetch: Fetch, jp_root_dir: Any
 ) -> None:

@@ -111,8 +111,8 @@ async def test_a_notification_after_shutdown_does_nothing(tmp_path: Path) -> Non
         await other.close()
 
 
-@pytest.mark.parametrize("id", [0, -1, 2**53 + 1, "", "a", "1", "\N{RINGED PLANET}"])
-async def test_an_id_of_any_kind_is_echoed(tmp_path: Path, id: int | str) -> None:
+@pytest.mark.parametrize("id", [0, -1, 2**53 + 1, 1.5, "", "a", "1", "\N{RINGED PLANET}"])
+async def test_an_id_of_any_kind_is_echoed(tmp_path: Path, id: float | str) -> None:
     async with started(tmp_path) as (_, at):
         assert (await at.ask("chat/list", None, id=id)).id == id
 
@@ -293,7 +293,8 @@ def framed(body: bytes, header: bytes = b"") -> bytes:
         (framed(b"[]"), ErrorCode.INVALID_REQUEST),
         (framed(b'[{"jsonrpc":"2.0","id":1,"method":"chat/list"}]'), ErrorCode.INVALID_REQUEST),
         (framed(b"7"), ErrorCode.INVALID_REQUEST),
-        (framed(b'{"id":1.5,"method":"chat/list"}'), ErrorCode.INVALID_REQUEST),
+        (framed(b'{"id":1e999,"method":"chat/list"}'), ErrorCode.INVALID_REQUEST),
+        (framed(b'{"id":1,"method":"chat/list","params":{"a":NaN}}'), ErrorCode.PARSE),
         (framed(b'{"id":{},"method":"chat/list"}'), ErrorCode.INVALID_REQUEST),
         (framed(b"{}", b"Content-Type: a; charset=utf-8; charset=utf-16\r\n"), ErrorCode.INVALID_REQUEST),
         (framed("{}".encode("utf-16"), b"Content-Type: a; charset=utf-16\r\n"), ErrorCode.INVALID_REQUEST),

@@ -57,6 +57,29 @@ async def test_without_anybody_to_ask_it_says_what_to_do(folder: Path) -> None:
     assert not any("JupyterLab" in one for one in data["suggestions"])
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (r'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\ud83d"}}', -32700),
+        (r'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":NaN}}}', -32700),
+        (r'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+        ("{oops", -32700),
+    ],
+)
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Path, line: str, code: int) -> None:
+    command = [sys.executable, "-m", "jupyter_eca", "mcp"]
+    hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    good = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": hello})
+    done = subprocess.run(
+        command, input=f"{line}\n\n{good}\n", cwd=folder, env=environment(folder), capture_output=True, text=True,
+        timeout=START, check=False,
+    )  # fmt: skip
+    replies = [json.loads(reply) for reply in done.stdout.splitlines()]
+    refused = next(reply for reply in replies if "error" in reply)
+    assert (refused["id"], refused["error"]["code"]) == (None, code)
+    assert any(reply.get("id") == 2 and "result" in reply for reply in replies)
+
+
 @pytest.mark.parametrize("how", ["end of stdin", "signal"])
 def test_it_ends_with_its_client_and_takes_its_kernel_along(folder: Path, how: str) -> None:
     command = [sys.executable, "-m", "jupyter_eca", "mcp"]
