@@ -1,7 +1,7 @@
 """Owns the comms to kernels that have loaded `jupyter_eca`: the server hears their hello and opens a comm to each.
 
-It subscribes to two topics of a kernel, so its outputs do not pass through here a second time. No token goes into a
-kernel, and what comes over a comm can speak only as that kernel. The kernel's side is `apps/kernel/engine/`.
+It subscribes to two topics of a kernel, so its outputs do not pass through here a second time. No token is sent to
+a kernel, and what comes over a comm can speak only as that kernel. The kernel's side is `apps/kernel/engine/`.
 """
 
 from __future__ import annotations
