@@ -305,3 +305,18 @@ def count_children() -> int:
 def host_with(kernel: LocalKernel, folder: Path) -> Host:
     workspace = Workspace(Files((folder,)), kernel, kernels=kernel)
     return Host(Config.model_validate(settings(folder, [])), workspace, folder / "chats.db")
+
+
+async def test_code_of_a_model_finds_no_token_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"):
+        monkeypatch.setenv(name, "secret-of-the-server")
+    monkeypatch.setenv("OF_THE_USER", "here")
+    async with asyncio.timeout(PATIENCE * 3):
+        kernel = LocalKernel(tmp_path)
+        try:
+            _, text = await run(
+                kernel, "import os; print(os.environ['OF_THE_USER'], 'secret' in str(os.environ.values()))"
+            )
+        finally:
+            await kernel.close()
+    assert text == "here False"

@@ -1,8 +1,8 @@
 """Owns the comms between the server and the kernels that have loaded `jupyter_eca`.
 
 A kernel sends a hello message, and the server opens a comm to it. The server subscribes to two topics of the kernel
-only, so that it does not receive the outputs of cells a second time. A comm needs no token, and its messages have the
-rights of that kernel. The kernel's side is in `apps/kernel/engine/`.
+only, so that it does not receive the outputs of cells a second time. No token is sent to a kernel, and the
+messages of a comm have the rights of that kernel. The kernel's side is in `apps/kernel/engine/`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import KernelState, KernelVariablesResult
+from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -133,7 +134,8 @@ class LocalKernel:
         manager: Any = AsyncKernelManager()
         client: Any = None
         try:
-            await manager.start_kernel(cwd=str(self._folder))
+            # A model runs code here, so it has no token of a server, as in a shell command.
+            await manager.start_kernel(cwd=str(self._folder), env=inherit_environment())
             client = manager.client()
             client.start_channels()
             await client.wait_for_ready(timeout=START_SECONDS)
