@@ -12,7 +12,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
-from jupyter_eca.engine.approval.policy import Policy, key, merge_policies
+from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.policy import Policy, merge_policies
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:

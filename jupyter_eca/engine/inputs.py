@@ -14,6 +14,7 @@ from jupyter_eca.protocol.content import RejectReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Adjusted, Policy, Verdict
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ToolSpec
@@ -93,6 +94,8 @@ class CallRequested:
     """What the call would do."""
     adjusted: Adjusted | None = None
     """What hooks make of it."""
+    targets: CallTargets | None = None
+    """What it names, as it was found on the disk."""
     hook_contents: tuple[Content, ...] = ()
     """What hooks have shown."""
 
@@ -243,6 +246,8 @@ class ModelFinished:
     """What each call would do, by the ids of the calls."""
     adjusted: Mapping[str, Adjusted] = field(default_factory=dict[str, "Adjusted"])
     """What hooks make of each call, by the ids of the calls."""
+    targets: Mapping[str, CallTargets] = field(default_factory=dict[str, "CallTargets"])
+    """What each call names, as it was found on the disk, by the ids of the calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +315,7 @@ class Approved:
     call: str
     """The id of the call."""
     remember: bool = False
-    """Whether calls of this tool in this chat run unasked from now on."""
+    """Whether such calls (`approval_scope`) run unasked in this chat from now on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.model.compaction import SummaryUnderWay
     from jupyter_eca.engine.model.request import History
     from jupyter_eca.engine.model.retry import Retry
@@ -73,7 +74,7 @@ class ChatState:
     """How often in this turn the rest of a reply was asked for."""
     retry: Retry | None = None
     """The last repetition of the request under way."""
-    remembered: frozenset[str] = frozenset()
+    remembered: frozenset[ApprovalScope] = frozenset()
     """What the user approved for the whole chat."""
     trust: bool = False
     """Whether calls run unasked that would have to be approved."""

@@ -145,8 +145,8 @@ def _take_from_model(driver: TurnDriver, input: inputs.Streamed | inputs.ModelFi
     match input:
         case inputs.Streamed(delta=delta):
             reply.add(driver.builder, delta)
-        case inputs.ModelFinished(details=details, adjusted=adjusted):
-            tool_calls.describe(driver.builder, details, adjusted)
+        case inputs.ModelFinished(details=details, adjusted=adjusted, targets=targets):
+            tool_calls.describe(driver.builder, details, adjusted, targets)
             driver.complete_reply()
         case inputs.ModelFailed():
             driver.fail(input)

@@ -18,6 +18,7 @@ from jupyter_eca.engine.table import Table
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.protocol.content import Cause, ToolCallDetails
 
@@ -115,6 +116,8 @@ class ToolCall:
     """What it would do or has done, for the reader."""
     adjusted: Adjusted = AS_IT_IS
     """What hooks make of it."""
+    targets: CallTargets | None = None
+    """What it names, as it was found on the disk; None for what its text says."""
     cause: Cause | None = None
     """What decided whether it may run."""
     signature: str = ""

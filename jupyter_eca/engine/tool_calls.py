@@ -11,10 +11,12 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.approval import reason as why
-from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide, is_remembered, list_rememberable
+from jupyter_eca.engine.approval.approval_scope import list_scopes
+from jupyter_eca.engine.approval.call_targets import find_targets
+from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.model.history import remember
-from jupyter_eca.engine.model.texts import NOT_JSON, REJECTED, STOPPED_CALL, describe_unknown_tool
+from jupyter_eca.engine.model.texts import NOT_JSON, REJECTED, STOPPED_CALL, TOOL_CHANGED, describe_unknown_tool
 from jupyter_eca.engine.tool_call import (
     AS_IT_IS,
     TOOL_CALLS,
@@ -31,6 +33,7 @@ from jupyter_eca.protocol.content import (
     RejectReason,
     Role,
     TaskDetails,
+    TextContent,
     TextOutput,
     ToolCalledContent,
     ToolCallPrepareContent,
@@ -43,6 +46,8 @@ from jupyter_eca.protocol.event import FetchedRuleAside, RejectionAside, Signatu
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jupyter_eca.engine.approval.approval_scope import ApprovalScope
+    from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Adjusted
     from jupyter_eca.engine.inputs import ToolFinished
     from jupyter_eca.engine.model.delta import ToolCallDelta
@@ -77,14 +82,21 @@ def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
 
 def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
     """Guess whether a call must be approved, before its arguments are known. They may still change it."""
-    return tool is not None and _judge(state, tool, id, {}).decision is Decision.ASK
+    return tool is not None and _judge(state, tool, id, {}, None).decision is Decision.ASK
 
 
-def _judge(state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any]) -> Verdict:
+def _judge(
+    state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None
+) -> Verdict:
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
-    return decide(policy, tool, arguments, state.remembered, trust=state.trust)
+    return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets)
+
+
+def _judge_again(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
+    """Judge a call whose arguments are known, by the rules and the approvals of now."""
+    return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets))
 
 
 def _is_free(state: ChatState, id: str) -> bool:
@@ -94,13 +106,23 @@ def _is_free(state: ChatState, id: str) -> bool:
 
 def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
     """Return what the rules alone say of a call."""
-    return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments).decision
+    return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments, None).decision
 
 
-def describe(builder: StepBuilder, details: Mapping[str, ToolCallDetails], adjusted: Mapping[str, Adjusted]) -> None:
-    """Add to the calls what each would do, for whoever approves them, and what hooks make of them."""
+def describe(
+    builder: StepBuilder,
+    details: Mapping[str, ToolCallDetails],
+    adjusted: Mapping[str, Adjusted],
+    targets: Mapping[str, CallTargets],
+) -> None:
+    """Add to the calls what each would do, for whoever approves them, what hooks make of them and what they name."""
     calls = tuple(
-        replace(call, details=details.get(call.id), adjusted=adjusted.get(call.id, AS_IT_IS))
+        replace(
+            call,
+            details=details.get(call.id),
+            adjusted=adjusted.get(call.id, AS_IT_IS),
+            targets=targets.get(call.id),
+        )
         for call in builder.state.calls
     )
     builder.update(calls=calls)
@@ -135,12 +157,15 @@ def _decide(builder: StepBuilder, call: ToolCall) -> None:
         _end(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = call.adjusted.apply_to(_judge(builder.state, call.tool, call.id, arguments))
+        verdict = _judge_again(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
             words = f"{words} ({why.describe_cause(verdict.decision, verdict.cause)}.)".strip()
         signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+        if verdict.cause is not None and verdict.cause.kind == "changed":
+            text = TOOL_CHANGED.format(tool=call.tool.name, server=call.tool.server)
+            builder.emit(TextContent(text=text), Role.SYSTEM)
 
 
 def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
@@ -153,24 +178,33 @@ def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
 def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
     """Run a call that waited, and with `remember` those that wait for the same."""
     TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
-    if remember and call.tool is not None:
-        builder.update(remembered=builder.state.remembered | list_rememberable(call.tool, call.arguments))
+    if remember:
+        builder.update(remembered=builder.state.remembered.union(_list_rememberable(call)))
     signal(builder, call, ToolCallSignal.APPROVE)
     if remember:
-        for waiting in builder.state.calls:
-            tool = waiting.tool if waiting.status is ToolCallStatus.WAITING else None
-            if tool is not None and is_remembered(tool, waiting.arguments, builder.state.remembered):
-                signal(builder, waiting, ToolCallSignal.APPROVE)
+        _approve_allowed(builder)
+
+
+def _list_rememberable(call: ToolCall) -> tuple[ApprovalScope, ...]:
+    """Return what an approval for the session remembers of a call, and what its button says."""
+    if call.tool is None or Verdict(Decision.ASK, cause=call.cause).is_final:
+        return ()
+    return list_scopes(call.tool, call.arguments, call.targets or find_targets(call.tool, call.arguments))
+
+
+def _approve_allowed(builder: StepBuilder) -> None:
+    """Run what waits, and would not have to any more."""
+    for call in builder.state.calls:
+        if call.status is ToolCallStatus.WAITING and call.tool is not None:
+            verdict = _judge_again(builder.state, call, call.tool)
+            if verdict.decision is Decision.ALLOW:
+                signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:
     """Take over other rules. What waits and would not have to any more, runs."""
     builder.update(setup=replace(builder.state.setup, policy=policy))
-    for call in builder.state.calls:
-        if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = call.adjusted.apply_to(_judge(builder.state, call.tool, call.id, call.arguments))
-            if verdict.decision is Decision.ALLOW:
-                signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
+    _approve_allowed(builder)
 
 
 def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:
@@ -251,8 +285,13 @@ def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple
 
 def _announce(builder: StepBuilder, call: ToolCall) -> None:
     asks = call.status is ToolCallStatus.WAITING
+    scopes = _list_rememberable(call) if asks else ()
     content = ToolCallRunContent(
-        **call.common_fields(), arguments=call.arguments, manual_approval=asks, cause=call.cause
+        **call.common_fields(),
+        arguments=call.arguments,
+        manual_approval=asks,
+        cause=call.cause,
+        remembers=tuple(scope.as_text() for scope in scopes) or None,
     )
     builder.emit(content, aside=SignatureAside(signature=call.signature) if call.signature else None)
 

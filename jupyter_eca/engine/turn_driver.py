@@ -125,7 +125,8 @@ class TurnDriver:
         """Begin a turn that is one tool call, made by a program of the user's."""
         TURNS.take(self.state.status, TurnSignal.CALL)
         call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
-        call = replace(call, details=requested.details, adjusted=requested.adjusted or AS_IT_IS)
+        adjusted = requested.adjusted or AS_IT_IS
+        call = replace(call, details=requested.details, adjusted=adjusted, targets=requested.targets)
         begun = self.state.begin(requested.turn, requested.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
         self._show_prompt(requested.message, requested.content_id)

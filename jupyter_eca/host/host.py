@@ -143,7 +143,7 @@ class Host:
         )
 
         # What is done to chats beside talking in them.
-        self.direct_calls = DirectCalls(audiences, chats, contexts, setups, turn_hooks)
+        self.direct_calls = DirectCalls(services.current, audiences, chats, contexts, setups, turn_hooks)
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)

@@ -175,6 +175,11 @@ class ShellCommandDetails(Model):
     commands: tuple[ShellCommandPart, ...]
     background: bool = False
     """Whether it runs as a background job."""
+    line: str | None = None
+    """Ours: the whole command line, word for word."""
+    parsed: tuple[str, ...] | None = None
+    """Ours: each command of the line with its redirections, as the approval rules read them. Absent when the line
+    cannot be parsed."""
 
 
 class TaskStatus(StrEnum):
@@ -234,9 +239,13 @@ ToolCallDetails = Annotated[
 class Cause(Model):
     """What decided whether a tool call may run."""
 
-    kind: Literal["rule", "remembered", "trust", "default"]
+    kind: Literal["rule", "remembered", "trust", "default", "protected", "unparsed", "changed"]
+    """`protected`: the call changes what may run without asking. `unparsed`: its command line cannot be parsed, and a
+    rule denies some commands. `changed`: the tool has changed since the user approved it for the session."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked."""
+    path: str | None = None
+    """For `protected`, what the call may change."""
     agent: str | None = None
     """The agent whose own rule or default decided; absent when the rule holds for all agents."""
 
@@ -274,6 +283,8 @@ class ToolCallRunContent(ToolCallContent):
     """Whether the call waits for `chat/toolCallApprove` or `chat/toolCallReject`."""
     cause: Cause | None = None
     """Ours: why the call waits for an approval, or why it does not."""
+    remembers: tuple[str, ...] | None = None
+    """Ours: what an approval for the session would remember, in words. Absent when it would remember nothing."""
 
 
 class ToolCallRunningContent(ToolCallContent):

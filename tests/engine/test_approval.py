@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from jupyter_eca.engine.approval.approval_scope import ApprovalScope, list_scopes
+from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
 from jupyter_eca.engine.approval.policy import (
     Decision,
     Policy,
     Rule,
     decide,
     is_hidden,
-    key,
-    list_rememberable,
     merge_policies,
 )
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
@@ -25,7 +26,7 @@ from jupyter_eca.protocol.content import Origin
 OURS = ToolSpec("shell", "", {})
 THEIRS = ToolSpec("shell_2", "", {}, server="away", origin=Origin.MCP)
 NAMESAKE = ToolSpec("shell", "", {}, server="away", origin=Origin.MCP)
-NOTHING: frozenset[str] = frozenset()
+NOTHING: frozenset[ApprovalScope] = frozenset()
 
 
 def rules(**matchers: str) -> dict[str, Rule]:
@@ -54,7 +55,10 @@ def test_deny_wins_over_remembered_over_ask_over_allow_over_the_default(
             (True, by_default),
         )
         first = next(decision for applies, decision in expected if applies)
-        assert decide(policy, OURS, {}, frozenset({key(OURS)} if remembered else ())).decision is first
+        assert (
+            decide(policy, OURS, {}, frozenset(list_scopes(OURS, {}, CallTargets()) if remembered else ())).decision
+            is first
+        )
 
 
 def test_without_rules_everything_asks() -> None:
@@ -85,7 +89,7 @@ def test_a_selector_is_a_server_or_a_tool_of_a_server_or_a_native_name(
 
 
 def test_what_is_remembered_of_one_server_is_not_of_another() -> None:
-    assert decide(Policy(), NAMESAKE, {}, frozenset({key(OURS)})).decision is Decision.ASK
+    assert decide(Policy(), NAMESAKE, {}, remember(OURS, {})).decision is Decision.ASK
 
 
 def test_a_pattern_must_match_the_whole_argument() -> None:
@@ -149,12 +153,26 @@ def test_a_tool_that_only_the_default_denies_is_not_hidden_from_what_was_allowed
 
 # --- what is remembered -----------------------------------------------------------------------------------------------
 
-SHELL = ToolSpec("shell_command", "", {}, remembers=Remembers.COMMANDS)
+SHELL = ToolSpec("shell_command", "", {}, remembers=Remembers.COMMANDS, paths=("working_directory",))
+WRITE = ToolSpec("write_file", "", {}, remembers=Remembers.FOLDER, paths=("path",))
+MOVE = ToolSpec("move_file", "", {}, remembers=Remembers.FOLDER, paths=("source", "destination"))
+RUN = ToolSpec("run_code", "", {}, remembers=Remembers.NOTEBOOK, code=("code",))
+READ = ToolSpec("read_file", "", {}, paths=("path",), reads=True)
 
 
-def after(*lines: str) -> frozenset[str]:
+def remember(tool: ToolSpec, *calls: dict[str, Any], notebook: str = "") -> frozenset[ApprovalScope]:
     """What is remembered once these were approved for the session."""
-    return frozenset(key for line in lines for key in list_rememberable(SHELL, {"command": line}))
+    return frozenset(
+        scope for call in calls for scope in list_scopes(tool, call, find_targets(tool, call, notebook=notebook))
+    )
+
+
+def after(*lines: str) -> frozenset[ApprovalScope]:
+    return remember(SHELL, *({"command": line} for line in lines))
+
+
+def texts(tool: ToolSpec, call: dict[str, Any], notebook: str = "") -> list[str]:
+    return sorted(scope.as_text() for scope in remember(tool, call, notebook=notebook))
 
 
 @pytest.mark.parametrize(
@@ -173,10 +191,20 @@ def test_a_line_is_allowed_when_every_command_of_it_was_remembered(line: str, de
     assert decide(Policy(), SHELL, {"command": line}, after("git log", "ls -la")).decision is decision
 
 
-def test_what_can_not_be_remembered_is_asked_about_again() -> None:
+def test_a_line_with_a_program_that_may_do_more_is_remembered_as_a_whole() -> None:
     line = "sudo ls; git log"
-    assert decide(Policy(), SHELL, {"command": line}, after(line)).decision is Decision.ASK
-    assert decide(Policy(), SHELL, {"command": "git log"}, after(line)).decision is Decision.ALLOW
+    assert decide(Policy(), SHELL, {"command": line}, after(line)).decision is Decision.ALLOW
+    assert decide(Policy(), SHELL, {"command": "git log"}, after(line)).decision is Decision.ASK
+    assert decide(Policy(), SHELL, {"command": "sudo ls"}, after(line)).decision is Decision.ASK
+
+
+def test_a_command_is_remembered_for_the_folder_where_it_runs() -> None:
+    remembered = remember(SHELL, {"command": "make"}, {"command": "ls", "working_directory": "sub/"})
+    there = {"working_directory": "./sub"}
+    assert decide(Policy(), SHELL, {"command": "make"}, remembered).decision is Decision.ALLOW
+    assert decide(Policy(), SHELL, {"command": "make", **there}, remembered).decision is Decision.ASK
+    assert decide(Policy(), SHELL, {"command": "ls", **there}, remembered).decision is Decision.ALLOW
+    assert decide(Policy(), SHELL, {"command": "ls"}, remembered).decision is Decision.ASK
 
 
 def test_a_command_line_of_another_server_is_not_what_was_remembered() -> None:
@@ -187,6 +215,239 @@ def test_a_command_line_of_another_server_is_not_what_was_remembered() -> None:
 @pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": 5}, {"command": ["git", "log"]}])
 def test_a_command_that_is_no_text_is_asked_about(arguments: dict[str, Any]) -> None:
     assert decide(Policy(), SHELL, arguments, after("git log")).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [
+        ("notes/b.txt", Decision.ALLOW),
+        ("./notes//b.txt", Decision.ALLOW),
+        ("a.txt", Decision.ASK),
+        ("other/a.txt", Decision.ASK),
+        ("notes/below/a.txt", Decision.ASK),
+        ("notes/../a.txt", Decision.ASK),
+        ("notes", Decision.ASK),
+    ],
+)
+def test_a_file_tool_is_remembered_for_the_folder_of_the_file(path: str, decision: Decision) -> None:
+    remembered = remember(WRITE, {"path": "notes/a.txt"})
+    assert decide(Policy(), WRITE, {"path": path}, remembered).decision is decision
+
+
+def test_a_move_is_remembered_for_both_folders() -> None:
+    remembered = remember(MOVE, {"source": "a/x", "destination": "b/x"})
+    assert decide(Policy(), MOVE, {"source": "a/y", "destination": "b/z"}, remembered).decision is Decision.ALLOW
+    assert decide(Policy(), MOVE, {"source": "b/y", "destination": "a/z"}, remembered).decision is Decision.ASK
+    assert decide(Policy(), MOVE, {"source": "a/y"}, remembered).decision is Decision.ASK
+
+
+def test_code_is_remembered_for_the_notebook_of_the_prompt() -> None:
+    remembered = remember(RUN, {"code": "1"}, notebook="sales.ipynb")
+    there, elsewhere = (find_targets(RUN, {"code": "2"}, notebook=name) for name in ("sales.ipynb", "wide.ipynb"))
+    assert decide(Policy(), RUN, {"code": "2"}, remembered, targets=there).decision is Decision.ALLOW
+    assert decide(Policy(), RUN, {"code": "2"}, remembered, targets=elsewhere).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("tool", "call", "text"),
+    [
+        (SHELL, {"command": "git status -s"}, "git status"),
+        (SHELL, {"command": "rm -rf build"}, "rm -rf build"),
+        (SHELL, {"command": "make", "working_directory": "sub"}, "make (in sub/)"),
+        (WRITE, {"path": "notes/a.txt"}, "write_file in notes/"),
+        (WRITE, {"path": "a.txt"}, "write_file in the top folder"),
+        (MOVE, {"source": "a/x", "destination": "b/x"}, "move_file in a/ and b/"),
+        (RUN, {"code": "1"}, "run_code in sales.ipynb"),
+        (THEIRS, {}, "shell_2"),
+    ],
+)
+def test_what_is_remembered_is_said_in_words(tool: ToolSpec, call: dict[str, Any], text: str) -> None:
+    assert texts(tool, call, "sales.ipynb") == [text]
+
+
+def test_a_tool_that_its_server_has_changed_is_asked_about_again() -> None:
+    remembered = remember(THEIRS, {})
+    assert decide(Policy(), THEIRS, {}, remembered).decision is Decision.ALLOW
+    for changed in (replace(THEIRS, description="Now it is evil."), replace(THEIRS, parameters={"type": "object"})):
+        verdict = decide(Policy(), changed, {}, remembered)
+        assert verdict.decision is Decision.ASK
+        assert verdict.cause is not None
+        assert verdict.cause.kind == "changed"
+
+
+# --- what changes what may run ----------------------------------------------------------------------------------------
+
+PROTECTED = [
+    (WRITE, {"path": ".eca/config.json"}),
+    (WRITE, {"path": "notes/../.eca/config.json"}),
+    (WRITE, {"path": "sub/.ECA/agents/code.md"}),
+    (WRITE, {"path": ".mcp.json"}),
+    (WRITE, {"path": "agents.MD"}),
+    (WRITE, {"path": "deep/CLAUDE.md"}),
+    (WRITE, {"path": ".git/hooks/pre-commit"}),
+    (WRITE, {"path": ".vscode/tasks.json"}),
+    (WRITE, {"path": ".agents/skills/x/SKILL.md"}),
+    (WRITE, {"path": "/home/me/.config/eca/config.json"}),
+    (WRITE, {"path": ".e\u200cca/config.json"}),
+    (WRITE, {"path": ".eca./config.json"}),
+    (MOVE, {"source": "x", "destination": ".eca/config.json"}),
+    (MOVE, {"source": ".eca", "destination": "x"}),
+    (replace(THEIRS, reads=True), {"anything": {"deep": [".eca/config.json"]}}),
+    (THEIRS, {"uri": "file:///work/%2Eeca/config.json"}),
+    (RUN, {"code": "open('.eca/config.json', 'w').write('{}')"}),
+    (RUN, {"code": "Path('~/.config/eca').expanduser()"}),
+    (RUN, {"code": "open(root / 'AGENTS.md', 'a')"}),
+    (SHELL, {"command": "echo {} > .eca/config.json"}),
+    (SHELL, {"command": "echo x>.eca/config.json"}),
+    (SHELL, {"command": "cat x >> AGENTS.md"}),
+    (SHELL, {"command": "tee .mcp.json"}),
+    (SHELL, {"command": "cp x '.e'ca/config.json"}),
+    (SHELL, {"command": "cp x .e?a/config.json"}),
+    (SHELL, {"command": "cp x .e{c,k}a/config.json"}),
+    (SHELL, {"command": "cp x .ec*"}),
+    (SHELL, {"command": "curl -o.eca/config.json http://x"}),
+    (SHELL, {"command": "curl --output=.eca/config.json http://x"}),
+    (SHELL, {"command": "cd .eca && cp ../x config.json"}),
+    (SHELL, {"command": "cp x config.json", "working_directory": ".eca"}),
+    (SHELL, {"command": 'python -c \'open(".eca/config.json", "w")\''}),
+    (SHELL, {"command": "cat > .eca/config.json <<EOF\n{}\nEOF"}),
+    (SHELL, {"command": 'echo $(date) > ".eca"/config.json'}),
+    (SHELL, {"command": "git config core.fsmonitor ./x"}),
+    (SHELL, {"command": "cp x ~/.config/eca/config.json"}),
+    (SHELL, {"command": "sort -o AGENTS.md x"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "call"), PROTECTED)
+def test_what_changes_what_may_run_is_asked_about_whatever_allows_it(tool: ToolSpec, call: dict[str, Any]) -> None:
+    everything = Policy(allow={"eca": Rule(), "away": Rule()}, by_default=Decision.ALLOW)
+    verdict = decide(everything, tool, call, remember(tool, call), trust=True)
+    assert verdict.decision is Decision.ASK
+    assert verdict.cause is not None
+    assert verdict.cause.kind == "protected"
+    assert verdict.cause.path
+
+
+@pytest.mark.parametrize(("tool", "call"), PROTECTED)
+def test_a_denial_wins_over_the_question_about_what_may_run(tool: ToolSpec, call: dict[str, Any]) -> None:
+    assert decide(Policy(by_default=Decision.DENY), tool, call, NOTHING).decision is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    ("tool", "call"),
+    [
+        (READ, {"path": ".eca/config.json"}),
+        (WRITE, {"path": "notes/eca.md", "content": "Look into .eca/config.json"}),
+        (WRITE, {"path": "my.eca.lock"}),
+        (WRITE, {"path": ".gitignore"}),
+        (WRITE, {"path": "my-agents.md"}),
+        (THEIRS, {"text": "Look into\n.eca/config.json"}),
+        (THEIRS, {"query": "how do agents work"}),
+        (RUN, {"code": "import git; git.clone('https://example.org/a.git'); df.eca; open('.gitignore')"}),
+        (SHELL, {"command": "cat AGENTS.md"}),
+        (SHELL, {"command": "git diff .eca/config.json"}),
+        (SHELL, {"command": "ls -la .git 2>/dev/null | head"}),
+        (SHELL, {"command": "git commit -m config"}),
+        (SHELL, {"command": "git config --get user.name"}),
+        (SHELL, {"command": "rm *"}),
+        (SHELL, {"command": "pytest tests/*.py"}),
+    ],
+)
+def test_what_cannot_change_what_may_run_is_decided_as_ever(tool: ToolSpec, call: dict[str, Any]) -> None:
+    everything = Policy(by_default=Decision.ALLOW)
+    assert decide(everything, tool, call, NOTHING).decision is Decision.ALLOW
+
+
+# --- what patterns are compared with ----------------------------------------------------------------------------------
+
+
+def allow_lines(*patterns: str) -> Policy:
+    return Policy(allow={"shell_command": Rule(args_matchers={"command": patterns})})
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("git status", Decision.ALLOW),
+        ("git status -s | wc -l", Decision.ALLOW),
+        ("git status 2>&1", Decision.ALLOW),
+        ("git status; rm x", Decision.ASK),
+        ("git status && rm x", Decision.ASK),
+        ("git status | sh", Decision.ASK),
+        ("git status\nrm x", Decision.ASK),
+        ("git status & rm x", Decision.ASK),
+        ("git status $(rm x)", Decision.ASK),
+        ("git status `rm x`", Decision.ASK),
+        ("git status > x", Decision.ASK),
+        ("git status 2> x", Decision.ASK),
+        ("git status <(rm x)", Decision.ASK),
+    ],
+)
+def test_each_command_of_a_line_must_match_a_rule_that_allows(line: str, decision: Decision) -> None:
+    assert decide(allow_lines("git status.*", "wc.*"), SHELL, {"command": line}, NOTHING).decision is decision
+
+
+@pytest.mark.parametrize("line", ["make test > log 2>&1", "echo $(date)", "a && b | c", "x\ny"])
+def test_a_pattern_for_one_line_allows_that_line_alone(line: str) -> None:
+    policy = allow_lines(re.escape(line))
+    assert decide(policy, SHELL, {"command": line}, NOTHING).decision is Decision.ALLOW
+    assert decide(policy, SHELL, {"command": f"{line}; rm x"}, NOTHING).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm x",
+        "ls; rm x",
+        "ls | rm x",
+        "'rm' x",
+        'r"m" x',
+        "r\\m x",
+        "/bin/rm x",
+        "ls\nrm x",
+        "ls && rm x > y",
+        "rm >y x",
+    ],
+)
+def test_one_denied_command_denies_the_line(line: str) -> None:
+    policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm.*",)})}, by_default=Decision.ALLOW)
+    assert decide(policy, SHELL, {"command": line}, NOTHING).decision is Decision.DENY
+
+
+@pytest.mark.parametrize("line", ["x=$(rm y)", "if true; then rm y; fi", "(rm y)", "echo `rm y`"])
+def test_a_line_that_cannot_be_parsed_is_asked_about_where_a_command_is_denied(line: str) -> None:
+    policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm.*",)})}, by_default=Decision.ALLOW)
+    verdict = decide(policy, SHELL, {"command": line}, NOTHING, trust=True)
+    assert verdict.decision is Decision.ASK
+    assert verdict.cause is not None
+    assert verdict.cause.kind == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [
+        ("notes/a", Decision.ALLOW),
+        ("./notes/a", Decision.ALLOW),
+        ("notes/../secret", Decision.ASK),
+        ("notes/../notes/a", Decision.ALLOW),
+        ("notes/../../a", Decision.ASK),
+    ],
+)
+def test_a_rule_for_a_path_is_compared_with_where_the_path_leads(path: str, decision: Decision) -> None:
+    policy = Policy(
+        allow={"write_file": Rule(args_matchers={"path": ("notes/.*",)})},
+        deny={"read_file": Rule(args_matchers={"path": ("notes/.*",)})},
+    )
+    assert decide(policy, WRITE, {"path": path}, NOTHING).decision is decision
+
+
+def test_dots_in_an_argument_of_a_server_do_not_lead_out_of_what_a_rule_allows() -> None:
+    policy = Policy(allow={"away": Rule(args_matchers={"where": ("notes/.*", "https://.*")})})
+    decided = [
+        decide(policy, THEIRS, {"where": where}, NOTHING).decision.value
+        for where in ("notes/a", "notes/../a", "https://example.org/a")
+    ]
+    assert decided == ["allow", "ask", "allow"]
 
 
 # --- trust, and agents ------------------------------------------------------------------------------------------------

@@ -11,64 +11,47 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.approval.shell_parser import ParsedCommand, list_approval_keys, parse_commands
+from jupyter_eca.engine.approval.shell_parser import LineKeys, find_keys, parse_commands
 
-KEYS = {
+# Lines whose commands only read: an approval remembers their programs.
+PROGRAMS = {
     "ls -la": ["ls"],
     "git log": ["git log"],
-    "git log --oneline -5 && git push": ["git log", "git push"],
-    "pip install pandas; npm run build || cargo test": ["pip install", "npm run build", "cargo test"],
-    "cat a.txt | grep x | wc -l": ["cat", "grep", "wc"],
-    "make &": ["make"],
+    "git log --oneline -5 && git status -s": ["git log", "git status"],
+    "cat a.txt | grep -rn x . | wc -l": ["cat", "grep", "wc"],
     "ls\npwd\n": ["ls", "pwd"],
-    "cat a |& head": ["cat", "head"],
+    "cat a |& head -n 5": ["cat", "head"],
     "ls 2>&1 >/dev/null < /dev/null | sort": ["ls", "sort"],
-    "docker compose up -d": ["docker compose up"],
-    "docker ps": ["docker ps"],
-    "uv pip install x": ["uv pip install"],
-    "gh pr list": ["gh pr list"],
-    "python -m pytest -q": ["python -m pytest"],
-    "/usr/bin/git log": ["/usr/bin/git log"],
-    "cd sub/folder && make": ["cd", "make"],
+    "git diff --stat HEAD^ -- a/b.py": ["git diff"],
+    "git show HEAD:a.py": ["git show"],
+    "git stash list": ["git stash list"],
+    "find . -name '*.py' -type f": ["find"],
     "echo 'a; b' \"c && d\" e\\;f": ["echo"],
-    "grep '$HOME `x` (y)' file": ["grep"],
     "echo a#b": ["echo"],
+    "ls; ls -a": ["ls"],
 }
 
-# Never remembered: any of these might run something else the next time, or something that was not told.
-HOSTILE = [
-    "",
-    "   \n ; ",
+# Remembered as they stand: what they do depends on every word.
+WHOLE = [
+    "git push",
+    "pip install pandas; npm run build || cargo test",
+    "make &",
+    "docker compose up -d",
+    "python -m pytest -q",
+    "/usr/bin/git log",
+    "cd sub/folder && make",
+    "cd sub && ls",
     "sudo ls",
     "env git log",
     "xargs rm",
     "sh -c 'ls'",
-    "/bin/sh -c ls",
     "bash script.sh",
     "eval ls",
     ". ./x",
-    "source x",
     "exec ls",
-    "command ls",
-    "nohup ls",
     "timeout 5 ls",
-    "ssh host ls",
     "python -c 'x'",
-    "python script.py",
-    "python -m timeit x",
-    "node -e x",
     "awk 'BEGIN{system(\"ls\")}'",
-    "sed -n 1e\\ ls file",
-    "$(which ls)",
-    "`which ls`",
-    "echo $(rm x)",
-    'echo "$(rm x)"',
-    'echo "`rm x`"',
-    "echo $HOME",
-    "$X ls",
-    "l? x",
-    "l* x",
-    "~/ls",
     "./ls",
     "sub/ls",
     "'ls'",
@@ -81,9 +64,42 @@ HOSTILE = [
     "ls &> file",
     "ls >& file",
     "ls 2>file",
-    "ls >",
+    "ls > 5",
+    "ls > -",
+    "ls &> 1",
     "> file",
     "cat < file",
+    "git",
+    "git -c alias.log='!ls' log",
+    "git -C /elsewhere log",
+    "git 'log'",
+    "git config alias.log '!ls'",
+    "cat /etc/passwd",
+    "cat ../x",
+    "cat a/../../x",
+    "uniq in out",
+]
+
+# Never remembered: the shell makes something of them that may be something else the next time.
+NEVER = [
+    "",
+    "   \n ; ",
+    "$(which ls)",
+    "`which ls`",
+    "echo $(rm x)",
+    'echo "$(rm x)"',
+    'echo "`rm x`"',
+    "echo $HOME",
+    "$X ls",
+    "l? x",
+    "l* x",
+    "ls *.py",
+    "ls [ab]",
+    "ls {a,b}",
+    "ls ~",
+    "~/ls",
+    "cat =ls",
+    "make > *",
     "cat <<EOF\nrm x\nEOF",
     "cat <<< x",
     "diff <(ls) x",
@@ -104,69 +120,137 @@ HOSTILE = [
     "ls\x0bx",
     "ls\u00a0x",
     "ls\rx",
-    "git",
-    "git -c alias.log='!ls' log",
-    "git -C /elsewhere log",
-    "git 'log'",
-    "git config alias.log '!ls'",
-    "git rebase -x ls",
-    "git grep --open-files-in-pager=ls x",
-    "git fetch --upload-pack='ls'",
-    "npm exec ls",
-    "npx ls",
-    "uv run ls",
-    "docker run x ls",
-    "docker compose exec x ls",
     "find . -exec ls {} +",
-    "find . -delete",
-    "cd",
-    "cd /",
-    "cd ..",
-    "cd a/../..",
     "cd ~",
-    "cd -",
-    "cd {..,}",
-    "export PATH=x",
-    "alias ls=rm",
-    "trap ls EXIT",
+]
+
+# What was approved, and another line that must be asked about all the same: each was seen to run, or to write.
+ATTACKS = [
+    ("find . -name f", "find . -maxdepth 0 {-exec,touch,PWN,';'}"),
+    ("find . -name f", "find . -maxdepth 0 -exec touch PWN ';'"),
+    ("find . -name f", "find . -delete"),
+    ("find . -name f", "find . -fprint PWN"),
+    ("find . -name f", "find . -fls PWN"),
+    ("find . -name f", "find . -ok touch PWN ';'"),
+    ("find . -name f", "find . -files0-from=x"),
+    ("git fetch", "git fetch --upload-pa='touch PWN;' ."),
+    ("git ls-remote .", "git ls-remote --upload-pac='touch PWN;' ."),
+    ("git log", "git log --outp=PWN"),
+    ("git log", "git log --output=PWN"),
+    ("git log", "git log --ext-diff -p"),
+    ("git log", "git log --format=%G?"),
+    ("git log", "git log --show-signature"),
+    ("git diff", "git diff --output=PWN"),
+    ("git diff", "git diff --ext-diff"),
+    ("git diff", "git diff -OPWN"),
+    ("git show", "git show --textconv"),
+    ("git grep x", "git grep --open-files-in-page=touch x"),
+    ("git grep x", "git grep -Otouch x"),
+    ("git status", "git -c core.fsmonitor='touch PWN' status"),
+    ("git status", "git --exec-path=. status"),
+    ("git status", "cd x && git status"),
+    ("git branch", "git branch new"),
+    ("git branch", "git branch -D main"),
+    ("git tag", "git tag new"),
+    ("git remote -v", "git remote add x ext::touch"),
+    ("git stash list", "git stash drop"),
+    ("git clone a b", "git clone -u 'touch PWN' a b"),
+    ("sort x", "sort -S 1k --compress-prog=touch x"),
+    ("sort x", "sort -o PWN x"),
+    ("sort x", "sort -oPWN x"),
+    ("sort x", "sort --outpu=PWN x"),
+    ("sort x", "sort -T /tmp x"),
+    ("split x", "split --filter='touch PWN' x"),
+    ("install a b", "install -s --strip-program=./x a b"),
+    ("sqlite3 x 'select 1'", "sqlite3 x '.shell touch PWN'"),
+    ("make", "make -f other.mk"),
+    ("make", "make SHELL=./x"),
+    ("echo x", "echo x > 5"),
+    ("echo x", "echo x > -"),
+    ("echo x", "echo x >5"),
+    ("echo x", "echo x &> 5"),
+    ("echo x", "echo x >| PWN"),
+    ("echo x", "echo x <> PWN"),
+    ("rm -f nothing.tmp", "rm -rf keep.txt"),
+    ("cp a b", "cp x .bashrc"),
+    ("tee a", "tee -a .bashrc"),
+    ("dd if=a of=b", "dd if=a of=.bashrc"),
+    ("curl x", "curl -o .bashrc x"),
+    ("tree", "tree -o PWN"),
+    ("tree", "tree -H . -R"),
+    ("uniq a", "uniq a PWN"),
+    ("date", "date -s 2000-01-01"),
+    ("date", "date 010100002000"),
+    ("file a", "file -C -m magic"),
+    ("file a", "file -z a.gz"),
+    ("diff a b", "diff -l a b"),
+    ("rg x", "rg --pre ./x x"),
+    ("tail a", "tail --pid=1 a"),
+    ("wc a", "wc --files0-from=/etc/passwd"),
+    ("grep x a", "grep -f /etc/passwd a"),
+    ("cat a", "cat /etc/passwd"),
+    ("cat a", "cat ../../etc/passwd"),
+    ("cat a", "cat ~/.ssh/id_rsa"),
+    ("cat a", "cat a; rm b"),
+    ("cat a", "cat a | sh"),
+    ("cat a", "PATH=. cat a"),
+    ("cat a", "./cat a"),
+    ("ls", "ls\ntouch PWN"),
+    ("ls", "ls & touch PWN"),
+    ("python -m pytest", "python -m pytest -p evil"),
 ]
 
 
-@pytest.mark.parametrize("line", KEYS)
-def test_each_command_of_a_line_has_a_key_that_names_what_it_does(line: str) -> None:
-    assert list(list_approval_keys(line)) == KEYS[line]
+def programs(line: str) -> list[str] | None:
+    found = find_keys(line)
+    return list(found.programs) if found is not None and not found.line else None
 
 
-@pytest.mark.parametrize("line", HOSTILE)
-def test_what_could_run_something_else_is_never_remembered(line: str) -> None:
-    assert None in list_approval_keys(line)
+@pytest.mark.parametrize("line", PROGRAMS)
+def test_a_line_of_programs_that_only_read_is_remembered_by_their_names(line: str) -> None:
+    assert programs(line) == PROGRAMS[line]
 
 
-@pytest.mark.parametrize("line", HOSTILE)
-def test_a_harmless_command_beside_it_makes_it_no_better(line: str) -> None:
+@pytest.mark.parametrize("line", WHOLE)
+def test_any_other_line_is_remembered_as_it_stands(line: str) -> None:
+    assert find_keys(line) == LineKeys(line=line)
+
+
+@pytest.mark.parametrize("line", NEVER)
+def test_a_line_that_the_shell_may_change_is_never_remembered(line: str) -> None:
+    assert find_keys(line) is None
     if line.strip("\n ;"):
-        assert None in list_approval_keys(f"ls; {line}")
+        assert find_keys(f"ls; {line}") is None
+
+
+@pytest.mark.parametrize(("line", "attack"), ATTACKS)
+def test_an_approval_of_one_command_lets_no_other_run(line: str, attack: str) -> None:
+    approved, wanted = find_keys(line), find_keys(attack)
+    if approved is not None and wanted is not None:
+        within = wanted.programs and set(wanted.programs) <= set(approved.programs)
+        assert not within
+        assert wanted.line != approved.line or not wanted.line
 
 
 def test_a_command_comes_with_its_words_without_quotes() -> None:
-    assert parse_commands("git commit -m 'a; b' | wc") == (
-        ParsedCommand("git", ("commit", "-m", "a; b"), "git commit"),
-        ParsedCommand("wc", (), "wc"),
-    )
+    commit, count = parse_commands("git commit -m 'a; b' 2>&1 > log | wc") or ()
+    assert (commit.command, commit.args, commit.key) == ("git", ("commit", "-m", "a; b"), None)
+    assert commit.whole_text == "git commit -m 'a; b' 2>&1 > log"
+    assert (count.command, count.args, count.key) == ("wc", (), "wc")
 
 
 def test_a_line_that_is_not_understood_has_no_commands() -> None:
     assert parse_commands("echo $(ls)") is None
-    assert list_approval_keys("echo $(ls)") == (None,)
 
 
 def test_a_line_that_nobody_can_read_is_not_remembered() -> None:
-    assert list_approval_keys(f"ls {'x' * 1_000_000}") == (None,)
+    assert find_keys(f"ls {'x' * 1_000_000}") is None
 
 
 @given(st.text(max_size=60))
-def test_no_line_whatever_breaks_it_and_none_is_without_a_key(line: str) -> None:
-    assert list_approval_keys(line)
+def test_no_line_whatever_breaks_it(line: str) -> None:
+    found = find_keys(line)
+    assert found is None or bool(found.line) is not bool(found.programs)
 
 
 # `a` and `b` tell that they were run; the rest is what could make a shell end a word where we do not.

@@ -1,60 +1,140 @@
-"""What is known about programs by their names: which do many things, and which run whatever they are given.
+"""The programs whose name alone can be remembered as approved: those that can neither write nor run another program.
 
-It must not parse anything: `shell_parser` uses these names.
+The list is short and reviewed by hand. An option that is not in it may write (`sort -o`), run a program
+(`git grep -O`) or wait for one, so a command with such an option has no key of its own. Options are compared as whole
+words, because GNU programs accept abbreviations: `--outp=x` is `--output=x`. It must not parse anything:
+`shell_parser` uses the list.
+
+To add a program, read its manual for options and operands that write, run, or load something. When in doubt, leave it
+out: the whole line is remembered then.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name for line in text.split(",") if (name := " ".join(line.split())))
+@dataclass(frozen=True, slots=True)
+class ReadOnlyProgram:
+    """What a program may be given so that it only reads."""
+
+    options: re.Pattern[str]
+    """Each word that begins with a hyphen must match it as a whole."""
+    operands: re.Pattern[str]
+    """Each other word must match it as a whole."""
+    most: int | None = None
+    """How many other words there may be. None: any number."""
 
 
-# `git log` is not `git push`: what these programs do depends on one more word, so the word is part of their key.
-MANY: Final = _names("""
-apt, apt-get, aws, aws s3, az, brew, bun, bun run, bundle, cargo, composer, conda, deno, deno task, docker,
-docker compose, docker container, docker image, docker volume, dotnet, gcloud, gem, gh, gh api, gh issue, gh pr,
-gh release, gh repo, gh run, git, git remote, git stash, git submodule, git worktree, go, go mod, hatch, hatch env,
-heroku, jj, jupyter, kubectl, helm, mamba, npm, npm run, pdm, pip, pip3, pipx, pixi, pnpm, pnpm run, podman,
-podman compose, poetry, poetry env, rustup, svn, systemctl, terraform, tox, uv, uv pip, uv tool, yarn, yarn run
-""")
+# Files of the folder and below it, and words that are no files.
+_INSIDE: Final = r"(?!/|=)(?!(?:.*/)?\.\.(?:/|$)).*"
+_ANY: Final = r".*"
+_NONE: Final = r"(?!)"
 
-# Their arguments are programs. They have a key only for a module that is a tool of its own.
-INTERPRETERS: Final = _names("python, python2, python3, python3.11, python3.12, python3.13, python3.14")
-MODULES: Final = _names("black, build, flake8, isort, json.tool, mypy, pip, pylint, pyright, pytest, ruff, unittest")
 
-# Run what they are given, here or elsewhere, now or later; change what the words after them mean; or are words of the
-# shell's own grammar, which is not understood here.
-WRAPPERS: Final = _names("""
-alias, and, ash, at, awk, bash, batch, begin, builtin, bunx, busybox, case, chroot, chrt, cmd, command, coproc, csh,
-dash, declare, do, doas, done, ed, elif, else, emacs, enable, end, entr, env, esac, eval, ex, exec, expect, export, fi,
-fish, flock, for, foreach, function, gawk, gdb, hash, if, ionice, ipython, java, julia, ksh, let, local, ltrace, lua,
-mapfile, mawk, nice, nix-shell, nocorrect, node, nodejs, noglob, nohup, not, npx, nsenter, octave, or, osascript,
-parallel, perl, php, pkexec, pnpx, powershell, printf, pushd, pwsh, R, read, readarray, readonly, repeat, rlwrap,
-Rscript, rsync, ruby, run-parts, runuser, scala, scp, screen, script, sed, select, set, setarch, setpriv, setsid, sh,
-shopt, socat, source, ssh, stdbuf, strace, su, sudo, tar, taskset, tclsh, tcsh, then, time, timeout, tmux, torsocks,
-trap, typeset, ulimit, unalias, unbuffer, unset, unshare, until, uvx, vi, view, vim, nvim, watch, while, xargs,
-xvfb-run, zsh
-""")
+def _program(options: str, operands: str = _INSIDE, most: int | None = None) -> ReadOnlyProgram:
+    return ReadOnlyProgram(re.compile(rf"--?|{options}", re.DOTALL), re.compile(operands, re.DOTALL), most)
 
-WRAPPING: Final = _names("""
-bun exec, bun run exec, bun x, bundle exec, cargo run, composer exec, conda run, deno eval, deno run,
-docker compose exec, docker compose run, docker container exec, docker container run, docker exec, docker run,
-dotnet exec, git bisect,
-git config, git difftool, git filter-branch, git mergetool, git rebase, git submodule foreach, gh alias, gh extension,
-go generate, go run, go tool, hatch env run, hatch run, jj config, jj run, jupyter console, kubectl exec, kubectl run,
-mamba run, npm config, npm exec, npm x, pdm run, pipx run, pixi exec, pixi run, pnpm dlx, pnpm exec,
-podman compose exec, podman compose run, podman exec, podman run, poetry run,
-svn propset, tox exec, uv run, uv tool run, yarn dlx, yarn exec
-""")
 
-# Arguments that make an ordinary program run another one, or delete what it finds.
-RUNS_ANOTHER: Final = re.compile(
-    r"-(?:exec|execdir|ok|okdir|delete|fprint.?|fls)"
-    r"|--(?:exec|exec-batch|pre|upload-pack|receive-pack|open-files-in-pager|ext-diff|config|config-env|eval|rsh"
-    r"|shell|to-command|checkpoint-action|use-compress-program|compress-program|output)(?:=.*)?",
-    re.DOTALL,
+_GREP: Final = _program(
+    r"-[abcEFGHhIiLlnoPqRrsTUvwxyZz]*(?:[ABCm][0-9]*|e)?|-[0-9]+"
+    r"|--(?:ignore-case|line-number|recursive|count|files-with-matches|files-without-match|only-matching|word-regexp"
+    r"|line-regexp|fixed-strings|extended-regexp|basic-regexp|perl-regexp|invert-match|no-filename|with-filename"
+    r"|no-messages|quiet|text|null|color(?:=[a-z]+)?"
+    r"|(?:include|exclude|exclude-dir)=[^/]*|(?:context|after-context|before-context|max-count)=[0-9]+)"
 )
+# `%G` in a format asks gpg about signatures.
+_GIT_DIFF: Final = (
+    r"-[pubwsz]+|-U[0-9]+|--(?:stat|shortstat|numstat|dirstat|summary|name-only|name-status|cached|staged|patch|no-patch"
+    r"|no-color|color(?:=[a-z]+)?|word-diff|unified=[0-9]+|ignore-all-space|ignore-space-change|ignore-blank-lines"
+    r"|no-renames|minimal|patience|histogram|full-index|abbrev(?:=[0-9]+)?|diff-filter=[A-Za-z]+|merge-base|raw|check)"
+)
+_GIT_LOG: Final = (
+    rf"{_GIT_DIFF}|-[0-9]+|-n[0-9]*|-[SGiE]|--(?:oneline|graph|all|branches|tags|remotes|decorate(?:=[a-z]+)?|follow"
+    r"|reverse|merges|no-merges|first-parent|topo-order|date-order|abbrev-commit|max-count=[0-9]+|skip=[0-9]+"
+    r"|(?:since|until|after|before|author|committer|grep)=.*|date=[a-z-]+|relative-date"
+    r"|(?:pretty|format)=(?:[^%]|%[^G])*)"
+)
+
+READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
+    "basename": _program(r"-[az]+|-s", _ANY),
+    "cat": _program(r"-[AbEensTtuv]+|--(?:number|number-nonblank|show-all|squeeze-blank|show-ends|show-tabs)"),
+    "cmp": _program(r"-[bls]+"),
+    "comm": _program(r"-[123]+"),
+    "cut": _program(r"-[bcf][0-9,-]*|-d.?|-s|--(?:delimiter|fields|characters|bytes|output-delimiter)=.*|--complement"),
+    "date": _program(r"-[uR]|-I[a-z]*|--(?:utc|universal|iso-8601(?:=[a-z]+)?|rfc-email)", r"\+.*"),
+    "df": _program(r"-[ahHiklPT]+"),
+    "diff": _program(
+        r"-[abBcdEiNpqrsTtuwyZ]+|-[CU][0-9]+"
+        r"|--(?:brief|unified(?:=[0-9]+)?|context(?:=[0-9]+)?|recursive|side-by-side|ignore-case|ignore-all-space"
+        r"|ignore-space-change|ignore-blank-lines|new-file|suppress-common-lines|color(?:=[a-z]+)?)"
+    ),
+    "dirname": _program(r"-z", _ANY),
+    "du": _program(
+        r"-[abchkmsxSHLD0]+|-d[0-9]*|--(?:max-depth=[0-9]+|summarize|human-readable|all|total|apparent-size)"
+    ),
+    "echo": _program(_ANY, _ANY),
+    "egrep": _GREP,
+    "false": _program(_NONE, _NONE),
+    "fgrep": _GREP,
+    "file": _program(r"-[bihLN]+|--(?:brief|mime|mime-type|mime-encoding)"),
+    "find": _program(
+        r"-(?:name|iname|path|ipath|regex|iregex|type|maxdepth|mindepth|size|mtime|mmin|newer|empty|print|not|and|or|o|a"
+        r"|prune|[1-9][0-9]*)"
+    ),
+    "git blame": _program(r"-[bcflnpswMCte]+|-L[0-9,+]*|--(?:porcelain|line-porcelain|date=[a-z-]+|show-email)"),
+    "git branch": _program(r"-[arv]+|--(?:list|all|remotes|show-current|verbose|no-color|sort=[a-z:-]+)", _NONE),
+    "git describe": _program(r"--(?:tags|always|all|long|exact-match|abbrev=[0-9]+)"),
+    "git diff": _program(_GIT_DIFF),
+    "git log": _program(_GIT_LOG),
+    "git ls-files": _program(
+        r"-[cdmostuvz]+|--(?:cached|deleted|modified|others|ignored|stage|exclude-standard|full-name|error-unmatch)"
+    ),
+    "git remote": _program(r"-v|--verbose", _NONE),
+    "git rev-parse": _program(
+        r"--(?:short(?:=[0-9]+)?|abbrev-ref|verify|quiet|show-toplevel|show-prefix|git-dir|is-inside-work-tree)"
+    ),
+    "git shortlog": _program(r"-[nse]+|--(?:numbered|summary|email|all|no-merges|(?:since|until|author)=.*)"),
+    "git show": _program(_GIT_LOG),
+    "git stash list": _program(_NONE, _NONE),
+    "git status": _program(
+        r"-[sbz]+|-u(?:no|normal|all)?|--(?:short|branch|long|ignored|show-stash|porcelain(?:=v[12])?"
+        r"|untracked-files(?:=[a-z]+)?|no-renames)"
+    ),
+    "git tag": _program(r"-l|--list|-n[0-9]*|--sort=[a-z:-]+", _NONE),
+    "grep": _GREP,
+    "head": _program(r"-[0-9]+|-[qvz]*(?:[cn][+-]?[0-9]*[kKMGb]?)?|--(?:lines|bytes)=[+-]?[0-9]+|--quiet|--verbose"),
+    "id": _program(r"-[Ggnru]+", r"[A-Za-z_][A-Za-z0-9_-]*"),
+    "ls": _program(
+        r"-[1ABCFGHLNQRSUXZabcdfghiklmnopqrstuvx]+"
+        r"|--(?:all|almost-all|author|classify|directory|full-time|group-directories-first|human-readable|inode"
+        r"|no-group|numeric-uid-gid|recursive|reverse|size|color(?:=[a-z]+)?|sort=[a-z]+|time=[a-z]+|time-style=[a-z-]+)"
+    ),
+    "md5sum": _program(r"-[bt]+"),
+    "nl": _program(r"-[bhf][atn]|-[bhf]"),
+    "pwd": _program(r"-[LP]", _NONE),
+    "readlink": _program(r"-[efmnqsz]+"),
+    "realpath": _program(r"-[emqsz]+"),
+    "sha1sum": _program(r"-[bt]+"),
+    "sha256sum": _program(r"-[bt]+"),
+    "sort": _program(
+        r"-[bcdfghiMnRruVz]+|-k[0-9.,bdfghiMnRrV]*|-t.?"
+        r"|--(?:reverse|unique|numeric-sort|human-numeric-sort|version-sort|ignore-case|key=[0-9.,a-zA-Z]+)"
+    ),
+    "stat": _program(r"-[Lft]+|-c|--(?:format|printf)=.*|--(?:dereference|file-system|terse)"),
+    "tail": _program(r"-[0-9]+|-[qvzfF]*(?:[cn][+-]?[0-9]*[kKMGb]?)?|--(?:lines|bytes)=[+-]?[0-9]+|--quiet|--verbose"),
+    "tr": _program(r"-[cCdst]+", _ANY),
+    "tree": _program(r"-[adfilpsugDhFC]+|-L[0-9]*|-[IP]|--(?:dirsfirst|noreport|prune)"),
+    "true": _program(_NONE, _NONE),
+    "uname": _program(r"-[asnrvmpio]+", _NONE),
+    # Its second operand is a file that it writes.
+    "uniq": _program(r"-[cdDiuz]+|-[fsw][0-9]+|--(?:count|repeated|unique|ignore-case)", _INSIDE, 1),
+    "wc": _program(r"-[clLmw]+|--(?:lines|words|bytes|chars|max-line-length)"),
+    "which": _program(r"-a", r"[A-Za-z0-9_.+-]+"),
+    "whoami": _program(_NONE, _NONE),
+}
+
+# What these do depends on one more word, which is part of the name.
+FIRST_WORDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)

@@ -1,9 +1,12 @@
 """Whether a tool call runs, is asked about or is denied, and why: ECA's `toolCall.approval` rules. Pure.
 
 Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
-Trust turns ask into allow at the end, and never lifts a deny. Unlike upstream, what is remembered is the tool of one
-server, never a bare name that two servers could share; of a shell tool it is the commands of the line. What a shell
-line runs is told by `shell_parser`; the words for a verdict are in `reason`.
+Two questions come after all of these, and nothing but a denial takes them back: a call that changes what may run
+without asking (`protected_paths`), and a command line that cannot be parsed where a rule denies some commands. Trust
+turns every other question into a permission at the end, and never lifts a denial.
+
+What is remembered are the scopes of `approval_scope`. How patterns are compared is in `rule_matching`; the words for a
+verdict are in `reason`.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
-from jupyter_eca.engine.approval.shell_parser import list_approval_keys
-from jupyter_eca.engine.model.request import Remembers
+from jupyter_eca.engine.approval.approval_scope import ApprovalScope, key, list_scopes
+from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
+from jupyter_eca.engine.approval.rule_matching import COMMAND, ReviewedCall
+from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.content import Cause, RejectReason
 
@@ -42,6 +47,11 @@ class Verdict:
     """What the model reads about a denial besides the reason."""
     cause: Cause | None = None
     """What decided; None where no policy was asked."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is a question that neither trust nor an earlier approval answers."""
+        return self.cause is not None and self.cause.kind in {"protected", "unparsed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +95,19 @@ class Rule(Model):
         return not self.args_matchers
 
     @property
+    def arguments(self) -> frozenset[str]:
+        """The names of the arguments that it looks at."""
+        return frozenset(self.args_matchers)
+
+    @property
     def owner(self) -> str | None:
         """The agent whose own it is, None for everybody's."""
         return None
 
-    def matching(self, arguments: dict[str, Any]) -> Rule | None:
-        """Itself, when it matches."""
-        matches = all(
-            any(re.fullmatch(pattern, str(arguments.get(name, "")), re.DOTALL) for pattern in patterns)
-            for name, patterns in self.args_matchers.items()
-        )
-        return self if matches else None
+    def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
+        """Return itself when it matches. `allows`: whether it is a rule that allows."""
+        matchers = self.args_matchers.items()
+        return self if all(call.matches(name, patterns, allows=allows) for name, patterns in matchers) else None
 
 
 class _Own(Rule):
@@ -117,8 +129,12 @@ class _Either(Rule):
     def always(self) -> bool:
         return any(rule.always for rule in self.rules)
 
-    def matching(self, arguments: dict[str, Any]) -> Rule | None:
-        return next((match for rule in self.rules if (match := rule.matching(arguments))), None)
+    @property
+    def arguments(self) -> frozenset[str]:
+        return frozenset[str]().union(*(rule.arguments for rule in self.rules))
+
+    def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
+        return next((match for rule in self.rules if (match := rule.find_match(call, allows=allows))), None)
 
 
 Rules = Mapping[str, Rule]
@@ -176,52 +192,62 @@ def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
     return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
 
 
-def key(tool: ToolSpec) -> str:
-    """Return the selector of one tool of one server."""
-    prefix = f"{tool.server}__"
-    return tool.name if tool.name.startswith(prefix) else f"{prefix}{tool.name}"
-
-
-def list_keys(tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str | None, ...]:
-    """Return what "remember for this session" remembers of a call, None in place of what cannot be. Never empty."""
-    if tool.remembers is Remembers.TOOL:
-        return (key(tool),)
-    return tuple(
-        None if command is None else f"{key(tool)}:{command}"
-        for command in list_approval_keys(str(arguments.get("command")))
-    )
-
-
-def list_rememberable(tool: ToolSpec, arguments: dict[str, Any]) -> frozenset[str]:
-    """Return what can be remembered of a call."""
-    return frozenset(key for key in list_keys(tool, arguments) if key is not None)
-
-
-def is_remembered(tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> bool:
-    """Return whether everything that the call does was remembered."""
-    return all(key in remembered for key in list_keys(tool, arguments))
-
-
 def decide(
-    policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str], *, trust: bool = False
+    policy: Policy,
+    tool: ToolSpec,
+    arguments: dict[str, Any],
+    remembered: frozenset[ApprovalScope],
+    *,
+    trust: bool = False,
+    targets: CallTargets | None = None,
 ) -> Verdict:
-    """Decide about a call. The cause of the verdict is the first thing that selects the call."""
-    verdict = _apply_rules(policy, tool, arguments, remembered)
-    if trust and verdict.decision is Decision.ASK and verdict.cause is not None:
+    """Decide about a call. The cause of the verdict is the first thing that selects the call.
+
+    `targets` are what the call names; without them, they are found by the text of the arguments alone.
+    """
+    call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
+    verdict = _apply_rules(policy, call, remembered)
+    if verdict.decision is Decision.DENY:
+        return verdict
+    if call.targets.protected:
+        return Verdict(Decision.ASK, cause=Cause(kind="protected", path=call.targets.protected))
+    if rule := _find_inapplicable_denial(policy, call):
+        return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
+    if verdict.decision is not Decision.ASK or verdict.cause is None:
+        return verdict
+    if trust:
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
+    if has_changed(tool, remembered):
+        return Verdict(Decision.ASK, cause=verdict.cause.model_copy(update={"kind": "changed"}))
     return verdict
 
 
-def _apply_rules(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], remembered: frozenset[str]) -> Verdict:
-    if cause := _find_cause(policy.deny, tool, arguments):
+def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
+    """Return whether an approval of a tool was remembered, and the tool has another definition by now."""
+    now = list_scopes(tool, {}, CallTargets())
+    then = {scope.definition for scope in remembered if scope.tool == key(tool)}
+    return bool(then) and any(scope.definition not in then for scope in now)
+
+
+def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[ApprovalScope]) -> Verdict:
+    if cause := _find_cause(policy.deny, call):
         return Verdict(Decision.DENY, cause=cause)
-    if is_remembered(tool, arguments, remembered):
+    scopes = list_scopes(call.tool, call.arguments, call.targets)
+    if scopes and remembered.issuperset(scopes):
         return Verdict(Decision.ALLOW, cause=Cause(kind="remembered"))
-    if cause := _find_cause(policy.ask, tool, arguments):
+    if cause := _find_cause(policy.ask, call):
         return Verdict(Decision.ASK, cause=cause)
-    if cause := _find_cause(policy.allow, tool, arguments):
+    if cause := _find_cause(policy.allow, call, allows=True):
         return Verdict(Decision.ALLOW, cause=cause)
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
+
+
+def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
+    """Return the rule that denies some commands, when the line of a call cannot be parsed: it may run one of them."""
+    if call.line is None or parse_commands(call.line) is not None:
+        return None
+    rules = policy.deny.items()
+    return next((name for name, rule in rules if _selects(name, call.tool) and COMMAND in rule.arguments), None)
 
 
 def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
@@ -237,11 +263,11 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Dec
                 yield decision, selector
 
 
-def _find_cause(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> Cause | None:
+def _find_cause(rules: Rules, call: ReviewedCall, *, allows: bool = False) -> Cause | None:
     causes = (
         Cause(kind="rule", rule=selector, agent=rule.owner)
         for selector, either in rules.items()
-        if _selects(selector, tool) and (rule := either.matching(arguments))
+        if _selects(selector, call.tool) and (rule := either.find_match(call, allows=allows))
     )
     return next(causes, None)
 

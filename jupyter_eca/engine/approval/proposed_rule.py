@@ -1,31 +1,52 @@
 """What "always" writes for one call: a rule that lets such calls run unasked, no wider than what was approved. Pure.
 
-For a shell command it is the line as it stands, in the folder where it ran: a pattern like `git.*` would match
-`git status; rm -rf .` too. Characters are escaped in a way that Java's regular expressions, which are ECA's, know as
-well. It must not write files: the editing of configuration files is in `config`.
+For a shell command it is the line as it stands, in the folder where it ran. For a tool that is remembered by folders it
+is the folders of its paths, without those below them. Characters are escaped in a way that Java's regular expressions,
+which are ECA's, know as well. It must not write files: the editing of configuration files is in `config`.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.approval.policy import Rule, key
+from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.call_targets import FOLDER
+from jupyter_eca.engine.approval.policy import Rule
+from jupyter_eca.engine.approval.rule_matching import COMMAND
 from jupyter_eca.engine.model.request import Remembers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Rules
     from jupyter_eca.engine.model.request import ToolSpec
 
-_EXACT = ("command", "working_directory")
 
-
-def propose_rule(rules: Rules, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, Rule] | None:
+def propose_rule(
+    rules: Rules, tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
+) -> tuple[str, Rule] | None:
     """Return a selector and a rule to add to those that `allow`; None where they leave no place for it."""
-    exact = {name: (re.escape(str(arguments.get(name, ""))),) for name in _EXACT}
-    added = Rule(args_matchers=exact if tool.remembers is Remembers.COMMANDS else {})
+    added = Rule(args_matchers=dict(_list_matchers(tool, arguments, targets)))
     names = (key(tool), tool.name) if tool.server == "eca" else (key(tool),)
     return next(((name, added) for name in names if merge_rules(rules.get(name), added) is not None), None)
+
+
+def _list_matchers(
+    tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    match tool.remembers:
+        case Remembers.COMMANDS:
+            yield COMMAND, (re.escape(str(arguments.get(COMMAND, ""))),)
+            yield FOLDER, (re.escape(targets.paths.get(FOLDER, ("",))[0]),)
+        case Remembers.FOLDER:
+            for name, forms in targets.paths.items():
+                folder = posixpath.dirname(forms[0])
+                yield name, (re.escape(f"{folder}/" if folder else "") + "[^/]*",)
+        case Remembers.TOOL | Remembers.NOTEBOOK:
+            pass
 
 
 def merge_rules(old: Rule | None, added: Rule) -> Rule | None:

@@ -19,14 +19,21 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
     """Return the reason as a line without its full stop; "" where no policy decided."""
     if cause is None:
         return ""
+    rule = f"the rule `{cause.rule}`"
     of_agent = f" of the agent `{cause.agent}`" if cause.agent else ""
     match cause.kind:
         case "rule":
-            return f"{_DONE[decision]} by the rule `{cause.rule}`{of_agent} (`toolCall.approval.{decision}`)"
+            return f"{_DONE[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
+        case "protected":
+            return f"Asked: this changes what may run without asking (`{cause.path}`)"
+        case "unparsed":
+            return f"Asked: the command line cannot be parsed, and {rule} forbids some commands"
+        case "changed":
+            return "Asked: its server has changed this tool since you approved it for this session"
         case "trust":
-            would = f"the rule `{cause.rule}`{of_agent} would ask" if cause.rule else "nothing else allows it"
+            would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"
         case "default":
             return f"{_DONE[decision]}: no rule is about it (`byDefault`{of_agent}: {decision})"

@@ -3,7 +3,11 @@
 The grammar is a table of regular expressions over a small, plain part of the POSIX shell language. A line with anything
 else in it (`$`, backquotes, parentheses, here documents, comments) is not understood, and what is not understood is
 never remembered. Where a word ends must be told exactly as the shell does: a word here that is an operator there would
-let a command through that nobody approved. Which programs are known is in `known_programs`.
+let a command through that nobody approved.
+
+A line whose commands only read (`known_programs`) is remembered by its programs: `git status`, then also
+`git status -s`. Any other line is remembered as it stands. A word that the shell replaces by others (`*.py`, `{a,b}`,
+`~`) may be something else the next time, so a line with one is never remembered.
 
 Ruled out: bashlex is under the GPL, tree-sitter and its grammar are 3 MiB of compiled code, and shlex alone cannot tell
 a quoted `;` from an operator. It is used for what it does well, to take the quotes off a word.
@@ -42,15 +46,45 @@ _RESERVED: Final = re.compile(
     r"!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|case|esac|for|select|while|until|do|done|in|function|coproc"
 )
 
-# The targets of a redirection that change no file.
-_HARMLESS: Final = re.compile(r"/dev/null|[0-9]|-")
+# The targets that make a redirection change no file: after `>&` and `<&` a descriptor, elsewhere only this device.
+# `> 5` writes a file named 5.
+_DESCRIPTOR: Final = re.compile(r"[0-9]+|-")
+_NOWHERE: Final = "/dev/null"
 
-# A program is named outright: no quotes, globs or variables. One with a folder before it that is not the root's is
-# another program in another folder.
-_PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*|(?:/[A-Za-z0-9_.+-]+)+")
-_SUBCOMMAND: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
-# Folders that `cd` may lead to: a program that was approved here is another one elsewhere.
-_INSIDE: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9_.][A-Za-z0-9_./-]*")
+# A program is named outright: no quotes, no folder. A program with a folder before it may be another program.
+_PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
+# What the shell replaces in a word without quotes. zsh replaces `=ls` too.
+_EXPANDED: Final = re.compile(r"[{}*?\[~]|^=")
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A redirection of a command."""
+
+    operator: str
+    """With the descriptor before it: `2>`."""
+    target: str
+    """The word behind it, without quotes; empty where none is."""
+    written: str
+    """The word behind it, as it is written."""
+
+    @property
+    def text(self) -> str:
+        """The redirection as it is written."""
+        return f"{self.operator}{'' if self.operator.endswith('&') else ' '}{self.written}".rstrip()
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it changes and reads no file."""
+        if self.operator.endswith(("<&", ">&")):
+            return _DESCRIPTOR.fullmatch(self.written) is not None
+        return self.written == _NOWHERE
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change a file."""
+        return ">" in self.operator and not self.is_harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +93,39 @@ class ParsedCommand:
 
     command: str
     args: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """The program and its arguments as they are written, with their quotes."""
+    redirects: tuple[Redirect, ...] = ()
     key: str | None = None
-    """What "remember" remembers; None for what must be asked about each time."""
+    """The program, with its subcommand, when the command can neither write nor run another program; else None."""
+
+    @property
+    def text(self) -> str:
+        """The words as they are written, one blank between them."""
+        return " ".join(self.words)
+
+    @property
+    def plain_text(self) -> str:
+        """The words without their quotes."""
+        return " ".join((self.command, *self.args))
+
+    @property
+    def whole_text(self) -> str:
+        """The words and the redirections."""
+        return " ".join((*self.words, *(redirect.text for redirect in self.redirects)))
+
+    @property
+    def expands(self) -> bool:
+        """Whether the shell replaces one of its words by others."""
+        return any(map(expands, self.words)) or any(expands(redirect.written) for redirect in self.redirects)
+
+
+@dataclass(frozen=True, slots=True)
+class LineKeys:
+    """What an approval of a line remembers: the keys of its programs, or else the whole line."""
+
+    programs: tuple[str, ...] = ()
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +152,18 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
     return tuple(parsed)
 
 
-def list_approval_keys(line: str) -> tuple[str | None, ...]:
-    """Return the key of each command of a line. Never empty; (None,) for a line that is not understood."""
-    return tuple(command.key for command in parse_commands(line) or ()) or (None,)
+def find_keys(line: str) -> LineKeys | None:
+    """Return what an approval of a line remembers; None for a line that must be asked about each time."""
+    commands = parse_commands(line)
+    if not commands or any(command.expands for command in commands):
+        return None
+    keys = tuple(dict.fromkeys(command.key for command in commands if command.key is not None))
+    return LineKeys(keys) if all(command.key for command in commands) else LineKeys(line=line.strip())
+
+
+def expands(word: str) -> bool:
+    """Return whether the shell replaces a word, as it is written, by others."""
+    return _EXPANDED.search(_QUOTED.sub("q", word)) is not None
 
 
 def _tokenize(line: str) -> list[_Token] | None:
@@ -109,38 +183,38 @@ def _tokenize(line: str) -> list[_Token] | None:
 
 def _parse_command(part: list[_Token]) -> ParsedCommand:
     words: list[str] = []
-    plain = True
-    for before, token in zip((_Token("", ""), *part), part, strict=False):
-        if before.kind == "redirect":
-            plain = plain and token.kind == "word" and _HARMLESS.fullmatch(token.raw) is not None
-        elif token.kind == "word":
+    redirects: list[Redirect] = []
+    operator = ""
+    for token in part:
+        if token.kind == "redirect":
+            redirects += [Redirect(operator, "", "")] if operator else []
+            operator = token.raw
+        elif operator:
+            redirects.append(Redirect(operator, _unquote(token.raw), token.raw))
+            operator = ""
+        else:
             words.append(token.raw)
-    plain = plain and part[-1].kind == "word"
-    bare = [shlex.split(word)[0] for word in words]
-    return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), _build_key(words, bare) if plain and words else None)
+    redirects += [Redirect(operator, "", "")] if operator else []
+    bare = [_unquote(word) for word in words]
+    key = _find_key(words, bare) if words and all(redirect.is_harmless for redirect in redirects) else None
+    return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), tuple(words), tuple(redirects), key)
 
 
-def _build_key(raw: list[str], bare: list[str]) -> str | None:
-    """Return the key of a command. `raw` are the words as they were written: to the shell it makes no difference how a
-    program or subcommand is quoted, but nobody quotes one without a reason.
+def _unquote(word: str) -> str:
+    return shlex.split(word)[0]
+
+
+def _find_key(raw: list[str], bare: list[str]) -> str | None:
+    """Return the name of a program that only reads, when it has only arguments with which it does. `raw` are the words
+    as they were written: nobody quotes a program or a subcommand without a reason.
     """
-    program = raw[0]
-    name = program.rpartition("/")[2]
-    if not _PROGRAM.fullmatch(program) or any(known_programs.RUNS_ANOTHER.fullmatch(word) for word in bare[1:]):
+    name, rest = raw[0], 1
+    while name in known_programs.FIRST_WORDS and rest < len(raw):
+        name, rest = f"{name} {raw[rest]}", rest + 1
+    program = known_programs.READ_ONLY.get(name)
+    if program is None or not all(map(_PROGRAM.fullmatch, raw[:rest])) or any("{" in word for word in raw):
         return None
-    if name in known_programs.INTERPRETERS:
-        module = len(raw) > 2 and raw[1] == "-m" and raw[2] in known_programs.MODULES
-        return " ".join((program, *raw[1:3])) if module else None
-    if name in known_programs.WRAPPERS or (name == "cd" and not (len(raw) == 2 and _INSIDE.fullmatch(raw[1]))):
-        return None
-    return _add_subcommands(program, name, raw[1:])
-
-
-def _add_subcommands(program: str, name: str, rest: list[str]) -> str | None:
-    """Return the key with the subcommand, None after options: they may change what it means (`git -c alias.x=!...`)."""
-    command, key = name, program
-    while command in known_programs.MANY:
-        if not rest or not _SUBCOMMAND.fullmatch(rest[0]):
-            return None
-        command, key, rest = f"{command} {rest[0]}", f"{key} {rest[0]}", rest[1:]
-    return None if command in known_programs.WRAPPING else key
+    options = [word for word in bare[rest:] if word.startswith("-")]
+    operands = [word for word in bare[rest:] if not word.startswith("-")]
+    reads = all(map(program.options.fullmatch, options)) and all(map(program.operands.fullmatch, operands))
+    return name if reads and (program.most is None or len(operands) <= program.most) else None

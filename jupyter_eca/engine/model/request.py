@@ -14,10 +14,13 @@ from jupyter_eca.protocol.content import Origin
 
 
 class Remembers(StrEnum):
-    """What "approve for this session" remembers: the tool, or each command of the shell line in its `command`."""
+    """What "approve for this session" remembers: the tool, the shell line in its `command`, the tool in the folders of
+    its `paths`, or the tool in one notebook."""
 
     TOOL = "tool"
     COMMANDS = "commands"
+    FOLDER = "folder"
+    NOTEBOOK = "notebook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,14 @@ class ToolSpec:
     """A line for the reader with `{argument}` in it: "Reading {path}"."""
     remembers: Remembers = Remembers.TOOL
     """What an approval for the session remembers of a call."""
+    paths: tuple[str, ...] = ()
+    """The arguments that name a file or a folder. Any argument of another server's tool may name one."""
+    code: tuple[str, ...] = ()
+    """The arguments with source code that runs in a kernel, now or later."""
+    reads: bool = False
+    """Whether it changes nothing. Of a tool of another server, this is only what the server says."""
+    definition: str = ""
+    """What a tool that can change is made of, besides its description and its schema."""
 
 
 @dataclass(frozen=True, slots=True)

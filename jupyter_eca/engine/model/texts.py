@@ -35,6 +35,10 @@ HOOK_SAYS = "Hook '{name}': {text}"
 HOOKS_GO_ON = "Hooks have had the last {} turns begun, one after the other. The next one is left to you."
 CRASHED_HOOK = "The server ended while it was running."
 STOPPED_CALL = "The user stopped this call while it was running; it may have been carried out in part."
+TOOL_CHANGED = (
+    "The server {server} has changed the tool {tool} since you approved it for this session. "
+    "You are asked about it again."
+)
 CRASHED_CALL = "The server ended while this call was running; it may have been carried out in part."
 CRASHED_TURN = "The server ended during this answer. What had been said until then is above; ask again to go on."
 STOPPED = "Stopped."

@@ -13,7 +13,9 @@ from jupyter_eca.protocol.content import (
     MetadataContent,
     ProgressContent,
     Role,
+    ShellCommandDetails,
     TextContent,
+    ToolCallContent,
     ToolCalledContent,
     ToolCallRejectedContent,
     ToolCallRunContent,
@@ -74,14 +76,25 @@ def _plain(content: Content) -> Content:
     match content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
-        case ToolCallRunContent() | ToolCallRejectedContent():
-            return content.model_copy(update={"cause": None})
+        case ToolCallRunContent():
+            return content.model_copy(update={**_plain_details(content), "cause": None, "remembers": None})
+        case ToolCallRejectedContent():
+            return content.model_copy(update={**_plain_details(content), "cause": None})
         case ProgressContent():
             return content.model_copy(update={"plan": None})
         case ToolCalledContent():
-            return content.model_copy(update={"whole": None})
+            return content.model_copy(update={**_plain_details(content), "whole": None})
+        case ToolCallContent():
+            return content.model_copy(update=_plain_details(content))
         case _:
             return content
+
+
+def _plain_details(content: ToolCallContent) -> dict[str, object]:
+    details = content.details
+    if not isinstance(details, ShellCommandDetails):
+        return {}
+    return {"details": details.model_copy(update={"line": None, "parsed": None})}
 
 
 def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
 
+from jupyter_eca.engine.approval.policy import Decision
+from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.protocol.content import FileChangeDetails
 
 if TYPE_CHECKING:
@@ -21,22 +23,28 @@ REJECT: Final = "reject"
 # The longest description of a call in characters: the user reads it in a dialog.
 _MOST: Final = 4_000
 
-_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "decision": {"type": "string", "enum": [APPROVE, ALWAYS, REJECT], "description": "Whether it may run"},
-        "reason": {"type": "string", "description": "What is to be done instead, when it may not"},
-    },
-    "required": ["decision"],
-}
+_REASON: Final = {"type": "string", "description": "What is to be done instead, when it may not"}
+_REMEMBERS: Final = "Whether it may run. For this session means: {}"
 
 
 def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
+    """Make the question. Without anything to remember there is no answer for the session."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
     details = call.details.diff if isinstance(call.details, FileChangeDetails) else ""
     body = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
     cut = body if len(body) <= _MOST else f"{body[:_MOST]}\n[... {len(body) - _MOST} characters left out ...]"
-    return types.ElicitRequestFormParams(message=f"May this run in Jupyter? {title}\n\n{cut}", requested_schema=_SCHEMA)
+    lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), cut)
+    return types.ElicitRequestFormParams(message="\n\n".join(filter(None, lines)), requested_schema=_make_schema(call))
+
+
+def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
+    answers = [APPROVE, ALWAYS, REJECT] if call.remembers else [APPROVE, REJECT]
+    meaning = _REMEMBERS.format(", ".join(call.remembers)) if call.remembers else "Whether it may run"
+    return {
+        "type": "object",
+        "properties": {"decision": {"type": "string", "enum": answers, "description": meaning}, "reason": _REASON},
+        "required": ["decision"],
+    }
 
 
 def is_approved(answer: types.ElicitResult) -> bool:

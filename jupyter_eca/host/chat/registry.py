@@ -131,7 +131,7 @@ class Chats:
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
             events = await self._store.events(id) if row else []
             restored = restore(id, events, now())
-            remembered = live.state.remembered if live else frozenset[str]()
+            remembered = live.state.remembered if live else restored.state.remembered
             state = replace(restored.state, remembered=remembered)
             plan = plan_of(event.content for event in events)
             parent = (row and row.parent) or ""

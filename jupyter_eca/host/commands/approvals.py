@@ -11,6 +11,7 @@ from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.commands.base import CommandPlace
@@ -35,10 +36,12 @@ async def approvals(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     ]
     trust = " Trust is on: what would ask runs unasked." if choice.trust else ""
     head = [f"What the agent `{who.name}` may do here, and why.{trust}", "", "| tool | |", "|---|---|"]
-    return CommandAnswer("\n".join([*head, *rows]))
+    scopes = sorted(scope.as_text() for scope in live.state.remembered)
+    approved = ["", "Approved for this session:", "", *(f"- `{text}`" for text in scopes)] if scopes else []
+    return CommandAnswer("\n".join([*head, *rows, *approved]))
 
 
-def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[str], *, trust: bool) -> str:
+def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[ApprovalScope], *, trust: bool) -> str:
     """Without arguments; what depends on them is told beside it."""
     verdict = decide(policy, tool, {}, remembered, trust=trust)
     depends = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]

@@ -12,6 +12,7 @@ from jupyter_eca.engine.tool_call import ToolCall
 from jupyter_eca.errors import BusyError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
+from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.turn.effect_runner import preview
 from jupyter_eca.protocol.chats import ChatOpenedParams
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
+    from jupyter_eca.host.services import Current
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
@@ -38,8 +40,15 @@ class DirectCall:
 
 class DirectCalls:
     def __init__(
-        self, audiences: Subscribers, chats: Chats, contexts: ToolContexts, setups: Setups, hooks: TurnHooks
+        self,
+        current: Current,
+        audiences: Subscribers,
+        chats: Chats,
+        contexts: ToolContexts,
+        setups: Setups,
+        hooks: TurnHooks,
     ) -> None:
+        self._current = current
         self._audiences = audiences
         self._chats = chats
         self._contexts = contexts
@@ -61,6 +70,8 @@ class DirectCalls:
         adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
         details = await preview(self._contexts, chat, request.tool, arguments, id)
+        current = self._current
+        targets = await find_call_targets(current.workspace.files, current.config, spec, arguments, chat.notebook)
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")
         setup = replace(setup, tools=(spec,))
@@ -71,6 +82,8 @@ class DirectCalls:
         text = json.dumps(request.arguments)
         self._chats.feed(
             chat,
-            inputs.CallRequested(now(), turn, request.message, said, setup, id, spec, text, details, adjusted, told),
+            inputs.CallRequested(
+                now(), turn, request.message, said, setup, id, spec, text, details, adjusted, targets, told
+            ),
         )
         return chat

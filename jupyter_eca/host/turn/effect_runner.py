@@ -10,7 +10,7 @@ import logging
 import random
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ProviderConfig
@@ -43,6 +43,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.chat.recorded_turn import DIFFERS, ReplayedTurn
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
+from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.instructions import notebook_metadata
@@ -56,8 +57,10 @@ from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from jupyter_eca.engine.approval.call_targets import CallTargets
     from jupyter_eca.engine.approval.policy import Adjusted
     from jupyter_eca.engine.effects import Effect
+    from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
     from jupyter_eca.host.chat.ports import CommandRunner, TurnStarter
@@ -78,6 +81,8 @@ _log = logging.getLogger(__name__)
 
 # Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
 PREVIEW_SECONDS = 2.0
+
+LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, so that it means other files; not run."
 
 # Waits that are drawn apart need no secret, but this source needs no seed either.
 _chance = random.SystemRandom()
@@ -232,11 +237,11 @@ class EffectRunner:
         adjusted = await self._hooks.before_calls(chat)
         if adjusted is None:
             return
-        details = await self._previews(chat, adjusted)
+        details, targets = await self._previews(chat, adjusted), await self._find_targets(chat, adjusted)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
-        self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted))
+        self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted, targets))
         if next_prompt:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
 
@@ -281,6 +286,26 @@ class EffectRunner:
         found = await asyncio.gather(*(self._preview(chat, call, adjusted.get(call.id, AS_IT_IS)) for call in calls))
         return {call.id: details for call, details in zip(calls, found, strict=True) if details is not None}
 
+    async def _find_targets(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, CallTargets]:
+        """What the calls of the reply name on the disk."""
+        found: dict[str, CallTargets] = {}
+        for call in chat.state.calls:
+            changed = adjusted.get(call.id, AS_IT_IS).arguments
+            arguments = parse_arguments(call.arguments_text) if changed is None else changed
+            if call.tool is not None and arguments is not None:
+                found[call.id] = await self._targets_of(chat, call.tool, arguments)
+        return found
+
+    async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
+        services = self._services
+        return await find_call_targets(services.workspace.files, services.config, tool, arguments, chat.notebook)
+
+    async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
+        """Raises: ToolError when the call names something else than when it was decided."""
+        then = next((call.targets for call in chat.state.calls if call.id == effect.call), None)
+        if then is not None and then != await self._targets_of(chat, effect.tool, effect.arguments):
+            raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
+
     async def _preview(self, chat: LiveChat, call: ToolCall, adjusted: Adjusted) -> ToolCallDetails | None:
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
@@ -320,6 +345,7 @@ class EffectRunner:
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
             context = replace(context, report=reporter.report, away=reporter.away)
             try:
+                await self._check_targets(chat, effect)
                 await path_rules.check(context, tool, effect.arguments)
                 return await tool.run(context, effect.arguments)
             finally:

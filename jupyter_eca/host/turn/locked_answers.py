@@ -54,6 +54,7 @@ from jupyter_eca.host.chat.recorded_turn import (
     RecordedTurn,
     ReplayedTurn,
 )
+from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.workspace.notebooks.lockfile import LockedPrompt, LockedTurn, LockFiles, compute_digest
 from jupyter_eca.workspace.shielded import run_to_end
@@ -160,7 +161,7 @@ class LockedAnswers:
         """Return the setup of a replay: the recorded model and tools, and a verdict for each recorded call."""
         trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
         unasked = trusted or not self._services.audiences.has_approver(chat.state.id)
-        verdicts = {id: self._decide_call(chat, call, unasked=unasked) for id, call in replay.calls.items()}
+        verdicts = {id: await self._decide_call(chat, call, unasked=unasked) for id, call in replay.calls.items()}
         tools = {call.tool: self._find_spec(call) for call in replay.calls.values()}
         was = chat.state.setup
         model = replay.turn.answered_by or was.model
@@ -170,7 +171,7 @@ class LockedAnswers:
         tool = self._services.toolbox.get(call.tool)
         return tool.spec if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
-    def _decide_call(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
+    async def _decide_call(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
         if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
@@ -178,8 +179,11 @@ class LockedAnswers:
             return Verdict(Decision.ALLOW)
         state = chat.state
         policy = state.setup.policy or Policy()
-        verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust)
-        return Verdict(Decision.ALLOW) if unasked and verdict.decision is Decision.ASK else verdict
+        current = self._services.current
+        found = await find_call_targets(current.workspace.files, current.config, tool.spec, call.arguments)
+        verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust, targets=found)
+        lifted = unasked and verdict.decision is Decision.ASK and not verdict.is_final
+        return Verdict(Decision.ALLOW) if lifted else verdict
 
     async def save(self, chat: LiveChat) -> str:
         """Record the answer that is about to end. Return why it was not recorded, for the user, or "".

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval.policy import is_hidden, key
+from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
 from jupyter_eca.instructions.rules import CATALOGUE

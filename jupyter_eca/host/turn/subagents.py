@@ -263,7 +263,7 @@ class Subagents:
         parent = self.parent(chat) or chat
         ids = [parent, *(one.id for one in self.of(parent))]
         family = [live for id in ids if (live := self._chats.live(id)) is not None]
-        remembered = frozenset[str]().union(*(live.state.remembered for live in family))
+        remembered = frozenset(scope for live in family for scope in live.state.remembered)
         for live in family:
             live.state = replace(live.state, remembered=remembered)
 

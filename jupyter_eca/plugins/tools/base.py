@@ -22,6 +22,7 @@ from jupyter_eca.workspace.tool_result import ToolResult, unheard
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
+    from jupyter_eca.engine.approval.approval_scope import ApprovalScope
     from jupyter_eca.engine.chat.subagents import SubagentTask
     from jupyter_eca.engine.model.task_plan import Plan
     from jupyter_eca.instructions.skills import SkillRegistry
@@ -109,8 +110,8 @@ class ToolContext:
     """Whether a subagent makes the call, in the chat that spawned it."""
     outputs: StoredOutputs | None = None
     """Outputs of tools of this chat that were too long for the model."""
-    remembered: frozenset[str] = frozenset()
-    """The keys of calls that the user approved for the session."""
+    remembered: frozenset[ApprovalScope] = frozenset()
+    """What the user approved for the session."""
     announced: ToolCallDetails | None = None
     """The details that were shown before the call was approved."""
     from_cell: bool = False
@@ -226,8 +227,13 @@ def tool(
     remembers: Remembers = Remembers.TOOL,
     preview: Preview | None = None,
     lives: bool = False,
+    paths: Iterable[str] = (),
+    code: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
+
+    `paths` are its arguments that name files or folders, `code` those with source that a kernel runs. Approval rules
+    are decided by them: see `engine/approval/call_targets.py`.
 
     Raises: LocalError when the summary holds more than plain `{argument}`s of this tool.
     """
@@ -236,7 +242,16 @@ def tool(
         model = arguments_of(function)
         _check(summary, model.model_fields)
         description = inspect.getdoc(function) or ""
-        spec = ToolSpec(function.__name__, description, schema_of(model), summary=summary, remembers=remembers)
+        spec = ToolSpec(
+            function.__name__,
+            description,
+            schema_of(model),
+            summary=summary,
+            remembers=remembers,
+            paths=tuple(paths),
+            code=tuple(code),
+            reads=reads,
+        )
         return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview, lives)
 
     return make

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_notebook
@@ -58,7 +59,15 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
     return await _preview(context, plan_move, notebook_move_cell, arguments)
 
 
-@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Inserting a cell", preview=_insert_preview)
+@tool(
+    keeps=True,
+    needs=[Need.NOTEBOOKS],
+    summary="Inserting a cell",
+    preview=_insert_preview,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+    code=["source"],
+)
 async def notebook_insert_cell(
     context: ToolContext, source: Source, cell_type: Type = CellType.CODE, after: After = "", path: NotebookPath = ""
 ) -> ToolResult:
@@ -69,7 +78,15 @@ async def notebook_insert_cell(
     return await _apply(context, plan_insert, path, source=source, cell_type=cell_type, after=after)
 
 
-@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Editing cell {cell}", preview=_edit_preview)
+@tool(
+    keeps=True,
+    needs=[Need.NOTEBOOKS],
+    summary="Editing cell {cell}",
+    preview=_edit_preview,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+    code=["source", "new_content"],
+)
 async def notebook_edit_cell(
     context: ToolContext,
     cell: Cell,
@@ -87,13 +104,27 @@ async def notebook_edit_cell(
     return await _apply(context, plan_edit, path, cell=cell, **arguments)
 
 
-@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Deleting cell {cell}", preview=_delete_preview)
+@tool(
+    keeps=True,
+    needs=[Need.NOTEBOOKS],
+    summary="Deleting cell {cell}",
+    preview=_delete_preview,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+)
 async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookPath = "") -> ToolResult:
     """Delete a cell of a live notebook, with its outputs. What it defined in the kernel stays there."""
     return await _apply(context, plan_delete, path, cell=cell)
 
 
-@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Moving cell {cell} to {index}", preview=_move_preview)
+@tool(
+    keeps=True,
+    needs=[Need.NOTEBOOKS],
+    summary="Moving cell {cell} to {index}",
+    preview=_move_preview,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+)
 async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
     """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""
     return await _apply(context, plan_move, path, cell=cell, index=index)

@@ -57,7 +57,12 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
 
 
 @tool(
-    reads=True, needs=[Need.NOTEBOOKS], agents=["plan"], summary="Previewing changes of cells {path}", preview=_preview
+    reads=True,
+    needs=[Need.NOTEBOOKS],
+    agents=["plan"],
+    summary="Previewing changes of cells {path}",
+    preview=_preview,
+    paths=["path"],
 )
 async def preview_notebook_change(context: ToolContext, changes: Steps, path: NotebookPath = "") -> ToolResult:
     """Show the user, as one diff, changes of a notebook's cells that you propose. Nothing is changed.

@@ -51,7 +51,14 @@ def _spec(name: str, written: CustomToolConfig) -> ToolSpec:
         name: one if one.keys() & _TYPED else {"type": "string", **one} for name, one in arguments.properties.items()
     }
     schema = {"type": "object", "properties": properties, "required": list(arguments.required)}
-    return ToolSpec(name, written.description, schema, summary=f"Running {name}")
+    return ToolSpec(
+        name,
+        written.description,
+        schema,
+        summary=f"Running {name}",
+        paths=tuple(properties),
+        definition=written.command,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ class CustomTool(Plain):
 
 
 def _details(line: str) -> ShellCommandDetails:
-    return ShellCommandDetails(commands=(ShellCommandPart(command=line),))
+    return ShellCommandDetails(commands=(ShellCommandPart(command=line),), line=line)
 
 
 def _fits(value: Any, type: Any) -> bool:

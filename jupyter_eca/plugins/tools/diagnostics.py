@@ -43,7 +43,7 @@ AnyPath = Annotated[
 ]
 
 
-@tool(reads=True, needs=[Need.DIAGNOSTICS], summary="Diagnostics of {path}")
+@tool(reads=True, needs=[Need.DIAGNOSTICS], summary="Diagnostics of {path}", paths=["path"])
 async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
     """Errors and warnings of a notebook or a file, without running anything. Look here after you changed code.
 

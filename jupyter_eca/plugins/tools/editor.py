@@ -40,7 +40,7 @@ Character = Annotated[int, Field(ge=0, description="Its column, when the line ha
 Declaration = Annotated[bool, Field(description="Also the place where it is declared.")]
 
 
-@tool(reads=True, needs=[Need.DEFINITION], summary="Definition of {symbol}")
+@tool(reads=True, needs=[Need.DEFINITION], summary="Definition of {symbol}", paths=["path"])
 async def editor_definition(
     context: ToolContext, path: FilePath, line: Line, symbol: Symbol, character: Character = 0
 ) -> str:
@@ -51,7 +51,7 @@ async def editor_definition(
     return await _look_up(context.files, symbol, lambda: editor.definition(params))
 
 
-@tool(reads=True, needs=[Need.REFERENCES], summary="References to {symbol}")
+@tool(reads=True, needs=[Need.REFERENCES], summary="References to {symbol}", paths=["path"])
 async def editor_references(
     context: ToolContext,
     path: FilePath,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import ToolContext, tool
@@ -48,7 +49,7 @@ Source = Annotated[str, Field(description="Path of the file or folder to move.")
 Destination = Annotated[str, Field(description="Its whole new path; must not exist yet.")]
 
 
-@tool(reads=True, summary="Reading {path}")
+@tool(reads=True, summary="Reading {path}", paths=["path"])
 async def read_file(
     context: ToolContext, path: FilePath, line_offset: Offset = 0, limit: Limit = 2000
 ) -> str | ToolResult:
@@ -97,7 +98,7 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 
-@tool(keeps=True, summary="Writing {path}", preview=_write_preview)
+@tool(keeps=True, summary="Writing {path}", preview=_write_preview, remembers=Remembers.FOLDER, paths=["path"])
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
     """Create a text file, or replace all of an existing one. Missing folders are made.
 
@@ -107,7 +108,7 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     return await run_to_end(asyncio.to_thread(_write, context.files, path, content))
 
 
-@tool(keeps=True, summary="Editing {path}", preview=_edit_preview)
+@tool(keeps=True, summary="Editing {path}", preview=_edit_preview, remembers=Remembers.FOLDER, paths=["path"])
 async def edit_file(
     context: ToolContext,
     path: FilePath,
@@ -126,7 +127,13 @@ async def edit_file(
     )
 
 
-@tool(reads=True, agents=["plan"], summary="Previewing a change of {path}", preview=_proposal_preview)
+@tool(
+    reads=True,
+    agents=["plan"],
+    summary="Previewing a change of {path}",
+    preview=_proposal_preview,
+    paths=["path"],
+)
 async def preview_file_change(
     context: ToolContext,
     path: FilePath,
@@ -145,7 +152,13 @@ async def preview_file_change(
     return ToolResult(f"Shown to the user; nothing was changed:\n{found.diff}", details=found)
 
 
-@tool(keeps=True, summary="Moving {source} to {destination}", preview=_move_preview)
+@tool(
+    keeps=True,
+    summary="Moving {source} to {destination}",
+    preview=_move_preview,
+    remembers=Remembers.FOLDER,
+    paths=["source", "destination"],
+)
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
     await _keep(context, *await asyncio.to_thread(_list_moved, context.files, source, destination))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from jupyter_eca.config.schema import VariableDetail
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _LABEL_LENGTH = 60
 
 
-@tool(needs=[Need.KERNEL], summary="Running code", lives=True)
+@tool(needs=[Need.KERNEL], summary="Running code", lives=True, remembers=Remembers.NOTEBOOK, code=["code"])
 async def run_code(
     context: ToolContext,
     code: Annotated[str, Field(description="Python source; the last expression is shown.")],

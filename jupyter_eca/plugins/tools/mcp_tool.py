@@ -69,5 +69,6 @@ def mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
         server=server.name,
         origin=Origin.MCP,
         summary=f"{title} ({server.name})".replace("{", "{{").replace("}", "}}"),
+        reads=bool(hints and hints.read_only_hint),
     )
-    return McpTool(server, tool.name, spec, bool(hints and hints.read_only_hint))
+    return McpTool(server, tool.name, spec, spec.reads)

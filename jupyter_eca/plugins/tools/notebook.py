@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
@@ -39,7 +40,7 @@ Which = Annotated[
 ToRun = Annotated[list[int | str], Field(min_length=1, description="Ids or numbers of cells, in the order to run.")]
 
 
-@tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading the notebook {path}")
+@tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading the notebook {path}", paths=["path"])
 async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
     """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, edited since
     it ran, running), source and outputs.
@@ -55,7 +56,7 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     return ToolResult(f"{_about(document)}\n\n{_fit_cells(document, only)}")
 
 
-@tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}")
+@tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}", remembers=Remembers.NOTEBOOK, paths=["path"])
 async def notebook_run_cells(
     context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
 ) -> ToolResult:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
@@ -60,7 +61,15 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     return text_file.describe_change(context.files.shorten(real), None, _text(made))
 
 
-@tool(keeps=True, needs=[Need.NOTEBOOKS], summary="Creating {path}", preview=_preview)
+@tool(
+    keeps=True,
+    needs=[Need.NOTEBOOKS],
+    summary="Creating {path}",
+    preview=_preview,
+    remembers=Remembers.FOLDER,
+    paths=["path"],
+    code=["cells"],
+)
 async def notebook_create(
     context: ToolContext,
     path: Path_,

@@ -41,7 +41,7 @@ OutputMode = Annotated[
 ]
 
 
-@tool(reads=True, summary="Searching for {pattern}")
+@tool(reads=True, summary="Searching for {pattern}", paths=["path"])
 async def grep(
     context: ToolContext,
     path: Where,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from jupyter_eca.engine.approval.policy import list_keys
+from jupyter_eca.engine.approval.approval_scope import ScopeKind
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
@@ -54,15 +54,20 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellComm
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
     """Return the details of a command. A line that cannot be parsed is shown as it is."""
     parsed = parse_commands(command)
-    remembered = list_keys(shell_command.spec, {"command": command})
+    programs = {scope.value for scope in context.remembered if scope.kind is ScopeKind.PROGRAM}
     parts = tuple(
-        ShellCommandPart(command=one.command, args=one.args, approval_key=one.key, remembered=key in context.remembered)
-        for one, key in zip(parsed or (), remembered, strict=False)
+        ShellCommandPart(command=one.command, args=one.args, approval_key=one.key, remembered=one.key in programs)
+        for one in parsed or ()
     )
-    return ShellCommandDetails(commands=parts or (ShellCommandPart(command=command),), background=background)
+    return ShellCommandDetails(
+        commands=parts or (ShellCommandPart(command=command),),
+        background=background,
+        line=command,
+        parsed=tuple(one.whole_text for one in parsed) if parsed is not None else None,
+    )
 
 
-@tool(summary="Running {command}", remembers=Remembers.COMMANDS, preview=_preview)
+@tool(summary="Running {command}", remembers=Remembers.COMMANDS, preview=_preview, paths=["working_directory"])
 async def shell_command(
     context: ToolContext,
     command: Command,

@@ -35,7 +35,7 @@ Folder = Annotated[str, Field(description="The folder to list, relative to the w
 Depth = Annotated[int | None, Field(ge=1, description="How many levels to show; all by default.")]
 
 
-@tool(reads=True, summary="Listing {path}")
+@tool(reads=True, summary="Listing {path}", paths=["path"])
 async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = None) -> str:
     """List the files and folders in a folder, as an indented tree.
 

@@ -79,6 +79,8 @@ export interface ToolBlock extends Keyed {
   readonly cause?: Cause;
   /** Whether the user had to approve the call. */
   readonly asked?: boolean;
+  /** What an approval for the session would remember, in words; undefined when it would remember nothing. */
+  readonly remembers?: readonly string[] | undefined;
 }
 
 export interface LinkBlock extends Keyed {
@@ -295,6 +297,7 @@ function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock>
     ...('arguments' in content && { arguments: content.arguments }),
     ...('cause' in content && { cause: content.cause }),
     ...('cause' in content && content.type === 'toolCallRun' && { asked: content.manualApproval }),
+    ...(content.type === 'toolCallRun' && { remembers: content.remembers }),
     ...(content.type === 'toolCalled' && { outputs: content.outputs, ms: content.totalTimeMs }),
     ...(content.type === 'toolCalled' && content.whole !== undefined && { whole: content.whole }),
     ...(content.type === 'toolCallRejected' && { reason: content.reason })

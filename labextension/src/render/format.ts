@@ -12,6 +12,19 @@ export function toPlainText(text: string): string {
   return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
 }
 
+const HIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/g;
+
+/**
+ * Return the text with a name in the place of each character that a page would not draw. For what somebody approves:
+ * nothing of it may be left out, as terminal escapes are by `toPlainText`.
+ */
+export function toExactText(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(HIDDEN, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** Format a count: 950, 1.2k, 34k, 1.2M. */
 export function formatCount(n: number): string {
   if (n < 1000) {

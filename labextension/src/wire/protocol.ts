@@ -71,9 +71,15 @@ export interface CancelParams {
 
 /** What decided whether a tool call may run. */
 export interface Cause {
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default';
+  /**
+   * `protected`: the call changes what may run without asking. `unparsed`: its command line cannot be parsed, and a
+   * rule denies some commands. `changed`: the tool has changed since the user approved it for the session.
+   */
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'unparsed' | 'changed';
   /** The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. */
   readonly rule?: string;
+  /** For `protected`, what the call may change. */
+  readonly path?: string;
   /** The agent whose own rule or default decided; absent when the rule holds for all agents. */
   readonly agent?: string;
 }
@@ -1694,6 +1700,13 @@ export interface ShellCommandDetails {
   readonly commands: readonly ShellCommandPart[];
   /** Whether it runs as a background job. */
   readonly background: boolean;
+  /** Ours: the whole command line, word for word. */
+  readonly line?: string;
+  /**
+   * Ours: each command of the line with its redirections, as the approval rules read them. Absent when the line cannot
+   * be parsed.
+   */
+  readonly parsed?: readonly string[];
 }
 
 /** One command of a command line. */
@@ -1843,6 +1856,8 @@ export interface ToolCallRunContent {
   readonly manualApproval: boolean;
   /** Ours: why the call waits for an approval, or why it does not. */
   readonly cause?: Cause;
+  /** Ours: what an approval for the session would remember, in words. Absent when it would remember nothing. */
+  readonly remembers?: readonly string[];
 }
 
 /** A call has started to run. */
@@ -2175,7 +2190,7 @@ export const NOTIFICATION_PARAMS = {
 /** The fields of models: s is a string, n a number, b a boolean, o an object, * anything; | is a union. */
 export const SHAPES = {
   CancelParams: { id: 'ChatId' },
-  Cause: { kind: 's', 'rule?': 's', 'agent?': 's' },
+  Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'agent?': 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
   ChatConfig: {
     'models?': ['s'],
@@ -2300,7 +2315,13 @@ export const SHAPES = {
   ServerPromptArgument: { name: 's', 'description?': 's', required: 'b' },
   ServerResource: { uri: 's', name: 's', description: 's', mimeType: 's' },
   ServerTool: { name: 's', description: 's', parameters: 'o', disabled: 'b' },
-  ShellCommandDetails: { type: '=shellCommand', commands: ['ShellCommandPart'], background: 'b' },
+  ShellCommandDetails: {
+    type: '=shellCommand',
+    commands: ['ShellCommandPart'],
+    background: 'b',
+    'line?': 's',
+    'parsed?': ['s']
+  },
   ShellCommandPart: { command: 's', args: ['s'], 'approvalKey?': 's', remembered: 'b' },
   ShowMessageParams: { type: 's', message: 's' },
   SubagentDetails: {
@@ -2356,7 +2377,8 @@ export const SHAPES = {
     type: '=toolCallRun',
     arguments: 'o',
     manualApproval: 'b',
-    'cause?': 'Cause'
+    'cause?': 'Cause',
+    'remembers?': ['s']
   },
   ToolCallRunningContent: {
     id: 's',

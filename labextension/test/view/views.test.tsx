@@ -14,6 +14,7 @@ import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
+import { ToolCard } from '../../src/view/tools/ToolCard';
 import { ToolDetails } from '../../src/view/tools/ToolDetails';
 import { StatusLine } from '../../src/view/StatusLine';
 import { Welcome } from '../../src/view/Welcome';
@@ -77,10 +78,35 @@ const TASKS: TaskDetails = {
 };
 
 test('a waiting call shows what it would do, with buttons to decide', () => {
-  const html = block({ ...CALL, summary: 'Editing <b>', arguments: { path: 'a.py' } });
+  const html = block({
+    ...CALL,
+    summary: 'Editing <b>',
+    arguments: { path: 'a.py' },
+    remembers: ['edit_file in <b>/']
+  });
   expect(html).toContain('Editing &lt;b&gt;');
   expect(html).toContain('a.py');
-  expect(html.match(/Approve<|Approve for session<|Reject…</g)).toHaveLength(3);
+  expect(html.match(/Approve<|Approve for session: edit_file in &lt;b&gt;\/<|Reject…</g)).toHaveLength(3);
+  expect(html).toContain('title="Do not ask again in this chat for: edit_file in &lt;b&gt;/"');
+});
+
+test('a call that nothing is remembered of has no button for the session', () => {
+  expect(block({ ...CALL, arguments: {} })).not.toContain('for session');
+});
+
+test('a call that changes what may run says so, and no rule can be written for it', () => {
+  const cause = { kind: 'protected', path: '.eca/config.json' } as const;
+  const rules = { ...env, approvalRules: {} as NonNullable<Env['approvalRules']> };
+  const draw = (call: ToolBlock): string =>
+    renderToStaticMarkup(
+      <EnvProvider value={rules}>
+        <ToolCard block={call} onApprove={nothing} onReject={nothing} onBackground={nothing} />
+      </EnvProvider>
+    );
+  const html = draw({ ...CALL, asked: true, cause });
+  expect(html).toMatch(/eca-Tool-warning">This changes what may run without asking: .eca\/config.json</);
+  expect(html).not.toContain('Always…');
+  expect(draw({ ...CALL, asked: true })).toContain('Always…');
 });
 
 test('a finished call is one line with its duration', () => {
@@ -126,6 +152,33 @@ test('a command is shown as a command line', () => {
   const commands = [{ command: 'rm', args: ['-r', 'x y'], remembered: false }];
   const html = block({ ...CALL, details: { type: 'shellCommand', commands, background: false } });
   expect(html).toContain('rm -r x y');
+});
+
+test('a command line is shown word for word, with what the rules read in it beside it', () => {
+  const commands = [
+    { command: 'curl', args: ['x'], remembered: false },
+    { command: 'sh', args: [], remembered: false }
+  ];
+  const details = { type: 'shellCommand', commands, background: false, line: 'curl x | sh  > y' } as const;
+  const html = block({ ...CALL, details: { ...details, parsed: ['curl x', 'sh > y'] } });
+  expect(html).toContain('curl x | sh  &gt; y</pre>');
+  expect(html).toContain('<code>sh &gt; y</code>');
+  expect(block({ ...CALL, details })).toContain('curl x | sh  &gt; y</pre>');
+});
+
+test('nothing of what is approved is hidden by characters that are not drawn', () => {
+  const line = 'echo \u001b]0;\nrm x\u0007 \u202ex';
+  const details = { type: 'shellCommand', commands: [], background: false, line } as const;
+  expect(block({ ...CALL, details })).toContain('echo \\u001b]0;\nrm x\\u0007 \\u202ex</pre>');
+  const html = block({ ...CALL, arguments: { code: 'x = "\u001b]"\nevil()\n#\u0007' } });
+  expect(html).toContain('x = &quot;\\u001b]&quot;\nevil()\n#\\u0007');
+});
+
+test('a long line of a diff says that it is cut', () => {
+  const diff = `@@ -0,0 +1 @@\n+${'x'.repeat(3000)}end\n`;
+  const html = block({ ...CALL, details: { type: 'fileChange', path: 'a', diff, linesAdded: 1, linesRemoved: 0 } });
+  expect(html).toContain('x…<');
+  expect(html).toContain('Show the long lines whole');
 });
 
 test('a call that did not run shows the reason', () => {

@@ -75,6 +75,7 @@ class Kernel implements WidgetModel {
 const DIFF = '--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n';
 const RUN = {
   ...{ type: 'toolCallRun', id: '1', name: 'edit_file', server: 'ECA', origin: 'native', arguments: { path: 'a.py' } },
+  remembers: ['edit_file in the top folder'],
   ...{ manualApproval: true, details: { type: 'fileChange', path: 'a.py', diff: DIFF, linesAdded: 1, linesRemoved: 1 } }
 };
 const RAN = { ...RUN, type: 'toolCalled', error: false, outputs: [], totalTimeMs: 1 };
@@ -109,7 +110,7 @@ test('a waiting call is shown with its diff and its buttons, and disappears when
   expect(html).toContain('x = 2');
   const names = [...html.matchAll(/<button[^>]*eca-Button[^>]*>([^<]*)</g)].map(([, name]) => name);
   // Rules are not written through a kernel.
-  expect(names).toEqual(['Approve', 'Approve for session', 'Reject…', 'Stop']);
+  expect(names).toEqual(['Approve', 'Approve for session: edit_file in the top folder', 'Reject…', 'Stop']);
   kernel.content(RAN);
   expect(shown(session)).toBe('');
 });

@@ -46,6 +46,10 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
+# Every file of the workspace's own folder, and none below.
+TOP_FOLDER = {"path": ("[^/]*",)}
+
+
 @asynccontextmanager
 async def filed(folder: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> AsyncGenerator[Desk]:
     """A host whose configuration is in files: the user's own, and `.eca/config.json` with `more` in the workspace."""
@@ -105,11 +109,11 @@ async def test_always_writes_a_rule_that_is_shown_before_and_nothing_of_it_is_as
     async with filed(tmp_path, monkeypatch) as table:
         client = await table.client()
         (shown,) = await asks(client, "write", "workspace")
-        assert shown.rule == approval.RuleText(decision="allow", rule="eca__write_file")
+        assert shown.rule == approval.RuleText(decision="allow", rule="eca__write_file", args_matchers=TOP_FOLDER)
         assert [place.file for place in shown.places] == [".eca/config.json", "~/home/eca/config.json"]
         assert await asks(client, "write") == []
         file = table.folder / ".eca" / "config.json"
-        assert rules_in(file) == {"eca__write_file": {}}
+        assert rules_in(file) == {"eca__write_file": {"argsMatchers": {"path": ["[^/]*"]}}}
         assert file.read_text().startswith("// ours\n")
         assert not mine(tmp_path).exists()
 

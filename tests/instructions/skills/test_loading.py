@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, read_config
-from jupyter_eca.engine.approval.policy import key
+from jupyter_eca.engine.approval.approval_scope import key
 from jupyter_eca.instructions import skills
 from jupyter_eca.instructions.skills.section import SKILL_TOOL
 from jupyter_eca.plugins.tools.skill import skill as tool

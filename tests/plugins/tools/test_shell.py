@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from jupyter_eca.engine.approval.approval_scope import list_scopes
+from jupyter_eca.engine.approval.call_targets import CallTargets
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.files import read_file
@@ -185,9 +187,11 @@ async def test_a_command_that_cannot_be_started_is_told(tmp_path: Path, command:
 
 async def test_a_command_is_shown_by_its_parts_with_what_would_be_remembered(tmp_path: Path) -> None:
     context = ToolContext(
-        "chat", Files((tmp_path,)), remembered=frozenset({"eca__shell_command:git log", "eca__shell_command:rm"})
+        "chat",
+        Files((tmp_path,)),
+        remembered=frozenset(list_scopes(shell_command.spec, {"command": "git log"}, CallTargets())),
     )
-    arguments = {"command": "git log -5 | sudo wc", "background": True}
+    arguments = {"command": "git log -5 | sudo wc > x", "background": True}
     assert shell_command.preview is not None
     expected = ShellCommandDetails(
         commands=(
@@ -195,12 +199,14 @@ async def test_a_command_is_shown_by_its_parts_with_what_would_be_remembered(tmp
             ShellCommandPart(command="sudo", args=("wc",)),
         ),
         background=True,
+        line="git log -5 | sudo wc > x",
+        parsed=("git log -5", "sudo wc > x"),
     )
     assert await shell_command.preview(context, arguments) == expected
     unclear = await shell_command.preview(context, {"command": "rm $(ls)"})
-    assert unclear == ShellCommandDetails(commands=(ShellCommandPart(command="rm $(ls)"),))
+    assert unclear == ShellCommandDetails(commands=(ShellCommandPart(command="rm $(ls)"),), line="rm $(ls)")
     assert (await run(tmp_path, "true")).details == ShellCommandDetails(
-        commands=(ShellCommandPart(command="true", approval_key="true"),)
+        commands=(ShellCommandPart(command="true", approval_key="true"),), line="true", parsed=("true",)
     )
 
 

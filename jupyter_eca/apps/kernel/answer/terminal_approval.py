@@ -20,12 +20,11 @@ def ask_decision(call: TranscriptCall) -> CallDecision:
 
     Raises: KeyboardInterrupt.
     """
+    session = f"yes for this [s]ession ({', '.join(call.remembers)}), " if call.remembers else ""
     about = "\n".join(filter(None, (plain_about(call.arguments, call.details), call.why)))
     try:
         with in_input():
-            answer = input(
-                f"\n{call.name} wants to run:\n{about}\nRun it? [y]es, yes for this [s]ession, [n]o, or a reason: "
-            )
+            answer = input(f"\n{call.name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or a reason: ")
     except EOFError:
         return CallDecision(approved=False)
     match answer.strip().lower():

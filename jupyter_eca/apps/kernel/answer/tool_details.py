@@ -120,9 +120,9 @@ def _lines(text: str) -> str:
 
 
 def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
-    """Return the command line as it was written, which is what runs. Another server's tool may name the argument
-    differently."""
-    written = arguments.get("command")
+    """Return the command line as it was written, which is what runs. Chats of older versions have it only in the
+    arguments."""
+    written = details.line or arguments.get("command")
     text = written if isinstance(written, str) else "\n".join(map(_join, details.commands))
     return f"{text}\n# in the background" if details.background else text
 

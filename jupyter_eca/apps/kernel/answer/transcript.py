@@ -60,7 +60,8 @@ class Reasoning:
 @dataclass
 class TranscriptCall:
     """A tool call, as its contents described it; the last one is its state. `chat` is that of the subagent that makes
-    the call. `inside` is what the subagent did that the call spawned. `why` says what decided that it may run."""
+    the call. `inside` is what the subagent did that the call spawned. `why` says what decided that it may run.
+    `remembers` is what an approval for the session would remember, in words."""
 
     id: str
     name: str
@@ -69,6 +70,7 @@ class TranscriptCall:
     details: ToolCallDetails | None = None
     progress: ChatToolCallProgressParams | None = None
     why: str = ""
+    remembers: tuple[str, ...] = ()
     chat: str = ""
     inside: CellTranscript | None = None
 
@@ -237,6 +239,8 @@ class CellTranscript:
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
         call.why = _why(content) or call.why
+        if isinstance(content, ToolCallRunContent):
+            call.remembers = content.remembers or ()
 
     @property
     def calls(self) -> list[TranscriptCall]:

@@ -25,7 +25,7 @@ from jupyter_eca.protocol.content import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from jupyter_eca.fronts.ahp.locales import Wording
@@ -39,10 +39,14 @@ REMEMBER: Final = "allow-session"
 OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
-def options(words: Wording) -> list[Json]:
-    """Return the options of an approval, in the order of the buttons; clients draw a line between groups."""
-    labels = zip(OPTIONS.items(), (words.allow, words.remember, words.deny), strict=True)
-    return [{"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels]
+def options(words: Wording, remembers: Sequence[str]) -> list[Json]:
+    """Return the options of an approval, in the order of the buttons; clients draw a line between groups. `remembers`
+    is what an approval for the session would remember, in words; without it there is no such option."""
+    remember = f"{words.remember}: {', '.join(remembers)}" if remembers else ""
+    labels = zip(OPTIONS.items(), (words.allow, remember, words.deny), strict=True)
+    return [
+        {"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels if label
+    ]
 
 
 class _Ids(TypedDict):
@@ -86,9 +90,9 @@ class ToolCallProjection:
         match content:
             case ToolCallPrepareContent(arguments_text=text) if text:
                 yield actions.ToolCallInputDelta(**about, content=text)
-            case ToolCallRunContent(manual_approval=True):
+            case ToolCallRunContent(manual_approval=True, remembers=remembers):
                 # A call is not asked about after a client has ended its turn.
-                yield self._ready(about, content, options=options(self._wording()))
+                yield self._ready(about, content, options=options(self._wording(), remembers or ()))
             case ToolCallRunningContent():
                 yield from self._confirm(about, content)
             case ToolCalledContent():

@@ -9,8 +9,10 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import approval_rules, resolve
+from jupyter_eca.engine.approval.call_targets import find_targets
 from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.approval.proposed_rule import merge_rules, propose_rule
+from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import LocalError, RemoteError
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
@@ -28,6 +30,7 @@ _OVER: Final = "This call does not wait for anybody any more."
 _NO_RULE: Final = "The configuration has another rule for this tool already. Change it in the file."
 _STRICTER: Final = "It would ask all the same: the rule `{}` comes first."
 _NO_PATTERN: Final = "This rule is not written: a pattern in it is no regular expression."
+_EACH_TIME: Final = "No rule can allow this. It is asked about each time: {}."
 _CHAT: Final = "It would ask all the same: this chat has rules of its own."
 
 
@@ -51,11 +54,14 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
         return wire.ApprovalsProposeResult(why=_CHAT)
     config = session.host.config
     allowed = config.tool_call.approval.allow
-    if (proposed := propose_rule(allowed, tool, call.arguments)) is None:
+    targets = call.targets or find_targets(tool, call.arguments)
+    if (proposed := propose_rule(allowed, tool, call.arguments, targets)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
     selector, rule = proposed
     policy = _policy_with(config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule)
-    verdict = call.adjusted.apply_to(decide(policy, tool, call.arguments, frozenset()))
+    verdict = call.adjusted.apply_to(decide(policy, tool, call.arguments, frozenset(), targets=targets))
+    if verdict.is_final:
+        return wire.ApprovalsProposeResult(why=_EACH_TIME.format(describe_cause(verdict.decision, verdict.cause)))
     if verdict.decision is not Decision.ALLOW:
         cause = verdict.cause.rule if verdict.cause else None
         return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)

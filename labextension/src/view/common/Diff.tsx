@@ -7,16 +7,18 @@
 import * as React from 'react';
 
 import { DiffKind, parseDiff } from '../../render/unified_diff';
-import { toPlainText } from '../../render/format';
+import { toExactText } from '../../render/format';
 import { useEnv } from './env';
 
 const MOST_LINES = 400;
+const MOST_CHARACTERS = 2000;
 const SIGN: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
 
 export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }): React.ReactElement {
   const { trans } = useEnv();
   const [all, setAll] = React.useState(false);
   const lines = React.useMemo(() => parseDiff(diff), [diff]);
+  const isCut = lines.length > MOST_LINES || lines.some(line => line.text.length > MOST_CHARACTERS);
   const says: Readonly<Record<DiffKind, string>> = {
     add: trans.__('added: '),
     remove: trans.__('removed: '),
@@ -36,13 +38,14 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
               </td>
               <td className="eca-Diff-text">
                 <span className="eca-Hidden">{says[line.kind]}</span>
-                {toPlainText(line.text).slice(0, 2000)}
+                {toExactText(all ? line.text : line.text.slice(0, MOST_CHARACTERS))}
+                {!all && line.text.length > MOST_CHARACTERS && '…'}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      {lines.length > MOST_LINES && !all && (
+      {isCut && !all && (
         <button
           type="button"
           className="eca-Link"
@@ -50,7 +53,9 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
             setAll(true);
           }}
         >
-          {trans.__('Show all %1 lines', lines.length)}
+          {lines.length > MOST_LINES
+            ? trans.__('Show all %1 lines', lines.length)
+            : trans.__('Show the long lines whole')}
         </button>
       )}
     </div>

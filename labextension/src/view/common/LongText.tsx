@@ -6,17 +6,23 @@
 
 import * as React from 'react';
 
-import { toPlainText } from '../../render/format';
+import { toExactText, toPlainText } from '../../render/format';
 import { useEnv } from './env';
 
 const FIRST = 4000;
 const MORE = 40_000;
 
-export const LongText = React.memo(function LongText({ text }: { readonly text: string }): React.ReactElement {
+interface Props {
+  readonly text: string;
+  /** Whether every character counts, as in what somebody approves. */
+  readonly exact?: boolean;
+}
+
+export const LongText = React.memo(function LongText({ text, exact = false }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [size, setSize] = React.useState(FIRST);
   // Cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
-  const shown = React.useMemo(() => toPlainText(text.slice(0, size)), [text, size]);
+  const shown = React.useMemo(() => (exact ? toExactText : toPlainText)(text.slice(0, size)), [text, size, exact]);
   return (
     <div className="eca-LongText">
       <pre dir="auto" tabIndex={0}>

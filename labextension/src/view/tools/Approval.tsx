@@ -9,6 +9,7 @@ import * as React from 'react';
 import { ChatId } from '../../wire/protocol';
 import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
+import { toExactText } from '../../render/format';
 
 export interface Decide {
   /** Let the call continue as a background job. In all of these, the chat that is shown is meant when none is given. */
@@ -24,11 +25,15 @@ export interface Decide {
  */
 export const begun = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
-export function Approval({
-  id,
-  onApprove,
-  onReject
-}: Omit<Decide, 'onBackground'> & { readonly id: string }): React.ReactElement {
+interface ApprovalProps extends Omit<Decide, 'onBackground'> {
+  readonly id: string;
+  /** What an approval for the session would remember, in words. Without it, there is no such button. */
+  readonly remembers?: readonly string[] | undefined;
+  /** Whether a rule could allow such calls. */
+  readonly withRule: boolean;
+}
+
+export function Approval({ id, remembers, withRule, onApprove, onReject }: ApprovalProps): React.ReactElement {
   const { trans, approvalRules } = useEnv();
   const [ruling, setRuling] = React.useState(false);
   const [rejecting, setRejecting] = React.useState(begun.has(id));
@@ -65,17 +70,19 @@ export function Approval({
       >
         {trans.__('Approve')}
       </button>
-      <button
-        type="button"
-        className="eca-Button"
-        title={trans.__('Do not ask again for this tool until the server stops')}
-        onClick={() => {
-          onApprove(id, true);
-        }}
-      >
-        {trans.__('Approve for session')}
-      </button>
-      {approvalRules !== undefined && (
+      {remembers !== undefined && (
+        <button
+          type="button"
+          className="eca-Button eca-Approval-session"
+          title={trans.__('Do not ask again in this chat for: %1', formatScopes(remembers))}
+          onClick={() => {
+            onApprove(id, true);
+          }}
+        >
+          {trans.__('Approve for session: %1', formatScopes(remembers))}
+        </button>
+      )}
+      {approvalRules !== undefined && withRule && (
         <button
           type="button"
           className="eca-Button"
@@ -99,6 +106,11 @@ export function Approval({
       </button>
     </div>
   );
+}
+
+/** One line for each thing that is remembered. A line of the shell may have several lines itself. */
+function formatScopes(remembers: readonly string[]): string {
+  return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
 
 type RejectProps = Pick<Decide, 'onReject'> & { readonly id: string; readonly onBack: () => void };

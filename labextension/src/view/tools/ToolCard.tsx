@@ -7,10 +7,11 @@
 import * as React from 'react';
 
 import { ToolBlock, ToolStatus } from '../../chat/blocks';
-import { formatDuration, toPlainText, replaceCellIds } from '../../render/format';
+import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, begun, Decide } from './Approval';
 import { useEnv } from '../common/env';
+import { explainDecision, isAskedEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
 import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
@@ -74,7 +75,7 @@ export const ToolCard = React.memo(function ToolCard({
           {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
         </span>
         <span className="eca-Tool-title" dir="auto">
-          {toPlainText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
+          {toExactText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
         </span>
         <span className="eca-Tool-status">{status}</span>
         <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
@@ -84,8 +85,19 @@ export const ToolCard = React.memo(function ToolCard({
       {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
       {open && <ToolDetails block={block} within={Boolean(children)} />}
       {open && children}
+      {waiting && block.cause?.kind === 'protected' && (
+        <p className="eca-Tool-warning">{toPlainText(explainDecision(block, trans))}</p>
+      )}
       <WrittenRuleNote id={block.id} />
-      {waiting && <Approval id={block.id} onApprove={onApprove} onReject={onReject} />}
+      {waiting && (
+        <Approval
+          id={block.id}
+          remembers={block.remembers}
+          withRule={!isAskedEachTime(block)}
+          onApprove={onApprove}
+          onReject={onReject}
+        />
+      )}
     </section>
   );
 });

@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
 import { ShellCommandDetails } from '../../wire/protocol';
-import { formatCount, toPlainText } from '../../render/format';
+import { formatCount, toExactText, toPlainText } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
 import { LongText } from '../common/LongText';
@@ -64,7 +64,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
       return (
         <>
           <p className="eca-Tool-path">
-            {toPlainText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
+            {toExactText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
             <span className="eca-mod-removed">−{details.linesRemoved}</span>
           </p>
           <Diff diff={details.diff} />
@@ -78,7 +78,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
       return (
         <>
           {details.jsons.map((json, index) => (
-            <LongText key={index} text={formatJson(json)} />
+            <LongText key={index} text={formatJson(json)} exact />
           ))}
         </>
       );
@@ -89,7 +89,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
 
 function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   if (block.arguments === undefined) {
-    return block.argumentsText === '' ? null : <LongText text={block.argumentsText} />;
+    return block.argumentsText === '' ? null : <LongText text={block.argumentsText} exact />;
   }
   const given = Object.entries(block.arguments);
   return given.length === 0 ? null : (
@@ -112,24 +112,39 @@ function Argument({ name, text }: { readonly name: string; readonly text: string
   const short = text.length <= SHORT && !text.includes('\n');
   return (
     <div className={short ? 'eca-mod-short' : undefined}>
-      <dt>{toPlainText(name)}</dt>
-      <dd>{short ? toPlainText(text) : <LongText text={text} />}</dd>
+      <dt>{toExactText(name)}</dt>
+      <dd>{short ? toExactText(text) : <LongText text={text} exact />}</dd>
     </div>
   );
 }
 
+/**
+ * The command line word for word, and below it the commands that the approval rules read in it. Chats of older versions
+ * have only the commands.
+ */
 function Commands({ details }: { readonly details: ShellCommandDetails }): React.ReactElement {
   const { trans } = useEnv();
+  const { line, parsed, commands } = details;
+  const lines = line === undefined ? commands.map(part => [part.command, ...part.args].join(' ')) : [line];
   return (
     <div className="eca-Shell" role="group" aria-label={trans.__('Commands')}>
-      {details.commands.map((part, index) => (
+      {lines.map((text, index) => (
         <pre key={index} tabIndex={0}>
           <span className="eca-Shell-prompt" aria-hidden="true">
             ${' '}
           </span>
-          {toPlainText([part.command, ...part.args].join(' '))}
+          {toExactText(text)}
         </pre>
       ))}
+      {parsed !== undefined && parsed.length > 1 && (
+        <ol className="eca-Shell-parsed" aria-label={trans.__('The commands in this line')}>
+          {parsed.map((text, index) => (
+            <li key={index}>
+              <code>{toExactText(text)}</code>
+            </li>
+          ))}
+        </ol>
+      )}
     </div>
   );
 }

@@ -8,6 +8,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../../chat/blocks';
 
+/** Whether the call is asked about each time: no approval is remembered, and no rule can allow it. */
+export function isAskedEachTime({ cause }: ToolBlock): boolean {
+  return cause?.kind === 'protected' || cause?.kind === 'unparsed';
+}
+
 /** Return the explanation; empty for a call to which no rule was applied. */
 export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
   if (cause === undefined) {
@@ -25,6 +30,12 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
           ? trans.__('Asked: by the %1', whose)
           : trans.__('Allowed by the %1', whose);
     }
+    case 'protected':
+      return trans.__('This changes what may run without asking: %1', cause.path ?? '');
+    case 'unparsed':
+      return trans.__('Asked: the command line cannot be parsed, and the rule %1 forbids some commands', rule);
+    case 'changed':
+      return trans.__('Asked: its server has changed this tool since you approved it for this session');
     case 'remembered':
       return trans.__('Allowed: you approved it for this session');
     case 'trust':
