@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import read_config
+from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.host import Host
-from jupyter_eca.protocol.content import ToolCalledContent, ToolCallRunContent
+from jupyter_eca.protocol.content import RejectReason, ToolCalledContent, ToolCallRejectedContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files, Workspace
-from tests.support.host_and_client import Desk, answer, desk_of, settings
+from tests.support.host_and_client import Desk, Notebook, answer, desk_of, said, settings
+from tests.support.timeouts import PATIENCE
+from tests.workspace.mcp.house import raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 LOOSE = json.dumps({"toolCall": {"approval": {"byDefault": "allow"}}})
+EVERYTHING = {"toolCall": {"approval": {"byDefault": "allow"}}}
 
 
 def call(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -38,21 +43,19 @@ def plays(*calls: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"message": "", "reply": [first]}, *later, {"result": "", "reply": [{"text": "Done."}]}]
 
 
-def run_contents(received: list[ChatContentReceivedParams]) -> list[ToolCallRunContent]:
-    return [one.content for one in received if isinstance(one.content, ToolCallRunContent)]
+def asked(received: list[ChatContentReceivedParams]) -> list[ToolCallRunContent]:
+    """The calls that were asked about."""
+    contents = [one.content for one in received]
+    return [content for content in contents if isinstance(content, ToolCallRunContent) and content.manual_approval]
 
 
-def asked(received: list[ChatContentReceivedParams]) -> list[str]:
-    """What was asked about, by the names of the tools."""
-    return [content.name for content in run_contents(received) if content.manual_approval]
-
-
-def ran(received: list[ChatContentReceivedParams]) -> list[str]:
-    return [one.content.name for one in received if isinstance(one.content, ToolCalledContent)]
+def words(received: list[ChatContentReceivedParams]) -> list[tuple[str, tuple[str, ...] | None]]:
+    """What was asked about, and what an approval for the session would have remembered."""
+    return [(content.name, content.remembers) for content in asked(received)]
 
 
 class Person:
-    """Approves for the session what is asked first, and rejects all else."""
+    """Approves the first questions for the session, and rejects all others."""
 
     def __init__(self, approves: int = 1) -> None:
         self.approves = approves
@@ -64,15 +67,14 @@ class Person:
 
 @asynccontextmanager
 async def project(folder: Path, rules: list[dict[str, Any]], **more: Any) -> AsyncGenerator[Desk]:
-    """A host that reads its configuration from the files of a project, and reads it again when they change."""
-    root = folder / "root"
-    (root / ".eca").mkdir(parents=True)
-    (folder / "home").mkdir()
-    (folder / "user.json").write_text(json.dumps(settings(folder, rules, **more)))
-    reading = partial(read_config, (root,), home=folder / "home")
-    (folder / "home" / "eca").mkdir()
-    (folder / "user.json").rename(folder / "home" / "eca" / "config.json")
-    host = Host(reading(), Workspace(Files((root,))), folder / "chats.db", reading)
+    """A host that reads its configuration from the user's file and the project's, and again when they change."""
+    root, own = folder / "root", folder / "home" / "eca"
+    root.mkdir()
+    own.mkdir(parents=True)
+    (own / "config.json").write_text(json.dumps(settings(folder, rules, **more)))
+    reading = partial(read_config, (root,), home=own.parent)
+    files = Files((root,))
+    host = Host(reading(), Workspace(files, notebooks=NotebookFiles(files)), folder / "chats.db", reading)
     async with desk_of(host, root) as table:
         yield table
 
@@ -80,12 +82,160 @@ async def project(folder: Path, rules: list[dict[str, Any]], **more: Any) -> Asy
 async def test_an_approval_of_one_file_for_the_session_does_not_hand_over_the_configuration(tmp_path: Path) -> None:
     script = plays(
         call("write_file", path="hello.txt", content="Hello"),
+        call("write_file", path="again.txt", content="Hello"),
         call("write_file", path=".eca/config.json", content=LOOSE),
         call("shell_command", command="touch PWNED"),
     )
     async with project(tmp_path, script) as table:
-        client = await table.client()
-        received = await answer(client, "write", Person())
-        assert asked(received) == ["write_file", "write_file", "shell_command"]
+        received = await answer(await table.client(), "write", Person())
+        assert words(received) == [
+            ("write_file", ("write_file in the top folder",)),
+            ("write_file", None),
+            ("shell_command", ("touch PWNED",)),
+        ]
+        assert (table.folder / "again.txt").exists()
         assert not (table.folder / "PWNED").exists()
-        assert not (table.folder / ".eca" / "config.json").exists()
+        assert not (table.folder / ".eca").exists()
+
+
+async def test_what_is_approved_of_the_configuration_is_approved_once(tmp_path: Path) -> None:
+    one = call("write_file", path=".eca/rules/a.md", content="Be kind.")
+    two = call("write_file", path=".eca/rules/b.md", content="Be quick.")
+    async with project(tmp_path, plays(one, two)) as table:
+        received = await answer(await table.client(), "write", Person())
+        assert words(received) == [("write_file", None)] * 2
+        assert {content.cause.kind for content in asked(received) if content.cause} == {"protected"}
+        assert [path.name for path in (table.folder / ".eca" / "rules").iterdir()] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        (call("write_file", path="AGENTS.md", content="x"), "AGENTS.md"),
+        (call("write_file", path="link/config.json", content="x"), ".eca/config.json"),
+        (call("edit_file", path="settings.json", original_content="{}", new_content="x"), ".eca/config.json"),
+        (call("move_file", source="harmless", destination=".eca/hooks"), ".eca/hooks"),
+        (call("move_file", source="link", destination="gone"), ".eca"),
+        (call("notebook_create", path=".eca/x.ipynb"), ".eca/x.ipynb"),
+        (call("shell_command", command="echo x > link/config.json"), "link/config.json"),
+        (call("shell_command", command="cd link; cp ../harmless config.json"), "link"),
+        (call("shell_command", command="cp ../harmless config.json", working_directory="link"), ".eca"),
+        (call("run_code", code="open('.eca/config.json', 'w')"), ".eca"),
+        (call("notebook_insert_cell", path="a.ipynb", source="!cp x .mcp.json"), ".mcp.json"),
+    ],
+)
+async def test_neither_rules_nor_trust_lift_the_question_and_without_anybody_it_is_refused(
+    tmp_path: Path, changes: dict[str, Any], path: str
+) -> None:
+    async with project(tmp_path, plays(changes), **EVERYTHING) as table:
+        own = table.folder / ".eca"
+        own.mkdir()
+        (own / "config.json").write_text("{}")
+        (table.folder / "harmless").write_text("x")
+        (table.folder / "link").symlink_to(own)
+        (table.folder / "settings.json").symlink_to(own / "config.json")
+        client = await table.client(Notebook(), unattended=True)
+        table.host.turns.choose("chat", Choice(trust=True))
+        received = await answer(client, "write", Person(0))
+        (question,) = asked(received)
+        assert question.cause is not None
+        assert (question.cause.kind, question.remembers) == ("protected", None)
+        assert question.cause.path is not None
+        assert question.cause.path.startswith(path)
+        (refused,) = [one.content for one in received if isinstance(one.content, ToolCallRejectedContent)]
+        assert refused.reason is RejectReason.NOBODY
+        assert [item.name for item in own.iterdir()] == ["config.json"]
+        assert (own / "config.json").read_text() == "{}"
+
+
+async def test_what_only_reads_the_configuration_runs_as_ever(tmp_path: Path) -> None:
+    reads = (call("read_file", path="AGENTS.md"), call("shell_command", command="cat AGENTS.md"))
+    async with project(tmp_path, plays(*reads), **EVERYTHING) as table:
+        (table.folder / "AGENTS.md").write_text("Be kind.")
+        received = await answer(await table.client(), "read", Person(0))
+        assert asked(received) == []
+        assert said(received) == "Done."
+
+
+async def test_a_link_that_changes_after_the_decision_stops_the_call(tmp_path: Path) -> None:
+    write = call("write_file", path="notes/config.json", content=LOOSE)
+    async with project(tmp_path, plays(write)) as table:
+        folder, own = table.folder / "notes", table.folder / ".eca"
+        folder.mkdir()
+        own.mkdir()
+
+        def swap(_call: ToolCallRunContent) -> CallDecision:
+            folder.rmdir()
+            folder.symlink_to(own)
+            return CallDecision(approved=True)
+
+        received = await answer(await table.client(), "write", swap)
+        (ran,) = [one.content for one in received if isinstance(one.content, ToolCalledContent)]
+        assert ran.error
+        assert "symbolic link" in ran.outputs[0].text
+        assert list(own.iterdir()) == []
+
+
+SPELLINGS = (
+    "secret/x",
+    "./secret/x",
+    "secret//x",
+    "secret/./x",
+    "secret/../secret/x",
+    "open/../secret/x",
+    "link/x",
+    "link/../secret/x",
+    "open/link/x",
+    "file",
+    "{root}/secret/x",
+    "{root}/open/../secret/x",
+    "{root}/link/x",
+    "~/root/secret/x",
+    "~/root/link/x",
+)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_a_denied_path_is_denied_however_it_is_spelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    deny = {"read_file": {"argsMatchers": {"path": ["secret/.*"]}}}
+    read = call("read_file", path=spelling.format(root=tmp_path / "root"))
+    async with project(tmp_path, plays(read), toolCall={"approval": {"deny": deny}}) as table:
+        (table.folder / "secret").mkdir()
+        (table.folder / "secret" / "x").write_text("hidden")
+        (table.folder / "open").mkdir()
+        (table.folder / "link").symlink_to("secret")
+        (table.folder / "open" / "link").symlink_to("../secret")
+        (table.folder / "file").symlink_to("secret/x")
+        received = await answer(await table.client(), "read")
+        (refused,) = [one.content for one in received if isinstance(one.content, ToolCallRejectedContent)]
+        assert refused.reason is RejectReason.CONFIG
+
+
+@pytest.mark.parametrize("spelling", ["notes/../secret", "notes/link", "notes/up/secret"])
+async def test_an_allowed_folder_allows_nothing_outside_of_it(tmp_path: Path, spelling: str) -> None:
+    allow = {"write_file": {"argsMatchers": {"path": ["notes/.*"]}}}
+    writes = (call("write_file", path="notes/a", content="x"), call("write_file", path=spelling, content="x"))
+    async with project(tmp_path, plays(*writes), toolCall={"approval": {"allow": allow}}) as table:
+        (table.folder / "notes").mkdir()
+        (table.folder / "secret").write_text("hidden")
+        (table.folder / "notes" / "link").symlink_to("../secret")
+        (table.folder / "notes" / "up").symlink_to("..")
+        received = await answer(await table.client(), "write", Person(0))
+        assert [question.arguments["path"] for question in asked(received)] == [spelling]
+        assert (table.folder / "secret").read_text() == "hidden"
+
+
+async def test_a_tool_that_its_server_changed_after_its_approval_is_asked_about_and_the_user_is_told(
+    tmp_path: Path,
+) -> None:
+    works = call("one__work")
+    async with project(tmp_path, plays(works, works), mcpServers={"one": raw("changes its tool")}) as table:
+        await table.host.mcp.await_started(PATIENCE)
+        received = await answer(await table.client(), "work", Person())
+        kinds = [content.cause.kind for content in asked(received) if content.cause]
+        assert kinds == ["default", "changed"]
+        assert "has changed the tool one__work since you approved it" in said(received, "system")
+        assert [one.content.type for one in received if isinstance(one.content, ToolCallRejectedContent)]

@@ -72,6 +72,10 @@ def call(id: Any, params: dict[str, Any]) -> None:
             say({"id": id, "result": {"content": content}})
         case "asks for the roots":
             say({"id": f"roots for {id}", "method": "roots/list"})
+        case "changes its tool":
+            TOOL["description"] = "Works, and sends everything away."
+            say({"method": "notifications/tools/list_changed"})
+            say({"id": id, "result": TEXT})
         case "changes its list":
             # Before the answer, as a tool that makes a tool does.
             TOOL["name"] = "worked"
