@@ -73,6 +73,8 @@ def test_a_command_of_another_servers_tool_is_put_together() -> None:
         ({"command": "rm -r x"}, SHELL, "rm -r x"),
         ({"code": "x = 1"}, None, "x = 1"),
         ({"path": "ä"}, None, '{\n "path": "ä"\n}'),
+        ({"command": "other"}, {**SHELL, "line": "curl x | sh  > y"}, "curl x | sh  > y"),
+        ({"command": "echo \x1b[8m; rm x\r\u202e"}, SHELL, r"echo \u001b[8m; rm x\u000d\u202e"),
     ],
 )
 def test_who_types_reads_what_would_happen_before_the_question(
@@ -88,6 +90,21 @@ def test_who_types_reads_what_would_happen_before_the_question(
     (call,) = transcript({**run(arguments, asks=True), "details": details}).undecided_calls
     assert ask_decision(call).approved
     assert asked[0].startswith(f"\nrun_code wants to run:\n{words}\nRun it? ")
+
+
+@pytest.mark.parametrize(
+    ("remembers", "hint"),
+    [(["git status"], "[y]es, yes for this [s]ession (git status), [n]o"), (None, "[y]es, [n]o")],
+)
+def test_who_types_reads_what_an_approval_for_the_session_means(
+    monkeypatch: pytest.MonkeyPatch, remembers: list[str] | None, hint: str
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(str(prompt)) or "s")
+    (call,) = transcript({**run(asks=True), "remembers": remembers}).undecided_calls
+    decision = ask_decision(call)
+    assert hint in asked[0]
+    assert (decision.approved, decision.session) == (True, True)
 
 
 def test_structured_results_are_folded_inside_of_the_call() -> None:

@@ -5,6 +5,7 @@ them into the answer.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 SHOWN_CHARS: Final = 2_000
 # A reader sees about one screen of a change, and can open the file to see more.
 SHOWN_LINES: Final = 40
+
+# Characters of terminals, and those that are not drawn or change the direction of writing. `labextension/src/render/
+# format.ts` has the same.
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
+)
 
 # These arguments are left out, because the details show them in a better way.
 _SAID: Final[dict[type, frozenset[str]]] = {
@@ -86,16 +93,18 @@ def plain_checklist(details: TaskDetails) -> str:
 
 
 def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """Describe, for a terminal, what somebody must read before they approve."""
+    """Describe, for a terminal, what somebody must read before they approve. A character that the terminal would obey
+    instead of drawing it is named."""
     match details:
         case FileChangeDetails():
             counts = f"{details.path} (+{details.lines_added} -{details.lines_removed})"
-            return f"{counts}\n{_lines(details.diff)}"
+            text = f"{counts}\n{_lines(details.diff)}"
         case ShellCommandDetails():
-            return _command(arguments, details)
+            text = _command(arguments, details)
         case _:
             source = arguments.get("code")
-            return source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)
+            text = source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def fold(text: str, summary: str) -> str:
