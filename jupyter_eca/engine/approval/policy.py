@@ -77,7 +77,9 @@ class Rule(Model):
     """The calls that a rule selects. Its selector is a server, `server__tool`, or the name of one of our own tools."""
 
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """For each argument, regular expressions. One of them must match the whole value. Empty: every call."""
+    """For each argument, regular expressions. One of them must match the whole value. A path is compared as it is from
+    the workspace, with its links followed. Of a command line, each command must match a rule that allows; one command
+    that matches is enough for the others. Empty: every call."""
 
     @field_validator("args_matchers")
     @classmethod
@@ -143,7 +145,8 @@ Rules = Mapping[str, Rule]
 
 class Policy(Model):
     """Rules by selector. The first rule that selects a call decides, in this order: `deny`, what was approved for the
-    session, `ask`, `allow`, `byDefault`."""
+    session, `ask`, `allow`, `byDefault`. No rule allows a call that changes what may run without asking: such a call is
+    denied or asked about each time."""
 
     deny: dict[str, Rule] = Field(default_factory=dict[str, Rule])
     """Calls that are denied. A tool that is always denied is not offered to the model."""
