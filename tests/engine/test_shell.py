@@ -233,7 +233,9 @@ def test_an_approval_of_one_command_lets_no_other_run(line: str, attack: str) ->
 
 
 def test_a_command_comes_with_its_words_without_quotes() -> None:
-    commit, count = parse_commands("git commit -m 'a; b' 2>&1 > log | wc") or ()
+    parsed = parse_commands("git commit -m 'a; b' 2>&1 > log | wc")
+    assert parsed is not None
+    commit, count = parsed
     assert (commit.command, commit.args, commit.key) == ("git", ("commit", "-m", "a; b"), None)
     assert commit.whole_text == "git commit -m 'a; b' 2>&1 > log"
     assert (count.command, count.args, count.key) == ("wc", (), "wc")

@@ -28,6 +28,7 @@ from jupyter_eca.engine.effects import (
     Wait,
 )
 from jupyter_eca.engine.model.delta import Remark
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.model.retry import Failure
 from jupyter_eca.engine.tool_call import AS_IT_IS, parse_arguments
 from jupyter_eca.errors import (
@@ -303,7 +304,8 @@ class EffectRunner:
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Raises: ToolError when the call names something else than when it was decided."""
         then = next((call.targets for call in chat.state.calls if call.id == effect.call), None)
-        if then is not None and then != await self._targets_of(chat, effect.tool, effect.arguments):
+        names_files = then is not None and (then.paths or effect.tool.remembers is Remembers.COMMANDS)
+        if names_files and then != await self._targets_of(chat, effect.tool, effect.arguments):
             raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview(self, chat: LiveChat, call: ToolCall, adjusted: Adjusted) -> ToolCallDetails | None:

@@ -86,8 +86,8 @@ async def test_the_tools_of_a_session_are_those_of_its_agent(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("locale", "labels"), [
-    ("de-AT", ["Erlauben", "In dieser Sitzung erlauben", "Ablehnen"]),
-    ("tlh", ["Allow", "Allow in this session", "Deny"]),
+    ("de-AT", ["Erlauben", "In dieser Sitzung erlauben: write_file in the top folder", "Ablehnen"]),
+    ("tlh", ["Allow", "Allow in this session: write_file in the top folder", "Deny"]),
 ])  # fmt: skip
 async def test_what_can_be_chosen_is_in_the_language_of_who_looks_on_after_a_reconnect_too(
     tmp_path: Path, locale: str, labels: list[str]
