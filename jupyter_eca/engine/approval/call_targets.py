@@ -39,8 +39,8 @@ class CallTargets:
     """What a call names."""
 
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """For each argument that names a path, the path with every link followed: relative to the workspace if it lies
-    there, and absolute."""
+    """For each argument that names a path, the path with every link followed, in each way in which it can be written:
+    relative to the folders of the workspace where it lies in them, and absolute."""
     protected: str = ""
     """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
     notebook: str = ""
@@ -58,7 +58,7 @@ class PathResolver:
 
     resolve: Callable[[str, str], tuple[str, ...]] = resolve_by_text
     """Takes a path and the folder that it starts at. Returns the path with every link followed, in each way in which it
-    can be written: relative to the workspace if it lies there, then absolute."""
+    can be written. The first form is for people: relative to the workspace's first folder if it lies there."""
     own: tuple[str, ...] = ()
     """Files and folders that are protected here besides those of `protected_paths`: absolute, with links followed."""
 
@@ -112,7 +112,8 @@ def _find_protected(
     # What a server says of its own tool is no reason to trust it.
     if tool.reads and tool.origin is Origin.NATIVE:
         return ""
-    for forms in paths.values():
+    always = {path: resolver.resolve(path, "") for path in tool.changes}
+    for forms in (*paths.values(), *always.values()):
         for form in forms:
             if resolver.is_protected(form):
                 return forms[0]

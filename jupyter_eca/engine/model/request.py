@@ -45,6 +45,8 @@ class ToolSpec:
     """The arguments that name a file or a folder. Any argument of another server's tool may name one."""
     code: tuple[str, ...] = ()
     """The arguments with source code that runs in a kernel, now or later."""
+    changes: tuple[str, ...] = ()
+    """Paths that it changes whatever its arguments are."""
     reads: bool = False
     """Whether it changes nothing. Of a tool of another server, this is only what the server says."""
     definition: str = ""

@@ -103,7 +103,8 @@ class Assistant:
             return ToolResult("Done.")
 
         name = offer.name.removeprefix(f"{PREFIX}_")
-        spec = ToolSpec(name, offer.description, offer.parameters)
+        # All of these write the project's configuration or its commands.
+        spec = ToolSpec(name, offer.description, offer.parameters, changes=(".eca",))
         await self.run_tool(_GovernedOffer(spec, run), call.caller, arguments)
         return outcome[0]
 

@@ -36,8 +36,10 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
         real = _resolve(roots[0] / _expand(folder) / _expand(path))
         absolute = real.as_posix()
-        inside = real.relative_to(roots[0]).as_posix() if real.is_relative_to(roots[0]) else absolute
-        return (inside, absolute)
+        inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
+        # The first form must say which folder is meant, so it is relative only to the first folder.
+        forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
+        return tuple(dict.fromkeys(forms))
 
     return find_targets(tool, arguments, PathResolver(resolve, own), notebook)
 
