@@ -28,7 +28,8 @@ REFUSALS: Final = {
     RejectReason.STOP: ("The call was stopped before it ran. Nothing was changed.", "Call it again if it is wanted."),
     RejectReason.NOBODY: (
         "This call needs approval, and nobody is there to give it. It did not run; nothing was changed.",
-        'The user can allow it for good, in .eca/config.json: {"toolCall": {"approval": {"allow": {"NAME": {}}}}}',
+        'The user can allow it for good, in .eca/config.json: {"toolCall": {"approval": {"allow": {"NAME": {}}}}}. '
+        "That does not hold for what changes what may run without asking, such as a file in .eca.",
         "Or use a client that supports elicitation: its user is asked then.",
     ),
     RejectReason.HOOK: ("A hook of the user's forbids this call. It did not run; nothing was changed.",
