@@ -177,11 +177,16 @@ class Connection(Chat):
 
 @asynccontextmanager
 async def connect(
-    *, approve: Approve | None = None, folder: Path | str | None = None, config_file: Path | str | None = None
+    *,
+    approve: Approve | None = None,
+    folder: Path | str | None = None,
+    config_file: Path | str | None = None,
+    trust_folder: bool = False,
 ) -> AsyncGenerator[Connection]:
     """Connect to the assistant. `approve` decides about tool calls that the rules ask about: it is given the call and
     returns True, False or a `Decision`; it may be a coroutine function. Without it such calls are denied. With `folder`
-    or `config_file` (which replaces the global and project files) a notebook gets an engine of its own, too.
+    or `config_file` (which replaces the global and project files) a notebook gets an engine of its own, too. With
+    `trust_folder` the settings that the folder brings hold in an engine of its own; else only their restrictions do.
 
     Raises: RemoteError with the reason when no engine can be reached.
     """
@@ -191,7 +196,8 @@ async def connect(
         return
     from jupyter_eca.apps.process import connect
 
-    async with connect(_absolute(folder or os.curdir), _absolute(config_file) if config_file else None) as client:
+    only = _absolute(config_file) if config_file else None
+    async with connect(_absolute(folder or os.curdir), only, trust_folder=trust_folder) as client:
         yield Connection(client, approve)
 
 

@@ -54,15 +54,21 @@ async def _run(options: argparse.Namespace) -> int:
             print(await asyncio.to_thread(write, options.notebook, options.output))  # noqa: T201  # a command line's way of speaking
             return 0
         case "server":
-            return await process.serve(folder, options.config_file)
+            return await process.serve(folder, options.config_file, trust_folder=options.trust_folder)
         case "ask":
             return await process.ask(
-                folder, options.config_file, options.question, options.model, options.agent, options.chat
+                folder,
+                options.config_file,
+                options.question,
+                options.model,
+                options.agent,
+                options.chat,
+                trust_folder=options.trust_folder,
             )
         case "rest" | "mcp":
             return await process.run_front(options.command, folder, options.config_file, options)
         case _:
-            return await process.doctor(folder, options.config_file)
+            return await process.doctor(folder, options.config_file, trust_folder=options.trust_folder)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,6 +77,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"eca {__version__}")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--config-file", type=Path, help="read this file instead of the global and project ones")
+    shared.add_argument(
+        "--trust-folder",
+        action="store_true",
+        help="let the folder's own settings start programs, allow tools and name providers, as they are now",
+    )
     shared.add_argument("--log-level", choices=sorted(_LEVELS), default="warn", help="what is written to stderr")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("server", parents=[shared], help="speak the ECA protocol on stdin and stdout, for an editor")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 import signal
 import sys
 import uuid
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import config
 from jupyter_eca.apps.python_tools import LENT
+from jupyter_eca.config.trust import TrustedFolders, open_trusted_folders
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import QuestionHandler
 
+_log = logging.getLogger(__name__)
+
 # Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
 PARENT_EVERY = 2.0
 
@@ -62,14 +67,22 @@ def _unwrap_single_error() -> Generator[None]:
 
 @asynccontextmanager
 async def run_host(
-    folders: Sequence[Path], config_file: Path | None, options: dict[str, Any] | None = None
+    folders: Sequence[Path],
+    config_file: Path | None,
+    options: dict[str, Any] | None = None,
+    trusted: TrustedFolders | None = None,
 ) -> AsyncGenerator[Host]:
     """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
-    read = partial(config.read_config, folders, config_file, options)
+    trusted = trusted or open_trusted_folders(find_database())
+    read = partial(config.read_config, folders, config_file, options, trust=trusted)
     settings = await asyncio.to_thread(read)
+    for held in settings.held_back:
+        _log.warning("%s Start with --trust-folder if you trust it.", trust.describe(held))
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
-    host = Host(settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), find_database(), read)
+    host = Host(
+        settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), find_database(), read, trusted
+    )
     with _unwrap_single_error():
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(host.run())
@@ -90,11 +103,15 @@ class ProcessDoor:
     follows = True
     browser = Loopback()
     kernel = None
+    approves = True
+    may_trust = True
 
-    def __init__(self, folder: Path, config_file: Path | None, until: str = "") -> None:
-        """`until` says what ends this process, in the words shown to the user. "" for a server."""
+    def __init__(self, folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False) -> None:
+        """`until` says what ends this process, in the words shown to the user. "" for a server. `trust_folder`: the
+        user trusts the folders as they are now."""
         self._folder = folder
         self._config_file = config_file
+        self._trust_folder = trust_folder
         self._until = until
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
@@ -108,7 +125,11 @@ class ProcessDoor:
             named = [parse_file_uri(folder.uri) for folder in params.workspace_folders]
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
-                async with run_host(folders, self._config_file, params.initialization_options) as host:
+                trusted = open_trusted_folders(find_database(), folders if self._trust_folder else ())
+                # An editor that cannot ask has ECA's own behaviour. Our own programs know better.
+                trusted.trusts_all = not self._until and not _can_ask(params)
+                options = params.initialization_options
+                async with run_host(folders, self._config_file, options, trusted) as host:
                     host.logins.until = self._until or host.logins.until
                     answer.set_result(host)
                     await _wait_for_exit(params.process_id)
@@ -126,6 +147,11 @@ class ProcessDoor:
 
     async def interrupt(self) -> None:
         """Do nothing: the client is no kernel."""
+
+
+def _can_ask(params: InitializeParams) -> bool:
+    can = params.capabilities.code_assistant
+    return can.trust or can.chat_capabilities.ask_question
 
 
 async def _wait_for_exit(process: int | None) -> None:
@@ -148,9 +174,9 @@ def _is_alive(process: int) -> bool:
 
 @asynccontextmanager
 async def _door(
-    folder: Path, config_file: Path | None, until: str = ""
+    folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False
 ) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
-    door = ProcessDoor(folder, config_file, until)
+    door = ProcessDoor(folder, config_file, until, trust_folder=trust_folder)
     keeping = asyncio.create_task(door.run())
     try:
         yield door, keeping
@@ -159,11 +185,11 @@ async def _door(
         await asyncio.wait((keeping,))
 
 
-async def serve(folder: Path, config_file: Path | None) -> int:
+async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
     """Serve until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after
     `exit`.
     """
-    async with _door(folder, config_file) as (door, keeping):
+    async with _door(folder, config_file, trust_folder=trust_folder) as (door, keeping):
         link = open_stdio()
         _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
@@ -187,12 +213,20 @@ def _preload() -> None:
 
 @asynccontextmanager
 async def connect(
-    folder: Path, config_file: Path | None, *, unattended: bool = False, answer_questions: QuestionHandler | None = None
+    folder: Path,
+    config_file: Path | None,
+    *,
+    unattended: bool = False,
+    answer_questions: QuestionHandler | None = None,
+    trust_folder: bool = False,
 ) -> AsyncGenerator[EcaClient]:
     """Connect a client to an engine of its own in this process. Raises: ConfigError, RemoteError."""
     ours, server_link = pair()
     with _unwrap_single_error():
-        async with _door(folder, config_file, _COMMAND) as (door, _), asyncio.TaskGroup() as tasks:
+        async with (
+            _door(folder, config_file, _COMMAND, trust_folder=trust_folder) as (door, _),
+            asyncio.TaskGroup() as tasks,
+        ):
             tasks.create_task(EcaSession(server_link, door).run())
             client = EcaClient(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
             tasks.create_task(client.run())
@@ -204,7 +238,16 @@ async def connect(
                 await client.close()
 
 
-async def ask(folder: Path, config_file: Path | None, question: str, model: str, agent: str, chat: str = "") -> int:
+async def ask(
+    folder: Path,
+    config_file: Path | None,
+    question: str,
+    model: str,
+    agent: str,
+    chat: str = "",
+    *,
+    trust_folder: bool = False,
+) -> int:
     """Answer one question on stdout, in `chat` or a new chat. The user approves tool calls by typing, at a terminal."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
@@ -219,7 +262,10 @@ async def ask(folder: Path, config_file: Path | None, question: str, model: str,
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         return typed_answer(question)
 
-    async with connect(folder, config_file, unattended=not sys.stdin.isatty(), answer_questions=answer) as client:
+    unattended = not sys.stdin.isatty()
+    async with connect(
+        folder, config_file, unattended=unattended, answer_questions=answer, trust_folder=trust_folder
+    ) as client:
         await check(client.setup, model, agent)
         async for received in client.ask(chat, question, model, agent):
             transcript.add(received)
@@ -235,11 +281,13 @@ async def ask(folder: Path, config_file: Path | None, question: str, model: str,
 async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
     """Run the front of that name as a program, until its client leaves or a signal."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
-    await front.run(options, folder, partial(run_host, [folder], config_file))
+    trusted = open_trusted_folders(find_database(), [folder] if options.trust_folder else ())
+    await front.run(options, folder, partial(run_host, [folder], config_file, trusted=trusted))
     return 0
 
 
-async def doctor(folder: Path, config_file: Path | None) -> int:
-    async with run_host([folder], config_file) as host:
+async def doctor(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
+    trusted = open_trusted_folders(find_database(), [folder] if trust_folder else ())
+    async with run_host([folder], config_file, trusted=trusted) as host:
         sys.stdout.write(await report(host.services, "in a process of its own") + "\n")
     return 0

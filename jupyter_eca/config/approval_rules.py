@@ -41,8 +41,14 @@ def list_rules(config: Config, sources: ConfigSources) -> tuple[wire.ApprovalRul
 def _rules(files: ConfigFiles, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
     kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
     for decision, rules in kinds:
-        for name, rule in rules.items():
-            named = [file for place in _list_keys(agent, decision, name) for file in files.find_defining_files(place)]
+        for name, rule in ((name, simple) for name, united in rules.items() for simple in united.alternatives):
+            named = [
+                file
+                for place in _list_keys(agent, decision, name)
+                for file in files.find_defining_files(place)
+                # Two files may have different rules of this name, and both hold.
+                if len(rules[name].alternatives) == 1 or _parse_rule(files.at(file, place)) == rule
+            ]
             yield wire.ApprovalRule(
                 decision=decision.value,
                 rule=name,

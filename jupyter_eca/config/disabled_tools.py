@@ -22,17 +22,19 @@ _FOREIGN: Final = "`disabledTools` is in {file}, which is not changed from here.
 def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
     """Switch a tool on or off. `names` are all names that the list may have for it, and `name` is the one to write.
 
-    The list in a later file replaces the one in an earlier file, so the last file with a list is changed. Blocks.
+    A tool is switched off in the last file that has a list. It is switched on in each file that lists it, because the
+    list of a project is added to the user's own. Blocks.
 
     Raises: LocalError, ConfigError.
     """
-    off = tuple(tool for tool in config.disabled_tools if tool not in names)
-    if on and off == config.disabled_tools:
+    if on and names.isdisjoint(config.disabled_tools):
         raise LocalError(_ELSEWHERE.format(name=name))
     with WRITING:
         files = ConfigFiles(sources)
-        defining_files = files.find_defining_files(_KEY)
-        file = defining_files[-1] if defining_files else files.user_file
-        if file not in files.own:
-            raise LocalError(_FOREIGN.format(file=files.display_name(file)))
-        files.put(file, _KEY, [*off, *([] if on else [name])])
+        written = {file: files.at(file, _KEY) for file in files.find_defining_files(_KEY)}
+        last = next(reversed(written), files.user_file)
+        for file in [file for file in written if not names.isdisjoint(written[file])] if on else [last]:
+            if file not in files.own:
+                raise LocalError(_FOREIGN.format(file=files.display_name(file)))
+            others = [tool for tool in written.get(file, ()) if tool not in names]
+            files.put(file, _KEY, others if on else [*others, name])

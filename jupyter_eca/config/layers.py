@@ -6,6 +6,9 @@ The order is ECA's (3.13). A later layer wins: the built-in defaults, the client
 `ECA_CONFIG`, then either the file of `--config-file` or the `config.json` of the user and of each project, and last the
 files in `extraConfigs`. So the user's files win over the defaults that an editor sends, and a configuration means the
 same here as in ECA. The agent that a client selects (`chatAgent`, `chatBehavior`) is a choice, so it wins over all.
+
+Somebody else may have written a project's files. Until the user trusts the folder, only their restrictions hold
+(`trust/`).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -23,10 +26,17 @@ from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
+from jupyter_eca.config.trust.addresses import drop_secrets
+from jupyter_eca.config.trust.division import divide
+from jupyter_eca.config.trust.held_settings import describe_held
+from jupyter_eca.config.trust.restrictions import keep_restrictions
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from jupyter_eca.config.trust.trusted_folders import TrustedFolders
+    from jupyter_eca.protocol.lifecycle import HeldSettings
 
 Json = dict[str, Any]
 
@@ -49,16 +59,24 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
 
+_COUNTS: Final = (
+    "The folder {folder} brings its own settings ({settings}). They hold, because this editor cannot ask you whether "
+    "you trust the folder."
+)
+
+
 def read_config(
     folders: Iterable[Path],
     only: Path | None = None,
     client: Mapping[str, Any] | None = None,
     home: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    trust: TrustedFolders | None = None,
 ) -> Config:
     """Read the configuration. Blocks: it reads files and may run the user's commands.
 
-    `only` replaces the files of the user and the projects (`--config-file`). `home` replaces `~/.config`.
+    `only` replaces the files of the user and the projects (`--config-file`). `home` replaces `~/.config`. Without
+    `trust` no folder is trusted.
 
     Raises: ConfigError, naming the file and the place in it.
     """
@@ -66,7 +84,7 @@ def read_config(
     added = _strings(options.get("env"))
     variables = {**(os.environ if environment is None else environment), **added}
     base = home or Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    reading = _ConfigReader(tuple(folders), base / "eca", variables)
+    reading = _ConfigReader(tuple(folders), base / "eca", variables, trust)
     reading.variables = added
     reading.client(options)
     if options.get("pureConfig") is not True:
@@ -79,6 +97,16 @@ def read_config(
     return reading.config
 
 
+@dataclass(frozen=True, slots=True)
+class _ConfigPart:
+    """A file of the configuration as it is written."""
+
+    settings: Json
+    layer: Layer
+    is_agent: bool = False
+    """Whether it is the Markdown file of an agent."""
+
+
 @dataclass
 class _ConfigReader:
     """Reads the configuration once, layer by layer, so that an error names the layer that caused it."""
@@ -86,10 +114,16 @@ class _ConfigReader:
     folders: tuple[Path, ...]
     home: Path
     environment: Mapping[str, str]
+    trust: TrustedFolders | None = None
     found: ReadingNotes = field(default_factory=ReadingNotes)
     sources: list[str] = field(default_factory=list[str])
     variables: dict[str, str] = field(default_factory=dict[str, str])
     data: Json = field(default_factory=lambda: dict(_DEFAULTS))
+    added: list[Json] = field(default_factory=list[Json])
+    held_back: list[HeldSettings] = field(default_factory=list["HeldSettings"])
+    """The settings that wait until the user trusts their folder."""
+    trusted_files: set[Path] = field(default_factory=set[Path])
+    """The files in `extraConfigs` of the projects that the user trusts."""
 
     @property
     def first(self) -> Path:
@@ -97,11 +131,14 @@ class _ConfigReader:
 
     @property
     def config(self) -> Config:
-        return self._parse("the configuration")
+        return keep_restrictions(self._parse("the configuration"), self.added)
 
-    def add(self, settings: Mapping[str, Any], source: str) -> None:
-        self.data = self._drop_bad_tools(merge(self.data, settings), source)
+    def add(self, settings: Json, source: str) -> None:
+        below, warnings = drop_secrets(self.data, settings, source)
+        self.found.warnings += warnings
+        self.data = self._drop_bad_tools(merge(below, settings), source)
         self._parse(source)
+        self.added.append(settings)
 
     def _drop_bad_tools(self, data: Json, source: str) -> Json:
         """Leave out custom tools with an error, and keep the others."""
@@ -122,69 +159,154 @@ class _ConfigReader:
 
     def client(self, options: Json) -> None:
         settings = {name: value for name, value in options.items() if name not in _PRIVATE}
-        self._settle(settings, self._layer("the client's options", self.first))
+        layer = self._layer("the client's options", self.first)
+        self._settle(self._fill(settings, layer), layer)
 
     def text(self) -> None:
         """Read the variable `ECA_CONFIG`, which whoever starts the server can set on the command line."""
         if text := self.environment.get("ECA_CONFIG", "").strip():
-            self._settle(_object(text, "ECA_CONFIG"), self._layer("ECA_CONFIG", self.first))
+            layer = self._layer("ECA_CONFIG", self.first)
+            self._settle(self._fill(_object(text, "ECA_CONFIG"), layer), layer)
 
     def files(self, only: Path | None) -> None:
         if only is not None:
-            self._file(only, own=True, needed=True)
+            self._settle_all(self._load_file(only, own=True, needed=True))
             return
-        self._agents(self.home, own=True)
-        self._file(self.home / "config.json", own=True)
+        self._settle_all(self._load_agents(self.home, own=True))
+        self._settle_all(self._load_file(self.home / "config.json", own=True))
         for folder in self.folders:
-            self._agents(folder / ".eca", within=folder)
-            self._file(folder / ".eca" / "config.json", within=folder)
+            self._project(folder)
+
+    def _project(self, folder: Path) -> None:
+        """Read the files of a project, and the files that it names in `extraConfigs`."""
+        parts = [
+            *self._load_agents(folder / ".eca", within=folder),
+            *self._load_file(folder / ".eca" / "config.json", within=folder),
+        ]
+        extras = [path for part in parts for path in self._list_extras(part.settings) if not self._is_own(path)]
+        extra_parts = [part for path in extras for part in self._load_file(path, within=folder)]
+        if self._settle_project(folder, folder, parts, extra_parts):
+            self.trusted_files.update(extras)
+
+    def _settle_project(
+        self, folder: Path, place: Path, parts: Sequence[_ConfigPart], extras: Sequence[_ConfigPart] = ()
+    ) -> bool:
+        """Add settings of a project: all of them if the user trusts them, else their restrictions. Returns whether all
+        hold. `extras` are trusted together with the parts, and added later. `place` is the file or folder that has
+        them."""
+        divided = [divide(_modernize(part.settings), self.data) for part in (*parts, *extras)]
+        waiting = [(part.layer, waits) for part, (_, waits) in zip((*parts, *extras), divided, strict=True) if waits]
+        is_trusted = self._check_trust(folder, place, describe_held(folder, waiting) if waiting else None)
+        self._settle_divided(parts, is_trusted=is_trusted)
+        return is_trusted
+
+    def _check_trust(self, folder: Path, place: Path, held: HeldSettings | None) -> bool:
+        """Return whether all settings of a place hold. If not, note that they are held back."""
+        is_trusted = held is None
+        if self.trust is not None:
+            self.found.watch(self.trust.file)
+            # Called without settings too: they may come later, and are not those with which the program started.
+            is_trusted = self.trust.has(folder, place, held.digest if held else "") or is_trusted
+        if held is not None and not is_trusted:
+            self.held_back.append(held)
+        if held is not None and self.trust is not None and self.trust.trusts_all:
+            self.found.warnings.append(_COUNTS.format(folder=folder, settings=held.summary))
+        return is_trusted
+
+    def _settle_divided(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
+        for part in parts:
+            # Divided here, because a part must not loosen what the parts before it have added.
+            restrictions, rest = divide(_modernize(part.settings), self.data)
+            self._settle_part(part, merge(restrictions, rest) if is_trusted else restrictions)
 
     def extras(self) -> None:
         """Read the files in `extraConfigs`. Paths start at the workspace. A missing file is ignored: it may be on
         another machine."""
-        named: Any = self.data.get("extraConfigs")
+        for path in self._list_extras(self.data):
+            # Only files in the user's folder count as the user's own, because a project can name any file.
+            is_own = self._is_own(path)
+            parts = self._load_file(path, own=is_own, within=None if is_own else self.first)
+            folder = next((folder for folder in self.folders if path.resolve().is_relative_to(folder.resolve())), None)
+            if path in self.trusted_files:
+                self._settle_divided(parts, is_trusted=True)
+            elif folder is None or is_own:
+                self._settle_all(parts)
+            else:
+                self._settle_project(folder, path, parts)
+
+    def _list_extras(self, settings: Json) -> Iterator[Path]:
+        named: Any = settings.get("extraConfigs")
         layer = self._layer("extraConfigs", self.first)
         for text in cast("list[Any]", named) if isinstance(named, list) else ():
             if isinstance(text, str):
-                path = layer.path(text)
-                # Only files in the user's folder count as the user's own, because a project can name any file.
-                is_own = path.resolve().is_relative_to(self.home.resolve())
-                self._file(path, own=is_own, within=None if is_own else self.first)
+                yield layer.path(text)
+
+    def _is_own(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.home.resolve())
 
     def _layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
         return Layer(source, folder, self.environment, self.found, own, within)
 
-    def _file(self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False) -> None:
+    def _load_file(
+        self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False
+    ) -> list[_ConfigPart]:
+        """Return the content of a file; an empty list if there is no such file."""
         self.found.watch(path)
         settings = _load(path, needed=needed)
-        if settings is not None:
-            self.sources.append(str(path))
-            self._settle(settings, self._layer(str(path), path.parent, own=own, within=within))
+        return (
+            []
+            if settings is None
+            else [_ConfigPart(settings, self._layer(str(path), path.parent, own=own, within=within))]
+        )
 
-    def _agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> None:
+    def _load_agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> Iterator[_ConfigPart]:
         """Read agents from Markdown files. An agent with an error is left out; the server still starts (ECA 6.1, class
         44)."""
         self.found.watch(folder / "agents")
         for path in _markdown(folder / "agents"):
             self.found.watch(path)
             try:
-                layer = self._layer(str(path), path.parent, own=own, within=within)
-                written = layer.fill(front_matter.agent(path.read_text(encoding="utf-8")))
-                AgentConfig.model_validate(written)
+                written = front_matter.agent(path.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
-                self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
+                self._leave_agent_out(str(path), error)
             else:
-                self.sources.append(str(path))
                 name = path.stem.lower()  # as ECA has it
-                self.add({"agent": {ALIASES.get(name, name): written}}, str(path))
+                settings = {"agent": {ALIASES.get(name, name): written}}
+                yield _ConfigPart(settings, self._layer(str(path), path.parent, own=own, within=within), is_agent=True)
 
-    def _settle(self, settings: Json, layer: Layer) -> None:
+    def _leave_agent_out(self, path: str, error: Exception) -> None:
+        self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
+
+    def _settle_all(self, parts: Iterable[_ConfigPart]) -> None:
+        for part in parts:
+            self._settle_part(part, part.settings)
+
+    def _settle_part(self, part: _ConfigPart, settings: Json) -> None:
+        """Add settings of a file."""
+        filled = self._fill(settings, part.layer)
+        if part.is_agent:
+            try:
+                for agent in filled.get("agent", {}).values():
+                    AgentConfig.model_validate(agent)
+            except ValidationError as error:
+                self._leave_agent_out(part.layer.where, error)
+                return
+        self.sources.append(part.layer.where)
+        self._settle(filled, part.layer)
+
+    def _fill(self, settings: Json, layer: Layer) -> Json:
+        """Fill in the placeholders of the settings."""
         netrc_file = settings.get("netrcFile") or self.data.get("netrcFile")
-        filled = _modernize(layer.fill(settings, netrc_file if isinstance(netrc_file, str) else None))
+        return _modernize(layer.fill(settings, netrc_file if isinstance(netrc_file, str) else None))
+
+    def _settle(self, filled: Json, layer: Layer) -> None:
         providers: Any = filled.get("providers")
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
             if isinstance(provider, dict):
                 cast("Json", provider).setdefault("folder", str(layer.folder))
+                cast("Json", provider).pop("foreignAddress", None)
+                if "url" in provider or "completionUrlRelativePath" in provider:
+                    cast("Json", provider)["foreignAddress"] = layer.within is not None
         if isinstance(filled.get("rules"), list):
             filled["rules"] = [rule for rule in filled["rules"] if self._may_read_rules(rule, layer)]
         hooks: Any = filled.get("hooks")
@@ -206,6 +328,7 @@ class _ConfigReader:
 
     def _parse(self, source: str) -> Config:
         derived: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
+        derived["heldBack"] = self.held_back
         try:
             return Config.model_validate({**self.data, **derived, "variables": self.variables})
         except ValidationError as error:

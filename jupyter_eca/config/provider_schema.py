@@ -124,6 +124,8 @@ class ProviderConfig(Model):
     """Its models by name, in addition to the built-in ones."""
     folder: str = ""
     """Not a key of a file: the folder of the configuration file."""
+    foreign_address: bool = False
+    """Not a key of a file: a project's file set the address, so no key of the environment is sent there."""
     extra_headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
     """Headers of each request. Headers of the model win over them."""
     extra_payload: Payload = Field(default_factory=dict[str, Any])

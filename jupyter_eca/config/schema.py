@@ -16,6 +16,7 @@ from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.provider_schema import Payload, ProviderConfig, check_pattern
 from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.lifecycle import HeldSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -318,6 +319,8 @@ class Config(Model):
     """Not a key of a file: all files whose change would change this configuration, with their state at that time."""
     warnings: tuple[str, ...] = ()
     """Not a key of a file: sentences about settings that could not be used."""
+    held_back: tuple[HeldSettings, ...] = ()
+    """Not a key of a file: settings of projects that do nothing until the user trusts their folder."""
     variables: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
     """Not a key of a file: variables that the client adds to the environment."""
 

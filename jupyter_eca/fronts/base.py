@@ -8,7 +8,7 @@ initializes, so each application that runs sessions of ECA gives them a door of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import argparse
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAY_NOT_APPROVE: Final = (
+    "This connection may ask, but not approve: it came with a token that programs in kernels can find. Approve in "
+    "JupyterLab, or have the server started with `EcaApp.approve_with_token = True`."
+)
+"""What a client reads that may not approve."""
+
 
 @runtime_checkable
 class Front(Protocol):
     """A plug whose clients come over HTTP, to `<base_url>eca/NAME/`.
 
-    It is behind Jupyter's own door: whoever reaches it may run code.
+    It is behind Jupyter's own door: whoever reaches it may run code. A client may approve tool calls and answer
+    questions only if `approves` in the scope of its request is not False (see `eca/door.py`).
     """
 
     def application(self, host: Host) -> ASGIApp | AbstractAsyncContextManager[ASGIApp]:
@@ -51,10 +58,11 @@ class LinkFront(Protocol[T]):
         """
         ...
 
-    async def serve(self, link: Link, shared: Callable[[], Awaitable[T]]) -> None:
+    async def serve(self, link: Link, shared: Callable[[], Awaitable[T]], *, approves: bool) -> None:
         """Serve one client until it leaves.
 
-        `shared` gives what `open` gave. Raises: ConfigError if there is no host; the client should be told so.
+        `approves` says whether the client may approve tool calls and answer questions (see `eca/door.py`). `shared`
+        gives what `open` gave. Raises: ConfigError if there is no host; the client should be told so.
         """
         ...
 

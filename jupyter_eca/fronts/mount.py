@@ -45,13 +45,15 @@ class FrontMount:
             raise UnknownFront(f"There is no front {name!r}.")
         return await self._open_once(name, front.application)
 
-    async def serve(self, name: str, link: Link) -> None:
-        """Serve one client of a front until it leaves. Raises: UnknownFront."""
+    async def serve(self, name: str, link: Link, *, approves: bool) -> None:
+        """Serve one client of a front until it leaves. `approves`: see `LinkFront`. Raises: UnknownFront."""
         front = await self._find(name)
         if not isinstance(front, LinkFront):
             raise UnknownFront(f"There is no front {name!r}.")
         plug = cast("LinkFront[Any]", front)
-        await plug.serve(link, lambda: self._open_once(name, lambda host: plug.open(host, self._shells())))
+        await plug.serve(
+            link, lambda: self._open_once(name, lambda host: plug.open(host, self._shells())), approves=approves
+        )
 
     async def close(self) -> None:
         """Close all fronts. Their clients must have been cancelled before."""

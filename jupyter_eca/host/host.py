@@ -26,6 +26,7 @@ from jupyter_eca.host.hooks.turn_hooks import TurnHooks
 from jupyter_eca.host.operations.changes import Changes
 from jupyter_eca.host.operations.chats import ChatOperations
 from jupyter_eca.host.operations.estimates import Estimates
+from jupyter_eca.host.operations.folder_trust import FolderTrust
 from jupyter_eca.host.services import Current, Services
 from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config import Config
+    from jupyter_eca.config.trust import TrustedFolders
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Subscriber
     from jupyter_eca.workspace.ports import Files, Workspace
@@ -69,10 +71,19 @@ DAY: Final = 24 * 60 * 60 * 1000
 
 class Host:
     def __init__(
-        self, config: Config, workspace: Workspace, database: Path, read: Callable[[], Config] | None = None
+        self,
+        config: Config,
+        workspace: Workspace,
+        database: Path,
+        read: Callable[[], Config] | None = None,
+        trusted: TrustedFolders | None = None,
+        *,
+        watches: bool = True,
     ) -> None:
-        """With `read`, which blocks, the configuration is read again whenever its files change."""
+        """`read`, which blocks, reads the configuration again: whenever its files change, if the host `watches` them.
+        Without `trusted` no folder can be trusted."""
         self._read = read
+        self._watches = watches
         self._ended = asyncio.Event()
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
@@ -82,6 +93,7 @@ class Host:
         # What knows nothing of chats. Editors name the same folders in another order: the chats must not vanish for it
         # (ECA 6.1, class 42).
         keys = credentials.open_key_store(database)
+        self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         audiences = self.audiences = Subscribers()
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
         self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, audiences, catalog))
@@ -105,6 +117,7 @@ class Host:
             lambda name: audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
             ChatPeople(current, audiences, catalog, chats, metered),
+            keep_trust=self.folder_trust.keep,
         )
         self.toolbox = ToolRegistry(self.mcp)
         self.toolbox.configure(config)
@@ -165,7 +178,7 @@ class Host:
         await self._expire()
         async with self._group as tasks:
             works = [self.store.run(), self.index.run(), self.mcp.run(), self.hooks.run()]
-            if self._read is not None:
+            if self._read is not None and self._watches:
                 works.append(
                     watch(self.config, self._read, self.configure, partial(self.audiences.message, MessageType.ERROR))
                 )

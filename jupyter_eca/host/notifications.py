@@ -8,7 +8,7 @@ from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.mcp_client.tool_names import tool_name
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.job import JobStatus
-from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType
+from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams, MessageType, UntrustedSettingsParams
 from jupyter_eca.protocol.mcp import ServerStatus, ServerTool, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Notifications:
         self._services.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
         for server in self.list_servers():
             self._services.audiences.tell(Notice("tool/serverUpdated", server))
+        held_back = self._services.config.held_back
+        self._services.audiences.tell(Notice("workspace/untrustedSettings", UntrustedSettingsParams(folders=held_back)))
         for warning in self._services.config.warnings:
             self._services.audiences.message(MessageType.WARNING, warning)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import McpServerConfig, mcp_servers
@@ -22,7 +23,7 @@ from jupyter_eca.redaction import HIDDEN
 from jupyter_eca.workspace.uri_templates import ResourceTemplate
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
     from pathlib import Path
 
     import mcp_types
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
         ToolServerUpdatedParams,
     )
     from jupyter_eca.workspace.uri_templates import PartialUri
+
+    KeepTrust = Callable[[Callable[[], None]], Awaitable[None]]
 
 # Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
 _CHANGED: Final = 5.0
@@ -63,15 +66,18 @@ class McpManager:
         store: Store,
         people: ClientFeatures,
         *,
+        keep_trust: KeepTrust = asyncio.to_thread,
         pace: ConnectionTiming | None = None,
         home: Path | None = None,
     ) -> None:
+        """`keep_trust` runs a function that changes a file, and lets the folder stay trusted."""
         self._config = config
         self._folders = folders
         self._changed = changed
         self._removed = removed
         self._pace = pace or ConnectionTiming(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
+        self._keep_trust = keep_trust
         self._people = people
         self._attached = AttachedResources()
         self._credentials = SignIns(store)
@@ -173,7 +179,7 @@ class McpManager:
         async with self._change():
             self._server(name)
             for file in await asyncio.to_thread(self._sources.find_defining_files, name):
-                await _write_file(file, mcp_servers.remove_server, file, name)
+                await self._write_file(file, partial(mcp_servers.remove_server, file, name))
             self._drop(name)
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
@@ -361,14 +367,13 @@ class McpManager:
         if file is None:
             files = await asyncio.to_thread(self._sources.find_defining_files, name)
             file = files[0] if files else self._sources.user_file()
-        await _write_file(file, mcp_servers.change_server, file, name, fields)
+        await self._write_file(file, partial(mcp_servers.change_server, file, name, fields))
 
-
-async def _write_file(file: Path, write: Callable[..., None], *what: Any) -> None:
-    try:
-        await asyncio.to_thread(write, *what)
-    except OSError as error:
-        raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
+    async def _write_file(self, file: Path, write: Callable[[], None]) -> None:
+        try:
+            await self._keep_trust(write)
+        except OSError as error:
+            raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
 
 
 def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class CodeAssistant(Model):
     """Ours: the client has notebooks open, which it reads and edits for the server."""
     envelope: bool = False
     """Ours: the client wants `seq`, `turn`, `at` and `outcome` beside each content."""
+    trust: bool = False
+    """Ours: the client shows which settings of a folder wait for trust, and lets the user trust them."""
     unattended: bool = False
     """Ours: no user is there who could approve a tool call."""
 
@@ -188,3 +190,42 @@ class DoctorResult(Model):
 
     text: str
     """Markdown: what is set up, what is missing, and what to do about it."""
+
+
+class HeldSetting(Model):
+    """One setting that is held back."""
+
+    key: str
+    """Its key, for example `mcpServers.db`."""
+    value: str
+    """Its value, as JSON. Secrets are masked."""
+
+
+class HeldSettings(Model):
+    """The settings of one folder that are held back."""
+
+    folder: str
+    """The path of the folder."""
+    digest: str
+    """Identifies the content of these settings. Trust is given to a content: another content is asked about again."""
+    summary: str
+    """What they are, in a few words, for example `2 MCP servers, 1 hook`."""
+    settings: tuple[HeldSetting, ...]
+    """Each of them."""
+
+
+class UntrustedSettingsParams(Model):
+    """All settings that are held back now; empty when there are none."""
+
+    folders: tuple[HeldSettings, ...] = ()
+    can_trust: bool = True
+    """Whether this client may send `workspace/trust`."""
+
+
+class TrustParams(Model):
+    """The user trusts settings of a folder."""
+
+    folder: str
+    """The path of the folder."""
+    digest: str
+    """The digest that was shown. If the settings have changed since, the request is refused."""

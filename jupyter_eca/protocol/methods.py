@@ -154,4 +154,6 @@ METHODS: Final = _index(
     Method("notebook/runProgress", C, notebook.NotebookRunProgressParams),
     Method("notebook/open", S, notebook.NotebookOpenParams, Done),
     Method("workspace/doctor", C, Empty, lifecycle.DoctorResult),
+    Method("workspace/trust", C, lifecycle.TrustParams, Done),
+    Method("workspace/untrustedSettings", S, lifecycle.UntrustedSettingsParams),
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.config.trust import TrustedFolders
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -21,3 +23,8 @@ def globally(home: Path, content: str | dict[str, Any]) -> Path:
 
 def locally(project: Path, content: str | dict[str, Any]) -> Path:
     return write(project / ".eca" / "config.json", content)
+
+
+def trusting(project: Path) -> TrustedFolders:
+    """The trust of a user who trusts a project as it is when it is first read."""
+    return TrustedFolders(project.parent / "trust.json", [project])

@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.config import Config, find_problems, locate_problem, read_config, resolve
 from jupyter_eca.engine.approval.policy import Decision, decide
 from jupyter_eca.engine.model.request import ToolSpec
-from tests.config.files import globally, write
+from tests.config.files import globally, trusting, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,7 +152,7 @@ Review the changes.
 
 def test_an_agent_may_be_written_as_markdown(home: Path, project: Path) -> None:
     write(project / ".eca" / "agents" / "reviewer.md", REVIEWER)
-    found = resolve(read_config((project,), home=home)).agent("reviewer")
+    found = resolve(read_config((project,), home=home, trust=trusting(project))).agent("reviewer")
     assert (found.mode, found.default_model, found.variant, found.max_steps) == ("subagent", "openai/gpt", "high", 7)
     assert (found.description, found.prompt) == ("Reviews changes", "Review the changes.")
     assert decide(found.policy, THEIRS, {}, frozenset()).decision is Decision.DENY
@@ -188,7 +188,7 @@ def test_what_an_agent_names_and_nobody_has_is_told_by_file_and_line(tmp_path: P
     written.write_text("---\nmode: subagent\nmodel: nowhere/x\n---\nBe odd.")
     file = tmp_path / ".eca" / "config.json"
     file.write_text('{"disabledTools": ["gone"],\n "agent": {"even": {\n  "disabledTools": ["gone"]}}}')
-    made = read_config((tmp_path,), home=tmp_path / "home")
+    made = read_config((tmp_path,), home=tmp_path / "home", trust=trusting(tmp_path))
     found = {
         problem.word: locate_problem(problem, made.sources)
         for problem in find_problems(resolve(made), {"grep"}, {"scripted"})

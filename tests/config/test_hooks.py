@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_eca.config import read_config as read_config
 from jupyter_eca.host.hooks import Hook, HookType, matches, parse_hooks
+from tests.config.files import trusting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +102,7 @@ def test_a_hook_knows_the_file_it_is_from_and_a_file_cannot_pretend_another(tmp_
         path.write_text(
             f'{{"hooks": {{"{name}": {{"type": "chatStart", "actions": [{{"shell": "x"}}], "source": "me"}}}}}}'
         )
-    found, _ = parse_hooks(read_config([project], home=home, environment={}).hooks)
+    found, _ = parse_hooks(read_config([project], home=home, environment={}, trust=trusting(project)).hooks)
     assert {one.name: (one.source, one.folder) for one in found} == {
         "mine": (str(own), str(own.parent)),
         "its": (str(theirs), str(theirs.parent)),

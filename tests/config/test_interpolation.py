@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.config import interpolation, read_config
-from tests.config.files import globally, locally, write
+from tests.config.files import globally, locally, trusting, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def test_an_unset_variable_is_its_default_or_nothing(home: Path) -> None:
 
 def test_a_server_of_a_project_can_name_the_python_that_the_assistant_runs_in(home: Path, project: Path) -> None:
     locally(project, {"mcpServers": {"shop": {"command": "${python}", "args": ["-m", "shop", "${pythons}"]}}})
-    config = read_config((project,), home=home)
+    config = read_config((project,), home=home, trust=trusting(project))
     assert config.mcp_servers["shop"].command == sys.executable
     assert config.mcp_servers["shop"].args[2] == "${pythons}"
     assert config.warnings == ()
@@ -62,7 +62,7 @@ def test_a_project_reads_no_file_outside_of_itself(home: Path, project: Path) ->
     write(home / "key.txt", KEY)
     write(project / "words.txt", "Hello")
     locally(project, {"welcomeMessage": "${file:../words.txt} ${file:../../home/key.txt}"})
-    config = read_config((project,), home=home)
+    config = read_config((project,), home=home, trust=trusting(project))
     assert config.welcome_message == "Hello "
     assert "outside of the project" in config.warnings[0]
     assert KEY not in str(config)
@@ -73,7 +73,7 @@ def test_a_link_out_of_a_project_is_outside_of_it(home: Path, project: Path) -> 
     project.mkdir()
     (project / "link.txt").symlink_to(home / "key.txt")
     locally(project, {"welcomeMessage": "${file:../link.txt}"})
-    assert read_config((project,), home=home).welcome_message == ""
+    assert read_config((project,), home=home, trust=trusting(project)).welcome_message == ""
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,9 @@ def test_a_command_of_the_users_own_is_run_once_a_reading(home: Path) -> None:
 def test_a_command_of_a_project_or_a_client_is_never_run_and_that_is_told(home: Path, project: Path) -> None:
     ran = project / "ran"
     locally(project, {"welcomeMessage": f"${{cmd:touch {ran}}}", "defaultModel": f"a/${{cmd:touch {ran}}}"})
-    config = read_config((project,), home=home, client={"chat": {"x": f"${{cmd:touch {ran}}}"}})
+    config = read_config(
+        (project,), home=home, client={"chat": {"x": f"${{cmd:touch {ran}}}"}}, trust=trusting(project)
+    )
     assert not ran.exists()
     assert config.default_model == "a/"
     assert len(config.warnings) == 3

@@ -11,7 +11,7 @@ import pytest
 from jupyter_eca.config import Config, ProviderConfig, merge, read_config
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.errors import ConfigError
-from tests.config.files import globally, locally, write
+from tests.config.files import globally, locally, trusting, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_the_project_wins_over_the_user_and_both_over_the_client(home: Path, pro
         locally(project, {"defaultModel": "b/b", "defaultAgent": "agent"}),
     )
     options = {"defaultModel": "c/c", "welcomeMessage": "Hi"}
-    config = read_config((project,), client=options, home=home)
+    config = read_config((project,), client=options, home=home, trust=trusting(project))
     assert (config.default_model, config.default_agent, config.welcome_message) == ("b/b", "code", "Hi")
     assert config.sources == tuple(map(str, files))
 
@@ -79,7 +79,7 @@ def test_a_text_in_the_environment_that_is_no_json_is_named(home: Path) -> None:
 def test_extra_files_win_over_all_others_and_may_be_missing(home: Path, project: Path) -> None:
     locally(project, {"extraConfigs": [".eca/mine.json", "no/such.json"], "defaultModel": "a/a"})
     extra = write(project / ".eca" / "mine.json", {"defaultModel": "b/b"})
-    config = read_config((project,), home=home)
+    config = read_config((project,), home=home, trust=trusting(project))
     assert config.default_model == "b/b"
     assert str(extra) in config.sources
 
@@ -131,7 +131,7 @@ def test_the_users_folder_is_where_xdg_says(home: Path, monkeypatch: pytest.Monk
 def test_rules_of_all_layers_are_merged(home: Path, project: Path) -> None:
     globally(home, {"toolCall": {"approval": {"deny": {"shell": {"argsMatchers": {"command": ["rm.*"]}}}}}})
     locally(project, {"toolCall": {"approval": {"deny": {"away": {}}, "byDefault": "allow"}}})
-    approval = read_config((project,), home=home).tool_call.approval
+    approval = read_config((project,), home=home, trust=trusting(project)).tool_call.approval
     assert set(approval.deny) == {"shell", "away"}
     assert "grep" in approval.allow
     assert approval.by_default is Decision.ALLOW
@@ -174,7 +174,7 @@ def test_a_model_may_be_a_bare_name_and_models_may_be_null(home: Path) -> None:
 def test_relative_paths_of_models_start_where_their_provider_is_written(home: Path, project: Path) -> None:
     file = globally(home, {"providers": {"local": {"models": {"m": {"path": "m.gguf"}}}}})
     locally(project, {"providers": {"scripted": {}}})
-    providers = read_config((project,), home=home).providers
+    providers = read_config((project,), home=home, trust=trusting(project)).providers
     assert [providers[name].folder for name in ("local", "scripted")] == [str(file.parent), str(project / ".eca")]
 
 
@@ -241,7 +241,7 @@ def test_an_error_is_put_down_to_the_layer_that_made_it(home: Path, project: Pat
     good = globally(home, {"defaultModel": "a/a"})
     bad = locally(project, {"defaultModel": 5})
     with pytest.raises(ConfigError) as caught:
-        read_config((project,), home=home)
+        read_config((project,), home=home, trust=trusting(project))
     assert str(bad) in str(caught.value)
     assert str(good) not in str(caught.value)
 
@@ -284,9 +284,9 @@ def test_a_provider_without_a_key_says_so() -> None:
 
 def test_rules_that_a_project_names_outside_of_itself_are_not_read(home: Path, project: Path) -> None:
     write(home / "eca" / "config.json", '{"rules": [{"path": "/anywhere"}]}')
-    assert [rule.path for rule in read_config((project,), home=home).rules] == ["/anywhere"]
+    assert [rule.path for rule in read_config((project,), home=home, trust=trusting(project)).rules] == ["/anywhere"]
     write(project / ".eca" / "config.json", '{"rules": [{"path": "house"}, {"path": "/etc"}, {"path": "../x"}]}')
-    config = read_config((project,), home=home)
+    config = read_config((project,), home=home, trust=trusting(project))
     assert [rule.path for rule in config.rules] == ["house"]
     assert [one.rpartition(": the rules ")[2] for one in config.warnings] == [
         "'/etc' are outside of the project and were not read.",

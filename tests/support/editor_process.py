@@ -8,6 +8,7 @@ import sys
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
+from jupyter_eca.config.trust import trusted_folders
 from jupyter_eca.protocol.jsonrpc import FrameReader, Message, Notification, Request, Result, encode_frame
 
 if TYPE_CHECKING:
@@ -81,11 +82,13 @@ class Editor:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Nothing of this machine's user: their keys, configuration, chats and what their shells run stay out of tests."""
+    """Nothing of this machine's user: their keys, configuration, chats and what their shells run stay out of tests. The
+    folder is trusted, as it is when the process starts."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     home = folder / "home"
     home.mkdir(exist_ok=True)
     places = {"HOME": home, "XDG_CONFIG_HOME": folder / "config", "JUPYTER_DATA_DIR": folder / "data"}
+    places[trusted_folders.VARIABLE] = folder
     return kept | {name: str(place) for name, place in places.items()}
 
 

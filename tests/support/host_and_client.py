@@ -55,6 +55,8 @@ class Door:
     opened: Host
     sees_all: bool = True
     follows: bool = True
+    approves: bool = True
+    may_trust: bool = True
     kernel: str | None = None
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
     browser: Browser = field(default_factory=Loopback)

@@ -59,18 +59,20 @@ class EcaServer:
 
     async def _make(self) -> Host:
         from jupyter_eca import config
+        from jupyter_eca.config.trust import open_trusted_folders
         from jupyter_eca.host.host import Host
         from jupyter_eca.workspace.kernels.jupyter_server import ServerKernel, ServerKernels
         from jupyter_eca.workspace.paths import find_database
         from jupyter_eca.workspace.ports import Files, Workspace
 
         folder = Path(self._serverapp.root_dir)
-        read = partial(config.read_config, (folder,))
+        trusted = open_trusted_folders(find_database())
+        read = partial(config.read_config, (folder,), trust=trusted)
         settings = await asyncio.to_thread(read)
         app, files = self._serverapp, Files((folder,))
         kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._prompting_kernel)
         workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
-        host = Host(settings, workspace, find_database(), read)
+        host = Host(settings, workspace, find_database(), read, trusted)
         running = self._running = asyncio.get_running_loop().create_task(host.run())
         await _ready(host.ready, running)
         from jupyter_eca.apps.server.file_events import FileEventEmitter
@@ -110,19 +112,21 @@ class EcaServer:
         chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
+        approves: bool = True,
     ) -> None:
         """Serve a session over a link, until it ends.
 
         For a session of a kernel, `interrupt` interrupts it, `kernel` is its id, and `chats` returns the chats of its
         notebook, the only ones that it sees. `origin` is the scheme, host and port by which the user's browser reaches
-        this server, None where they are unknown. `quiet`: see `EcaSession`.
+        this server, None where they are unknown. `quiet`: see `EcaSession`. `approves`: see `Door`.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
         notebook_chats = await chats() if chats is not None else None
-        await EcaSession(link, ServerDoor(self, interrupt, kernel, base + CALLBACK), notebook_chats, quiet=quiet).run()
+        door = ServerDoor(self, interrupt, kernel, base + CALLBACK, approves=approves)
+        await EcaSession(link, door, notebook_chats, quiet=quiet).run()
 
     def start(
         self,
@@ -133,9 +137,10 @@ class EcaServer:
         chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
+        approves: bool = True,
     ) -> None:
         """Serve a session until it or the server ends. See `serve`."""
-        self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet))
+        self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet, approves=approves))
 
     def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run work until it or the server ends."""
@@ -194,13 +199,22 @@ class ServerDoor:
     """The `Door` of a session in this server."""
 
     def __init__(
-        self, eca_server: EcaServer, interrupt: Callable[[], Awaitable[None]] | None, kernel: str | None, address: str
+        self,
+        eca_server: EcaServer,
+        interrupt: Callable[[], Awaitable[None]] | None,
+        kernel: str | None,
+        address: str,
+        *,
+        approves: bool,
     ) -> None:
         self._eca_server = eca_server
         self._interrupt = interrupt
         self.browser = ServerBrowser(eca_server, address)
         self.kernel = kernel
         self.sees_all = interrupt is None
+        self.approves = approves
+        # Code in a kernel can answer for its user.
+        self.may_trust = approves and interrupt is None
         self.follows = False
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # one host: no client reconfigures the others'

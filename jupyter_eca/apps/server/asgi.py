@@ -16,6 +16,7 @@ from jupyter_server.base.handlers import APIHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
+from jupyter_eca.apps.server.handlers import may_approve
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.mount import UnknownFront
 
@@ -97,6 +98,7 @@ class AsgiHandler(APIHandler):
             "client": (request.remote_ip or "", 0),
             "server": (host or request.host, int(port) if port.isdigit() else None),
             "user": self._user_name,
+            "approves": may_approve(self),
         }
 
     @property

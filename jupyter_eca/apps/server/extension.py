@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
+from traitlets import Bool
 
 from jupyter_eca.apps.server.app import CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
@@ -21,6 +22,13 @@ class EcaApp(ExtensionApp):
     """The extension. Everything is below `<base_url>eca/`, on Jupyter's own port."""
 
     name = "jupyter_eca"
+
+    approve_with_token = Bool(
+        False,
+        config=True,
+        help="Whether a program that shows the server's own token may approve tool calls. Code in a kernel can find "
+        "this token, so it could approve itself. If not, only browsers and programs with another token can approve.",
+    )
 
     def initialize_handlers(self) -> None:
         declare_event(self.serverapp)

@@ -5,6 +5,7 @@ It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` the front
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -28,6 +29,21 @@ async def may_execute(handler: JupyterHandler) -> bool:
     return await ensure_async(
         handler.authorizer.is_authorized(handler, handler.current_user, "execute", EcaWebSocket.auth_resource)
     )
+
+
+def may_approve(handler: JupyterHandler) -> bool:
+    """Return whether the client may approve, and not only ask.
+
+    A browser shows a cookie. A program shows a token, and the server's own token can be found by code in a kernel: in
+    its environment (JupyterHub sets `JUPYTERHUB_API_TOKEN`), or in the file that Jupyter writes for `jupyter server
+    list`. If a model wrote that code, it must not be able to approve itself. A token that only a person has, for
+    example one that JupyterHub made for an editor, is as good as a cookie.
+    """
+    if not handler.token_authenticated or handler.settings["jupyter_eca_config"].approve_with_token:
+        return True
+    provider = handler.identity_provider
+    token = provider.get_token(handler)
+    return token is not None and token not in {provider.token, *os.environ.values()}
 
 
 # The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.
@@ -56,7 +72,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._begin()
 
     def _begin(self) -> None:
-        self._eca_server.start(self._link, origin=self._origin())
+        self._eca_server.start(self._link, origin=self._origin(), approves=may_approve(self))
 
     def _origin(self) -> str:
         """Return the address by which the user's browser reaches this server. A proxy may change the host that we see,
@@ -94,4 +110,6 @@ class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodO
         return LARGEST_FRAME
 
     def _begin(self) -> None:
-        self._eca_server.start_child(self._eca_server.fronts.serve(self.path_args[0], self._link))
+        self._eca_server.start_child(
+            self._eca_server.fronts.serve(self.path_args[0], self._link, approves=may_approve(self))
+        )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -89,6 +90,11 @@ class Rule(Model):
         """The agent whose own it is, None for everybody's."""
         return None
 
+    @property
+    def alternatives(self) -> tuple[Rule, ...]:
+        """The simple rules of which one must match: itself, unless it was united of several."""
+        return (self,)
+
     def matching(self, arguments: dict[str, Any]) -> Rule | None:
         """Itself, when it matches."""
         matches = all(
@@ -117,8 +123,17 @@ class _Either(Rule):
     def always(self) -> bool:
         return any(rule.always for rule in self.rules)
 
+    @property
+    def alternatives(self) -> tuple[Rule, ...]:
+        return tuple(simple for rule in self.rules for simple in rule.alternatives)
+
     def matching(self, arguments: dict[str, Any]) -> Rule | None:
         return next((match for rule in self.rules if (match := rule.matching(arguments))), None)
+
+
+def unite_rules(first: Rule, second: Rule) -> Rule:
+    """Return a rule that matches whatever one of the two matches."""
+    return _Either(rules=(first, second))
 
 
 Rules = Mapping[str, Rule]
@@ -159,7 +174,7 @@ def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
     is denied to everybody stays denied, whatever an agent allows.
     """
     deny, ask, allow = (_own_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
-    both = {name: _Either(rules=(rule, deny[name])) for name, rule in over_all.deny.items() if name in deny}
+    both = {name: unite_rules(rule, deny[name]) for name, rule in over_all.deny.items() if name in deny}
     has_default = "by_default" in agent.model_fields_set
     return _Merged(
         deny={**over_all.deny, **deny, **both},
@@ -173,7 +188,12 @@ def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
 def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
     if not agent:
         return dict(rules)
-    return {name: _Own(args_matchers=rule.args_matchers, agent=agent) for name, rule in rules.items()}
+    return {
+        name: reduce(
+            unite_rules, [_Own(args_matchers=simple.args_matchers, agent=agent) for simple in rule.alternatives]
+        )
+        for name, rule in rules.items()
+    }
 
 
 def key(tool: ToolSpec) -> str:

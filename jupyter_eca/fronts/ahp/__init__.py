@@ -35,11 +35,11 @@ class AhpPlug:
         async with front.running():
             yield front
 
-    async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]]) -> None:
+    async def serve(self, link: Link, shared: Callable[[], Awaitable[AhpFront]], *, approves: bool) -> None:
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.connection")
         from jupyter_eca.fronts.ahp.connection import AhpConnection
 
-        await AhpConnection(link, shared).run()
+        await AhpConnection(link, shared, approves=approves).run()
 
 
 FRONT = AhpPlug()

@@ -16,6 +16,7 @@ from jupyter_eca.fronts.ahp.dialect import chat_of, write_snapshot
 from jupyter_eca.fronts.ahp.reducers.base import items, record
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import config_refusal
+from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -42,6 +43,11 @@ class CommandCaller(Protocol):
     @property
     def client(self) -> str:
         """The id of the client."""
+        ...
+
+    @property
+    def approves(self) -> bool:
+        """Whether the client may approve."""
         ...
 
     @property
@@ -98,6 +104,8 @@ async def create_session(caller: CommandCaller, params: asked.CreateSession) -> 
     described = config.schema(front.host, params.model.id if params.model else "")
     if params.config and (reason := config_refusal({"schema": described}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
+    if not caller.approves and (params.config or {}).get("approval") == config.AUTO:
+        raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.INVALID_PARAMS)
     if params.fork is not None:
         await _fork(front, params.fork, chat)
     session = await _find_session(front, uri) if params.fork else await front.create(params)

@@ -19,6 +19,8 @@ from jupyter_eca.fronts.ahp import dialect, locales
 from jupyter_eca.fronts.ahp.commands import COMMANDS
 from jupyter_eca.fronts.ahp.completions import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
+from jupyter_eca.fronts.ahp.session.action_rules import is_approval
+from jupyter_eca.fronts.base import MAY_NOT_APPROVE
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as asked
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -50,8 +52,10 @@ _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
 class AhpConnection:
     """One client, as a `hub.HubClient`. `opened` returns the front, which is made for the first client."""
 
-    def __init__(self, link: Link, opened: Callable[[], Awaitable[AhpFront]]) -> None:
+    def __init__(self, link: Link, opened: Callable[[], Awaitable[AhpFront]], *, approves: bool = True) -> None:
         self.client = ""
+        self.approves = approves
+        """Whether the client may approve: see `fronts.base.LinkFront`."""
         self.subscriptions: set[str] = set()
         self._link = link
         self._opened = opened
@@ -317,7 +321,10 @@ class AhpConnection:
             case actions.TerminalScoped() if front.terminals.has(uri):
                 front.terminals.handle(raw, action, origin)
             case actions.SessionScoped() if session := front.sessions.get(uri):
-                session.handle(raw, action, origin)
+                if not self.approves and is_approval(action):
+                    front.hub.refuse(uri, raw, origin, MAY_NOT_APPROVE)
+                else:
+                    session.handle(raw, action, origin)
             case _:
                 pass
 

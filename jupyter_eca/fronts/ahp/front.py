@@ -289,7 +289,7 @@ class AhpFront:
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
-        return self.hub.is_watched(session_uri(chat))
+        return self.hub.has_approver(session_uri(chat))
 
     answers = approves
 

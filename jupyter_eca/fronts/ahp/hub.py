@@ -83,6 +83,9 @@ class HubClient(Protocol):
     @property
     def language(self) -> str: ...
 
+    @property
+    def approves(self) -> bool: ...
+
     def send(self, envelope: Envelope) -> None: ...
 
     def notify(self, notification: Json) -> None: ...
@@ -163,6 +166,9 @@ class Hub:
 
     def is_watched(self, uri: str) -> bool:
         return any(uri in listener.subscriptions for listener in self._listeners.values())
+
+    def has_approver(self, uri: str) -> bool:
+        return any(uri in listener.subscriptions and listener.approves for listener in self._listeners.values())
 
     def language(self, uri: str) -> str | None:
         """Return the language of the newest subscriber: all subscribers share one state."""

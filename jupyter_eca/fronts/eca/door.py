@@ -27,6 +27,17 @@ class Door(Protocol):
         ...
 
     @property
+    def approves(self) -> bool:
+        """Whether the client may approve what the assistant does. A program that only shows a token which kernels can
+        find may ask, but not approve: it may be code of the model's."""
+        ...
+
+    @property
+    def may_trust(self) -> bool:
+        """Whether the client's user may trust the settings of a folder."""
+        ...
+
+    @property
     def follows(self) -> bool:
         """Whether the client's folders are the workspace. Elsewhere the server chooses them."""
         ...

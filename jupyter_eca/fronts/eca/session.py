@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from jupyter_eca.errors import BusyError, LocalError, RemoteError, ToolError
+from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
@@ -29,6 +30,7 @@ from jupyter_eca.protocol.chats import ChatOpenParams, ChatStatus, ChatStatusCha
 from jupyter_eca.protocol.event import Event, merge_pieces
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.jsonrpc import ErrorCode
+from jupyter_eca.protocol.lifecycle import UntrustedSettingsParams
 from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
@@ -106,6 +108,8 @@ class EcaSession:
         self._joined = False
         self._hello: lifecycle.InitializeParams | None = None
         self._behind: list[Item] = []
+        self.known_digests: set[str] = set()
+        """The settings that the user was asked or told about: see `trust.py`."""
         self.shown: dict[str, int] = {}
         """The number of the last event of each chat that the client was shown."""
         self.sending = asyncio.Lock()
@@ -161,7 +165,7 @@ class EcaSession:
         return (self.door.sees_all and self.can.chat is not False) or chat in self.own
 
     def approves(self, chat: str) -> bool:
-        return self.sees(chat) and not self.can.unattended
+        return self.sees(chat) and self.door.approves and not self.can.unattended
 
     def answers(self, chat: str) -> bool:
         return self.approves(chat) and self.can.chat_capabilities.ask_question
@@ -250,6 +254,8 @@ class EcaSession:
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
                 await self.notify(method, await list_visible(self, jobs))
+            case Notice(params=UntrustedSettingsParams(folders=folders)):
+                await trust.announce(self, folders)
             case Notice(method=method, params=ToolServerUpdatedParams() as server):
                 await self.notify(method, self.describe_server(server))
             case Notice(method=method, params=params, chat=chat):

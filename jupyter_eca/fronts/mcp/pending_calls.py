@@ -32,6 +32,11 @@ PATIENCE: Final = 300.0
 _QUESTION: Final = "question"
 
 
+def _may_approve(context: Context) -> bool:
+    """Return whether the answer of this client counts as its user's. See `fronts.base.Front`."""
+    return context.request is None or context.request.scope.get("approves") is not False
+
+
 class CallInProgress:
     """One call of a tool, as a `Caller`, over all the requests that it takes."""
 
@@ -56,7 +61,7 @@ class CallInProgress:
     @property
     def can_ask(self) -> bool:
         can = self.context.session.client_capabilities
-        if can is None or can.elicitation is None:
+        if can is None or can.elicitation is None or not _may_approve(self.context):
             return False
         # An empty declaration means forms: there was nothing else when it was introduced.
         form = can.elicitation.form is not None or can.elicitation.url is None

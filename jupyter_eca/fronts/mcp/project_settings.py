@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config import jsonc
@@ -27,7 +27,7 @@ async def put(host: Host, changes: Mapping[Place, Any]) -> str:
     path = files.resolve(".eca/config.json")
     name = files.shorten(path)
     try:
-        await asyncio.to_thread(_put, path, name, changes)
+        await host.folder_trust.keep(partial(_put, path, name, changes))
     except (OSError, ConfigError) as error:
         raise ToolError(f"{name} cannot be changed: {error}.") from error
     return name

@@ -172,7 +172,7 @@ def _explain_status(error: APIStatusError, asked: RequestTarget) -> ProviderErro
 
 def _key(settings: ProviderConfig, provider: str) -> str:
     own = settings.key.get_secret_value().strip() if settings.key else ""
-    if own or (settings.url and provider != "anthropic"):
+    if own or settings.foreign_address or (settings.url and provider != "anthropic"):
         return own  # the key for Anthropic is not sent to somebody else's server
     return os.environ.get(KEY_VARIABLE, "").strip()
 

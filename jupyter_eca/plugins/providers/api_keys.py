@@ -48,7 +48,8 @@ def find(
     names = (*_variables(name, plug, settings), *filter(None, (also,)))
     if login is not None and settings.url in {None, login.url}:
         return ApiKey(_with(settings, login.key, login.url), "login", names[0])
-    for one in names:
+    # A project may name another address. Its file must name the variable too, before the key is sent there.
+    for one in () if settings.foreign_address else names:
         if value := variable(one).strip():
             return ApiKey(_with(settings, value, settings.url), "env", one)
     return ApiKey(settings, None, names[0])

@@ -50,7 +50,7 @@ class Revision:
 
 
 # These are not part of ECA. Only our own clients receive them.
-_OURS: Final = frozenset({"chat/toolCallProgress"})
+_OURS: Final = frozenset({"chat/toolCallProgress", "workspace/untrustedSettings"})
 # `config/updated` is newer than the older revision, but the server of that time sent it to clients of both.
 _OLD_NOTIFICATIONS: Final = frozenset({"$/showMessage", "chat/contentReceived", "tool/serverUpdated", "config/updated"})
 # The older revision defines `toolCallRejected` but forgot it in its union. No other content ends a rejected call.

@@ -681,6 +681,8 @@ export interface CodeAssistant {
   readonly notebook?: boolean;
   /** Ours: the client wants `seq`, `turn`, `at` and `outcome` beside each content. */
   readonly envelope?: boolean;
+  /** Ours: the client shows which settings of a folder wait for trust, and lets the user trust them. */
+  readonly trust?: boolean;
   /** Ours: no user is there who could approve a tool call. */
   readonly unattended?: boolean;
 }
@@ -903,6 +905,26 @@ export interface FlagContent {
   readonly text: string;
   /** The id of the message. */
   readonly contentId: string;
+}
+
+/** One setting that is held back. */
+export interface HeldSetting {
+  /** Its key, for example `mcpServers.db`. */
+  readonly key: string;
+  /** Its value, as JSON. Secrets are masked. */
+  readonly value: string;
+}
+
+/** The settings of one folder that are held back. */
+export interface HeldSettings {
+  /** The path of the folder. */
+  readonly folder: string;
+  /** Identifies the content of these settings. Trust is given to a content: another content is asked about again. */
+  readonly digest: string;
+  /** What they are, in a few words, for example `2 MCP servers, 1 hook`. */
+  readonly summary: string;
+  /** Each of them. */
+  readonly settings: readonly HeldSetting[];
 }
 
 /** An action of a hook has ended. */
@@ -1924,6 +1946,21 @@ export interface ToolSwitchParams {
   readonly on: boolean;
 }
 
+/** The user trusts settings of a folder. */
+export interface TrustParams {
+  /** The path of the folder. */
+  readonly folder: string;
+  /** The digest that was shown. If the settings have changed since, the request is refused. */
+  readonly digest: string;
+}
+
+/** All settings that are held back now; empty when there are none. */
+export interface UntrustedSettingsParams {
+  readonly folders: readonly HeldSettings[];
+  /** Whether this client may send `workspace/trust`. */
+  readonly canTrust: boolean;
+}
+
 /** A link to a web page, for example a source of the answer. */
 export interface UrlContent {
   readonly type: 'url';
@@ -2120,6 +2157,7 @@ export interface ClientMethods {
   'tool/switch': { params: ToolSwitchParams; result: Done };
   'workspace/didChangeWorkspaceFolders': { params: DidChangeWorkspaceFoldersParams; result: void };
   'workspace/doctor': { params: Empty; result: DoctorResult };
+  'workspace/trust': { params: TrustParams; result: Done };
 }
 
 /** The methods that the server sends. */
@@ -2151,6 +2189,7 @@ export interface ServerMethods {
   'tool/call': { params: ToolCallParams; result: ToolCallResult };
   'tool/serverRemoved': { params: ToolServerRemovedParams; result: void };
   'tool/serverUpdated': { params: ToolServerUpdatedParams; result: void };
+  'workspace/untrustedSettings': { params: UntrustedSettingsParams; result: void };
 }
 
 /** The model of each notification that the server sends. */
@@ -2169,7 +2208,8 @@ export const NOTIFICATION_PARAMS = {
   'providers/updated': 'ProviderStatus',
   'rewrite/contentReceived': 'RewriteContentReceivedParams',
   'tool/serverRemoved': 'ToolServerRemovedParams',
-  'tool/serverUpdated': 'ToolServerUpdatedParams'
+  'tool/serverUpdated': 'ToolServerUpdatedParams',
+  'workspace/untrustedSettings': 'UntrustedSettingsParams'
 } as const;
 
 /** The fields of models: s is a string, n a number, b a boolean, o an object, * anything; | is a union. */
@@ -2227,6 +2267,8 @@ export const SHAPES = {
     'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']]
   },
   FlagContent: { type: '=flag', text: 's', contentId: 's' },
+  HeldSetting: { key: 's', value: 's' },
+  HeldSettings: { folder: 's', digest: 's', summary: 's', settings: ['HeldSetting'] },
   HookActionFinishedContent: {
     type: '=hookActionFinished',
     id: 's',
@@ -2398,6 +2440,7 @@ export const SHAPES = {
     'instructions?': 's',
     'error?': 's'
   },
+  UntrustedSettingsParams: { folders: ['HeldSettings'], canTrust: 'b' },
   UrlContent: { type: '=url', title: 's', url: 's' },
   UsageContent: {
     type: '=usage',

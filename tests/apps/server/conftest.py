@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.host_and_client import settings
+from tests.support.trust import trust_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,7 @@ def eca_config(jp_root_dir: Path, tmp_path: Path, rules: dict[str, Any], monkeyp
     (jp_root_dir / ".eca").mkdir()
     config = settings(tmp_path, RULES, toolCall={"approval": rules})
     (jp_root_dir / ".eca" / "config.json").write_text(json.dumps(config))
+    trust_folder(monkeypatch, jp_root_dir)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

@@ -14,6 +14,7 @@ from tests.apps.server.cards import Cards
 from tests.apps.server.cells import PATIENCE, PageKernel, Ran, Watcher, kernel
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.host_and_client import settings
+from tests.support.trust import trust_folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -43,6 +44,7 @@ def eca_config(jp_root_dir: Path, tmp_path: Path, house: LoopbackAnthropic, monk
     config["providers"]["house"] = {"api": "anthropic", "url": house.url, "models": {"claude-haiku-5-5": None}}
     (jp_root_dir / ".eca").mkdir()
     (jp_root_dir / ".eca" / "config.json").write_text(json.dumps(config))
+    trust_folder(monkeypatch, jp_root_dir)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

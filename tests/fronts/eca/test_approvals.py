@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_eca.config import read_config
 from jupyter_eca.config.jsonc import parse
+from jupyter_eca.config.trust import TrustedFolders
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol import approval
@@ -55,8 +56,9 @@ async def filed(folder: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> A
     monkeypatch.setenv("HOME", str(folder))
     (root / ".eca").mkdir()
     (root / ".eca" / "config.json").write_text(f"// ours\n{json.dumps(settings(folder, RULES, **more))}\n")
-    reading = partial(read_config, (root,))
-    host = Host(reading(), Workspace(Files((root,))), folder / "chats.db", reading)
+    trusted = TrustedFolders(folder / "trust.json", [root])
+    reading = partial(read_config, (root,), trust=trusted)
+    host = Host(reading(), Workspace(Files((root,))), folder / "chats.db", reading, trusted)
     async with desk_of(host, root) as table:
         yield table
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from jupyter_eca.config.trust import trusted_folders
 from tests.support.host_and_client import settings
 from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import raw, sdk
@@ -113,4 +114,5 @@ async def talking(at: Running) -> AsyncGenerator[Served]:
 def environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in {"ANTHROPIC_API_KEY", "PYTHONPATH"}}
     home = {"XDG_CONFIG_HOME": str(folder / "config"), "JUPYTER_DATA_DIR": str(folder / "data")}
+    home[trusted_folders.VARIABLE] = str(folder)
     return {**kept, **home, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}

@@ -17,6 +17,7 @@ from tests.host.commands.test_granting import table
 from tests.host.commands.test_login import MODELS, dialogue
 from tests.plugins.providers.ask import KEY
 from tests.support.host_and_client import said
+from tests.support.trust import trust_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,7 @@ async def test_a_command_of_one_question_says_that_no_later_one_knows_the_key(
 ) -> None:
     for name in ("XDG_CONFIG_HOME", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
+    trust_folder(monkeypatch, tmp_path)
     (tmp_path / ".eca").mkdir()
     house = {"api": "anthropic", "url": vendor.url, "models": MODELS}
     (tmp_path / ".eca" / "config.json").write_text(json.dumps({"providers": {"house": house}}))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, read_config
+from jupyter_eca.config.trust import TrustedFolders
 from jupyter_eca.protocol.content import ShellCommandDetails, ToolCalledContent, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import PATIENCE, Desk, answer, desk, outcomes, tool_states
@@ -192,7 +193,8 @@ async def test_a_bad_tool_is_told_by_file_and_name_and_costs_itself_alone(tmp_pa
     file = tmp_path / ".eca" / "config.json"
     file.parent.mkdir()
     file.write_text(json.dumps({"customTools": {name: one, "good": good}}))
-    config: Config = read_config((tmp_path,), home=tmp_path / "home")
+    trust = TrustedFolders(tmp_path / "trust.json", [tmp_path])
+    config: Config = read_config((tmp_path,), home=tmp_path / "home", trust=trust)
     assert list(config.custom_tools) == ["good"]
     assert len(config.warnings) == 1
     assert config.warnings[0].startswith(f"{file}: the custom tool {name!r} was left out: ")

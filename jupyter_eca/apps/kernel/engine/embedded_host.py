@@ -5,10 +5,12 @@ kernel. `client` starts it.
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_eca import config
 from jupyter_eca.apps.kernel.engine.executed_notebook import ExecutedNotebooks
+from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.host.doctor import report
 from jupyter_eca.host.host import Host
 from jupyter_eca.mcp_client.loopback_browser import Loopback
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 class EmbeddedDoor:
     sees_all = False
+    approves = True
+    # The host has the rights of this kernel, so its user is whoever runs the kernel.
+    may_trust = True
     follows = False
     browser = Loopback()
     kernel = None
@@ -35,7 +40,10 @@ class EmbeddedDoor:
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
         self.own: dict[str, ChatId] = {}
         """The chats that the cells and the panels of this kernel asked in."""
-        self._host = Host(config.read_config((folder,)), workspace, find_database())
+        trusted = open_trusted_folders(find_database())
+        read = partial(config.read_config, (folder,), trust=trusted)
+        # Watching the files would wake the kernel every few seconds.
+        self._host = Host(read(), workspace, find_database(), read, trusted, watches=False)
         self._host.logins.until = "this kernel ends"
 
     def beside(self) -> EmbeddedDoor:

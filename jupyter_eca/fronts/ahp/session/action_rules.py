@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, record
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
+from jupyter_eca.fronts.ahp.session.config import AUTO
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import FilledAnswer
@@ -70,6 +71,17 @@ def session_refusal(state: Json, action: actions.SessionAction, client: str) -> 
             return _refuse_input(state, action)
         case _:
             return None
+
+
+def is_approval(action: actions.SessionAction) -> bool:
+    """Return whether an action lets the assistant do something: an approval, an answer, or approval of everything."""
+    match action:
+        case actions.ToolCallApproved() | actions.InputAnswerChanged() | actions.InputCompleted():
+            return True
+        case actions.ConfigChanged(config=config):
+            return config.get("approval") == AUTO
+        case _:
+            return False
 
 
 def terminal_refusal(state: Json, action: actions.TerminalAction, client: str) -> str | None:

@@ -6,6 +6,7 @@ A rule takes effect immediately, in running turns too. `config/` writes the rule
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import approval_rules, resolve
@@ -75,7 +76,9 @@ def _policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
     check_may_change_config(session)
     try:
-        file = await asyncio.to_thread(approval_rules.add_rule, find_sources(session.host), params)
+        file = await session.host.folder_trust.keep(
+            partial(approval_rules.add_rule, find_sources(session.host), params)
+        )
     except ValueError as error:
         raise LocalError(_NO_PATTERN) from error
     await session.host.reload()
@@ -84,7 +87,7 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
 
 async def remove(session: EcaSession, params: wire.RuleText) -> Done:
     check_may_change_config(session)
-    await asyncio.to_thread(approval_rules.remove_rule, find_sources(session.host), params)
+    await session.host.folder_trust.keep(partial(approval_rules.remove_rule, find_sources(session.host), params))
     await session.host.reload()
     return Done()
 

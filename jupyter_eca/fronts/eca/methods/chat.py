@@ -6,6 +6,9 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import BusyError, RemoteError, ToolError
+from jupyter_eca.fronts.base import MAY_NOT_APPROVE
+from jupyter_eca.fronts.eca import trust
+from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.outputs import make_output_id
@@ -27,6 +30,10 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if not session.door.sees_all and id not in session.own and await session.host.chats.read_row(id):
         raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
     session.own[id] = wire_id
+    if params.trust:
+        check_may_approve(session)
+    if params.chat_id is not None:
+        await trust.ask(session, id)
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     new_prompt = Prompt(id, params.message, choice.over(selected), params.contexts, session, lock=params.lock)
@@ -43,6 +50,9 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
         await session.notify("$/showMessage", warning)
         return chat.ChatPromptResult(chat_id=wire_id, model=new_prompt.choice.model, status=chat.PromptStatus.ERROR)
+    if params.chat_id is None:
+        # The client learns the id of its chat from this reply, so it can be asked only afterwards.
+        session.start(trust.ask(session, id))
     status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
     return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 
@@ -60,6 +70,9 @@ def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) 
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
+    if not session.door.approves:
+        session.say(lifecycle.MessageType.WARNING, MAY_NOT_APPROVE)
+        return
     session.host.turns.approve(
         session.find_chat(params.chat_id), params.tool_call_id, remember=params.save == "session"
     )

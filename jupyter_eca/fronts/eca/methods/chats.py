@@ -6,6 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import UnknownChat
+from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.live_chat import choice_of as stored_choice
@@ -203,6 +204,7 @@ async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
     if params.title is not None:
         await session.host.archive.rename(id, params.title)
     if params.trust is not None:
+        check_may_approve(session)
         await session.host.chats.load(id)
         session.host.turns.choose(id, Choice(trust=params.trust))
     return Done()

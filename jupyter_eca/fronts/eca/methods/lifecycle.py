@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.errors import RemoteError
+from jupyter_eca.fronts.eca import trust
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.protocol import lifecycle
+from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.dialect import Dialect
+from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.workspace.paths import parse_file_uri
 from jupyter_eca.workspace.ports import Files
 
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
 # How many seconds longer `initialize` may take for a client that wants the models in its reply. A provider that
 # searches this machine for them takes at most half a second.
 MODELS_SECONDS: Final = 0.7
+
+
+_MAY_NOT_TRUST: Final = "Only the user can trust a folder: in the chat panel, or in an editor."
 
 
 # Seconds that tool servers have to end: an editor that closes waits for the reply.
@@ -77,6 +84,8 @@ async def _announce(session: EcaSession) -> None:
     """Notify the setup of this server, once the client is ready for it. Looking for models may take half a second."""
     host = session.host
     await _notify_progress(session, "start")
+    if host.config.held_back:
+        await trust.announce(session, host.config.held_back)
     for server in host.notifications.list_servers():
         await session.notify("tool/serverUpdated", session.describe_server(server))
     config = await host.notifications.describe_choices(session.default_agent)
@@ -120,6 +129,13 @@ def exit(session: EcaSession, _params: Model) -> None:
     session.ended.set()
 
 
+async def trust_folder(session: EcaSession, params: lifecycle.TrustParams) -> Done:
+    if not trust.may_trust(session):
+        raise RemoteError(_MAY_NOT_TRUST, ErrorCode.REFUSED)
+    await session.host.folder_trust.trust(params.folder, params.digest)
+    return Done()
+
+
 async def doctor(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
     return lifecycle.DoctorResult(text=await session.door.doctor(session.host))
 
@@ -131,4 +147,5 @@ HANDLERS: Final = {
     "exit": exit,
     "workspace/didChangeWorkspaceFolders": change_folders,
     "workspace/doctor": doctor,
+    "workspace/trust": trust_folder,
 }

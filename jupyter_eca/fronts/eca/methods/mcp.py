@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError, McpRefusal
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config
 from jupyter_eca.protocol import mcp
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -22,6 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAddServerResult:
+    check_may_change_config(session)
     try:
         return mcp.McpAddServerResult(server=session.describe_server(await session.host.mcp.add(params)))
     except LocalError as error:
@@ -29,11 +31,13 @@ async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAdd
 
 
 async def update(session: EcaSession, params: mcp.McpUpdateServerParams) -> Done:
+    check_may_change_config(session)
     await session.host.mcp.update(params)
     return Done()
 
 
 async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRemoveServerResult:
+    check_may_change_config(session)
     try:
         await session.host.mcp.remove(params.name)
     except LocalError as error:
@@ -42,6 +46,7 @@ async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRem
 
 
 def start(session: EcaSession, params: mcp.McpServerParams) -> None:
+    check_may_change_config(session)
     _notify_error(lambda: session.host.mcp.start(params.name))
 
 
@@ -64,10 +69,12 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
+    check_may_change_config(session)
     session.start(_finish(session.host.mcp.enable(params.name)))
 
 
 def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
+    check_may_change_config(session)
     session.start(_finish(session.host.mcp.enable(params.name, enabled=False)))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -73,7 +73,9 @@ async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
-    await asyncio.to_thread(disabled_tools.switch_tool, host.config, find_sources(host), names, name, on=params.on)
+    await host.folder_trust.keep(
+        partial(disabled_tools.switch_tool, host.config, find_sources(host), names, name, on=params.on)
+    )
     await host.reload()
     return Done()
 

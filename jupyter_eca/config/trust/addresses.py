@@ -1,0 +1,76 @@
+"""Owns the rule that a key goes only to the address of its own file, or of a later file that brings its own key. Pure.
+
+Otherwise a project that sets only an address would get the key of the user's or the administrator's file. The rule
+holds for providers of models and for MCP servers, whether the folder is trusted or not. `layers` applies it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A kind of entry with an address and secrets that are for this address only."""
+
+    noun: str
+    addresses: tuple[str, ...]
+    secrets: tuple[str, ...]
+
+
+_TARGETS: Final = {
+    # The path is a part of the address: `url` and path are joined.
+    "providers": _Target("provider", ("url", "completionUrlRelativePath"), ("key", "extraHeaders")),
+    "mcpServers": _Target("MCP server", ("url", "command", "args"), ("headers", "env", "clientSecret")),
+}
+
+
+def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[str]]:
+    """Return the settings of the layers below without the secrets that the new layer's addresses must not get.
+
+    Also returns a warning for each entry that lost one. `where` names the new layer.
+    """
+    warnings: list[str] = []
+    result = dict(below)
+    for section, target in _TARGETS.items():
+        for name, entry in _as_object(settings.get(section)).items():
+            known = _as_object(_as_object(result.get(section)).get(name))
+            if _changes_address(target, known, _as_object(entry)):
+                kept = _without_secrets(target, known)
+                if kept != known:
+                    result[section] = {**result[section], name: kept}
+                    warnings += _warn(target, name, _as_object(entry), where)
+    return result, warnings
+
+
+def _warn(target: _Target, name: str, entry: Json, where: str) -> list[str]:
+    if any(secret in entry for secret in target.secrets):
+        return []
+    return [
+        f"{where}: this file changes the address of the {target.noun} {name!r}. The keys and headers of earlier files "
+        "are not sent there. Write a key beside the address if it needs one."
+    ]
+
+
+def _changes_address(target: _Target, known: Json, entry: Json) -> bool:
+    return any(field in entry and entry[field] != known.get(field) for field in target.addresses)
+
+
+def _without_secrets(target: _Target, entry: Json) -> Json:
+    kept = {name: value for name, value in entry.items() if name not in target.secrets}
+    models: Any = kept.get("models")
+    if isinstance(models, dict):
+        kept["models"] = {
+            name: {field: value for field, value in cast("Json", model).items() if field not in target.secrets}
+            if isinstance(model, dict)
+            else model
+            for name, model in cast("Json", models).items()
+        }
+    return kept
+
+
+def _as_object(value: Any) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}

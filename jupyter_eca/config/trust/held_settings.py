@@ -1,0 +1,109 @@
+"""Owns the description of settings that wait for trust: what they are in a few words, each of them, and their digest.
+
+It must not decide which settings wait: `division` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.config.masking import mask_secrets
+from jupyter_eca.protocol.lifecycle import HeldSetting, HeldSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from jupyter_eca.config.interpolation import Layer
+
+    Part = tuple[Layer, "Json"]
+
+Json = dict[str, Any]
+
+# What one setting of a key is called, and several. Settings of all other keys are "other settings".
+_NOUNS: Final[Mapping[str, tuple[str, str]]] = {
+    "mcpServers": ("MCP server", "MCP servers"),
+    "hooks": ("hook", "hooks"),
+    "customTools": ("custom tool", "custom tools"),
+    "providers": ("provider", "providers"),
+    "agent": ("agent", "agents"),
+    "toolCall": ("approval rule", "approval rules"),
+}
+_OTHER: Final = ("other setting", "other settings")
+# Below these keys, each key is one setting. `toolCall.approval.allow` has the rules that allow.
+_OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.allow", "toolCall.approval.ask"}
+
+_FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
+# A prompt or a script is smaller. A larger file counts by its size.
+_LARGEST: Final = 1_000_000
+
+
+def describe_held(folder: Path, parts: Sequence[Part]) -> HeldSettings:
+    """Describe the settings of a folder that wait, each with the layer that has it. Blocks: it reads files."""
+    settings = {path: value for _, waiting in parts for path, value in _flatten(waiting)}
+    return HeldSettings(
+        folder=str(folder),
+        digest=_compute_digest(parts),
+        summary=_count(settings),
+        settings=tuple(
+            HeldSetting(key=".".join(path), value=json.dumps(mask_secrets(value, path[-1]), ensure_ascii=False))
+            for path, value in settings.items()
+        ),
+    )
+
+
+def _flatten(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, item in value.items():
+        here = (*path, name)
+        if ".".join(here) in _OBJECTS and isinstance(item, dict):
+            yield from _flatten(cast("Json", item), here)
+        else:
+            yield here, item
+
+
+def _count(settings: Mapping[tuple[str, ...], Any]) -> str:
+    """Return the numbers of settings, for example `2 MCP servers, 1 hook`."""
+    nouns = [_NOUNS.get(path[0], _OTHER) for path in settings]
+    kinds = [*_NOUNS.values(), _OTHER]
+    counted = ((nouns.count(kind), kind) for kind in kinds)
+    return ", ".join(f"{number} {kind[number > 1]}" for number, kind in counted if number)
+
+
+def _compute_digest(parts: Sequence[Part]) -> str:
+    """Return the digest of all that the settings say, and of the files that they name: a prompt, or a hook's script."""
+    digest = hashlib.sha256()
+    for layer, waiting in parts:
+        written = json.dumps(waiting, sort_keys=True)
+        digest.update(f"{layer.where}\0{written}\0".encode())
+        for name in sorted({*_FILE.findall(written), *_list_scripts(waiting)}):
+            digest.update(f"{name}\0".encode() + _read(layer, name) + b"\0")
+    return digest.hexdigest()
+
+
+def _list_scripts(settings: Json) -> Iterator[str]:
+    hooks: Any = settings.get("hooks")
+    for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
+        actions: Any = cast("Json", hook).get("actions") if isinstance(hook, dict) else None
+        for action in cast("list[Any]", actions) if isinstance(actions, list) else ():
+            script: Any = cast("Json", action).get("file") if isinstance(action, dict) else None
+            if isinstance(script, str):
+                yield script
+
+
+def _read(layer: Layer, name: str) -> bytes:
+    """Return the content of a file as far as it counts, and follow its changes from now on."""
+    try:
+        path = layer.path(name).resolve()
+        if layer.within is not None and not path.is_relative_to(layer.within.resolve()):
+            return b""  # such a file is never read
+        layer.found.watch(path)
+        # A FIFO or a device would not end.
+        if not path.is_file():
+            return b""
+        size = path.stat().st_size
+        return path.read_bytes() if size <= _LARGEST else str(size).encode()
+    except (OSError, ValueError, RuntimeError):
+        return b""

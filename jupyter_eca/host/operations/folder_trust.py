@@ -1,0 +1,72 @@
+"""Owns the user's trust in the settings of folders: it is given here, and kept when the user changes a file from here.
+
+It must not know how the user was asked: the fronts do. `config.trust` has what waits for trust.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from jupyter_eca.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.config import Config
+    from jupyter_eca.config.trust import TrustedFolders
+    from jupyter_eca.host.services import Current
+
+T = TypeVar("T")
+
+_CHANGED: Final = "The settings of this folder have changed since they were shown. Look at them again."
+_NOT_STORED: Final = "Your answer cannot be stored: {reason}."
+
+
+class FolderTrust:
+    """The trust in the folders of one host."""
+
+    def __init__(
+        self,
+        current: Current,
+        trusted: TrustedFolders | None,
+        read: Callable[[], Config] | None,
+        reload: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`read` reads the configuration and blocks. `reload` reads it and puts it into effect."""
+        self._current = current
+        self._trusted = trusted
+        self._read = read
+        self._reload = reload
+
+    async def trust(self, folder: str, digest: str) -> None:
+        """Trust the settings of a folder that are held back, and put them into effect.
+
+        Raises: LocalError when other settings are held back now than those that were shown.
+        """
+        held = [settings for settings in self._current.config.held_back if settings.digest == digest]
+        if self._trusted is None or not any(settings.folder == folder for settings in held):
+            raise LocalError(_CHANGED)
+        try:
+            await asyncio.to_thread(self._trusted.add, folder, digest)
+        except OSError as error:
+            raise LocalError(_NOT_STORED.format(reason=error.strerror)) from error
+        await self._reload()
+
+    async def keep(self, change: Callable[[], T]) -> T:
+        """Run a change of the configuration files that the user asked for, in a thread, and return its result.
+
+        The user knows this change, so a folder whose settings all hold before it is trusted with the change too. A
+        folder with settings that are held back stays untrusted.
+        """
+        return await asyncio.to_thread(self._keep, change)
+
+    def _keep(self, change: Callable[[], T]) -> T:
+        if self._read is None or self._trusted is None:
+            return change()
+        untrusted = {settings.folder for settings in self._read().held_back}
+        result = change()
+        for settings in self._read().held_back:
+            if settings.folder not in untrusted:
+                self._trusted.add(settings.folder, settings.digest)
+        return result
