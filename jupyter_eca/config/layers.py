@@ -207,11 +207,13 @@ class _ConfigReader:
             self.found.watch(self.trust.file)
             # Called without settings too: they may come later, and are not those with which the program started.
             is_trusted = self.trust.has(folder, place, held.digest if held else "") or is_trusted
-        if held is not None and not is_trusted:
-            self.held_back.append(held)
-        if held is not None and self.trust is not None and self.trust.trusts_all:
+        if held is None or is_trusted:
+            return True
+        if self.trust is not None and self.trust.trusts_all:
             self.found.warnings.append(_COUNTS.format(folder=folder, settings=held.summary))
-        return is_trusted
+            return True
+        self.held_back.append(held)
+        return False
 
     def _settle_divided(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
         for part in parts:

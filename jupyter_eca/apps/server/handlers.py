@@ -19,6 +19,8 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from jupyter_eca.transport.websocket import WebSocketLink
 
 if TYPE_CHECKING:
+    from jupyter_server.auth.identity import IdentityProvider
+
     from jupyter_eca.apps.server.app import EcaServer
 
 
@@ -42,8 +44,13 @@ def may_approve(handler: JupyterHandler) -> bool:
     if not handler.token_authenticated or handler.settings["jupyter_eca_config"].approve_with_token:
         return True
     provider = handler.identity_provider
-    token = provider.get_token(handler)
-    return token is not None and token not in {provider.token, *os.environ.values()}
+    return not is_own_token(provider, provider.get_token(handler))
+
+
+def is_own_token(provider: IdentityProvider, token: str | None) -> bool:
+    """Return whether a token is the server's own. A client may show it in a way that we do not know: then it counts as
+    the server's own."""
+    return token is None or token in {provider.token, *os.environ.values()}
 
 
 # The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.

@@ -20,6 +20,7 @@ RULES: list[dict[str, Any]] = [
     {"message": "make", "reply": [{"text": "I make it. "},
                                   {"tool": "run_code", "arguments": {"code": "answer = 6 * 7"}}]},
     {"message": "forecast", "reply": [{"tool": "forecast", "arguments": {"city": "Ulm"}}]},
+    {"message": "^write$", "reply": [{"tool": "write_file", "arguments": {"path": "new.txt", "content": "one"}}]},
     {"message": "die", "reply": [{"tool": "run_code", "arguments": {"code": "import os; os._exit(1)"}}]},
     {"message": "wait", "reply": [{"tool": "run_code", "arguments": {"code": "import time; time.sleep(60)"}}]},
     {"message": "slow", "reply": [{"text": "word " * 4000, "chunk": 5, "delay": 0.005}]},
@@ -28,8 +29,15 @@ RULES: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def jp_server_config() -> dict[str, Any]:
-    return {"ServerApp": {"jpserver_extensions": {"jupyter_eca": True}}}
+def approve_with_token() -> bool:
+    """Whether a client that shows only the token of the server may approve; a test module overrides it."""
+    return False
+
+
+@pytest.fixture
+def jp_server_config(approve_with_token: bool) -> dict[str, Any]:  # a fixture
+    extension = {"approve_with_token": approve_with_token}
+    return {"ServerApp": {"jpserver_extensions": {"jupyter_eca": True}}, "EcaApp": extension}
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from tests.apps.server.cells import PATIENCE, kernel
 from tests.apps.server.test_kill import server
 from tests.fronts.ahp.place import RULES, Client, calls_of, text_of
 from tests.support.host_and_client import settings
-from tests.support.trust import trust_folder
 
 if TYPE_CHECKING:
     import subprocess
@@ -109,9 +108,8 @@ async def again(at: Served, before: Client) -> tuple[Client, str]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "workspace"
-    trust_folder(monkeypatch, folder)
     (folder / ".eca").mkdir(parents=True)
     approval: dict[str, Any] = {"approval": {"allow": {"ask_user": {}}}}
     (folder / ".eca" / "config.json").write_text(json.dumps(settings(tmp_path, RULES, toolCall=approval)))

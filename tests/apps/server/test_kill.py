@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+from jupyter_eca.config.trust import trusted_folders
 from tests.apps.server.cells import PATIENCE
 from tests.support.editor_process import environment
 
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 @contextmanager
 def server(folder: Path, root: Path, **variables: str) -> Generator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port=0"]
-    options = [f"--ServerApp.root_dir={root}", "--IdentityProvider.token=secret"]
+    options = [f"--ServerApp.root_dir={root}", "--IdentityProvider.token=secret", "--EcaApp.approve_with_token=True"]
     extension = "--ServerApp.jpserver_extensions={'jupyter_eca': True}"
     runtime = {"JUPYTER_RUNTIME_DIR": str(folder / "runtime"), "JUPYTER_CONFIG_DIR": str(folder / "etc")}
+    runtime[trusted_folders.VARIABLE] = str(root)
     process = subprocess.Popen(
         [*command, *options, extension], env=environment(folder) | runtime | variables, stderr=subprocess.DEVNULL
     )

@@ -35,6 +35,11 @@ JSON = {"Content-Type": "application/json", "Accept": "application/json, text/ev
 
 
 @pytest.fixture
+def approve_with_token() -> bool:
+    return True
+
+
+@pytest.fixture
 def connect(jp_fetch: Fetch, jp_base_url: str, jp_http_port: int, jp_auth_header: dict[str, str]) -> Connect:
     del jp_fetch  # it has the server listen
 

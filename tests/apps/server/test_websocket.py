@@ -115,6 +115,7 @@ async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
     socket.close()
 
 
+@pytest.mark.parametrize("approve_with_token", [True])
 async def test_code_from_the_side_runs_in_the_idle_kernel_once_it_is_approved(
     jp_serverapp: Any, jp_ws_fetch: Fetch
 ) -> None:
