@@ -18,7 +18,8 @@ import {
   Job,
   ProviderStatus,
   ServerMethods,
-  ToolServerUpdatedParams
+  ToolServerUpdatedParams,
+  UntrustedSettingsParams
 } from '../wire/protocol';
 import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
 import type { Change, Earlier, Queued } from './types';
@@ -76,6 +77,8 @@ export interface State {
   readonly servers: Readonly<Record<string, ToolServerUpdatedParams>>;
   readonly jobs: readonly Job[];
   readonly providers: Readonly<Record<string, ProviderStatus>>;
+  /** The settings of folders that do nothing until the user trusts the folder. */
+  readonly untrusted: UntrustedSettingsParams;
   readonly messages: readonly Message[];
 }
 
@@ -125,6 +128,7 @@ export function createState(current: ChatId): State {
     servers: {},
     jobs: [],
     providers: {},
+    untrusted: { folders: [], canTrust: false },
     messages: []
   };
 }
@@ -227,6 +231,8 @@ function reduceNotification(state: State, action: ServerNotification): State {
       return { ...state, providers: { ...state.providers, [action.params.id]: action.params } };
     case 'jobs/updated':
       return { ...state, jobs: action.params.jobs };
+    case 'workspace/untrustedSettings':
+      return { ...state, untrusted: action.params };
     default:
       return state;
   }

@@ -35,6 +35,7 @@ import { CarryOut, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
 import { Transcript } from './transcript/Transcript';
+import { TrustNotice } from './TrustNotice';
 import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
@@ -97,6 +98,12 @@ export function App({ session, surroundings, instructions }: Props): React.React
         />
       )}
       <Messages session={session} messages={state.messages} />
+      <TrustNotice
+        untrusted={state.untrusted}
+        onTrust={async held => {
+          await session.ask('workspace/trust', { folder: held.folder, digest: held.digest });
+        }}
+      />
       <Boundary instead={trans.__('This chat could not be shown.')} key={listing ? 'chats' : String(chat.id)}>
         {listing ? (
           <ChatList

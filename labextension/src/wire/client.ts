@@ -44,7 +44,8 @@ const NOTIFICATIONS = [
   'jobs/updated',
   'providers/updated',
   'tool/serverRemoved',
-  'tool/serverUpdated'
+  'tool/serverUpdated',
+  'workspace/untrustedSettings'
 ] as const satisfies readonly Notifications<ServerMethods>[];
 
 export type NotificationMethod = (typeof NOTIFICATIONS)[number];
@@ -81,7 +82,7 @@ export interface NotebookHost {
 const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
 const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
 const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
-const ATTENDED: CodeAssistant = { chat: true, envelope: true, chatCapabilities: { askQuestion: true } };
+const ATTENDED: CodeAssistant = { chat: true, envelope: true, trust: true, chatCapabilities: { askQuestion: true } };
 
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}

@@ -1,0 +1,63 @@
+/**
+ * Says that a folder brings settings of its own, which do nothing until the user trusts the folder, and lists them.
+ *
+ * The server decides which settings these are. The button trusts the settings that are shown, and no others.
+ */
+
+import * as React from 'react';
+
+import { HeldSettings, UntrustedSettingsParams } from '../wire/protocol';
+import { useEnv } from './common/env';
+import { Icon } from './common/Icon';
+
+interface Props {
+  readonly untrusted: UntrustedSettingsParams;
+  readonly onTrust: (held: HeldSettings) => Promise<void>;
+}
+
+export function TrustNotice({ untrusted, onTrust }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  if (untrusted.folders.length === 0) {
+    return null;
+  }
+  return (
+    <div className="eca-Messages">
+      {untrusted.folders.map(held => (
+        <section
+          key={held.digest}
+          className="eca-Message eca-mod-warning eca-Trust"
+          aria-label={trans.__('Settings of this folder')}
+        >
+          <Icon name="alert" />
+          <div>
+            <p dir="auto" title={held.folder}>
+              {trans.__(
+                'This folder brings its own settings: %1. They do nothing until you trust this folder.',
+                held.summary
+              )}
+            </p>
+            <details>
+              <summary>{trans.__('Show')}</summary>
+              <ul>
+                {held.settings.map(({ key, value }) => (
+                  <li key={key}>
+                    <code>
+                      {key}: {value}
+                    </code>
+                  </li>
+                ))}
+              </ul>
+            </details>
+            {untrusted.canTrust ? (
+              <button type="button" className="eca-Button" onClick={() => void onTrust(held)}>
+                {trans.__('Trust this folder')}
+              </button>
+            ) : (
+              <p>{trans.__('You can trust it in the side panel of JupyterLab.')}</p>
+            )}
+          </div>
+        </section>
+      ))}
+    </div>
+  );
+}
