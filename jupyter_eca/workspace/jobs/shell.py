@@ -32,7 +32,7 @@ _POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 _MARK: Final = "JUPYTER_ECA_COMMAND"
 
 # A model may read the environment, so it has no server token. Nothing may wait for a key press in a pager.
-_SECRET_VARIABLES: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
+SERVER_TOKENS: Final = frozenset({"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"})
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 # Bytes that are read ahead of whoever consumes the output.
@@ -115,7 +115,7 @@ async def start(
     Raises: ToolError when the command cannot be started.
     """
     mark = secrets.token_hex(8)
-    environment = {name: value for name, value in os.environ.items() if name not in _SECRET_VARIABLES}
+    environment = {name: value for name, value in os.environ.items() if name not in SERVER_TOKENS}
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)

@@ -6,12 +6,14 @@ The protocol with the kernel is in `client.py`; kernels of a server are in `jupy
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import KernelState
+from jupyter_eca.workspace.jobs.shell import SERVER_TOKENS
 from jupyter_eca.workspace.kernels.client import ClientKernel
 
 if TYPE_CHECKING:
@@ -90,7 +92,9 @@ class LocalKernel:
                 # jupyter_client is only partly typed
                 self._manager: Any = AsyncKernelManager()
                 try:
-                    await self._manager.start_kernel(cwd=str(self._folder))
+                    # A model runs code here, so it has no token of a server, as in a shell command.
+                    variables = {name: value for name, value in os.environ.items() if name not in SERVER_TOKENS}
+                    await self._manager.start_kernel(cwd=str(self._folder), env=variables)
                     client = self._manager.client()
                     client.start_channels()
                     await client.wait_for_ready(timeout=START_SECONDS)
