@@ -2,7 +2,7 @@
 embedded one. It knows no cell; `cell_session` owns it, `embedded_host` is the engine in the kernel.
 
 The server is told of this kernel by one iopub message with a topic of its own, which it alone subscribes to. It
-answers by opening a comm: no address and no token of the server ever enters the kernel.
+answers by opening a comm: it sends no address and no token to the kernel.
 """
 
 from __future__ import annotations
