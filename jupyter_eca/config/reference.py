@@ -63,10 +63,10 @@ key by key; all other values are replaced. The layers are:
    `--config-file FILE` replaces all of these;
 5. the files that `extraConfigs` lists.
 
-The settings of a project that loosen something wait until you trust its folder; those that restrict hold at once. Rules
-of `deny` and `ask` of all layers hold together: a later layer cannot replace one by a narrower one. A key, a header or a
-variable goes only to the address (`url`, `command`) of its own file, or of a later file that brings its own. See
-[Security](security.md#a-projects-own-settings-wait-for-you).
+The settings of a project that loosen something wait until you trust its folder; those that restrict hold at once.
+Rules of `deny` and `ask` of all layers hold together: a later layer cannot replace one by a narrower one. A key, a
+header or a variable goes only to the address (`url`, `command`) of its own file, or of a later file that brings its
+own. See [Security](security.md#a-projects-own-settings-wait-for-you).
 
 `/config` in a chat shows the resulting configuration and its files. Unknown keys are ignored. If a value has the wrong
 type, an error names the file and the key.

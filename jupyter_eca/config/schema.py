@@ -263,8 +263,8 @@ class Config(Model):
     subagents: SubagentsConfig = SubagentsConfig()
     """Agents that other agents spawn."""
     disabled_tools: tuple[str, ...] = ()
-    """Tools that no model has: a server, `server__tool`, or the name of one of our tools. The list of a project is added
-    to yours."""
+    """Tools that no model has: a server, `server__tool`, or the name of one of our tools. A project's list is added to
+    yours."""
     variants_by_model: dict[str, VariantSet] = Field(default_factory=dict[str, VariantSet])
     """Variants of models, for example reasoning efforts. The key is a regular expression for the names of models."""
     welcome_message: str = "Ask about this notebook, its data or its errors."

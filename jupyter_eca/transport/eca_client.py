@@ -71,6 +71,8 @@ class ServerSetup:
     """The variants of the selected model, for example its reasoning efforts."""
     tools: tuple[str, ...] = ()
     """The names of the server's own tools that are not disabled."""
+    untrusted: tuple[lifecycle.HeldSettings, ...] = ()
+    """The settings of folders that do nothing until the user trusts the folder."""
     known: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the first `config/updated` has arrived."""
 
@@ -273,6 +275,8 @@ class EcaClient:
                     self.on_chat_opened(str(chat_id))
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
                 self._update_setup(config)
+            case lifecycle.UntrustedSettingsParams(folders=folders):
+                self.setup.untrusted = folders
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
                 self.setup.tools = tuple(tool.name for tool in tools if not tool.disabled)
             case _:

@@ -235,3 +235,18 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         while data := await reader.read(65536):
             writer.write(data)
     writer.close()
+
+
+async def test_code_of_a_model_finds_no_token_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"):
+        monkeypatch.setenv(name, "secret-of-the-server")
+    monkeypatch.setenv("OF_THE_USER", "here")
+    async with asyncio.timeout(PATIENCE * 3):
+        kernel = LocalKernel(tmp_path)
+        try:
+            _, text = await run(
+                kernel, "import os; print(os.environ['OF_THE_USER'], 'secret' in str(os.environ.values()))"
+            )
+        finally:
+            await kernel.close()
+    assert text == "here False"

@@ -14,9 +14,12 @@ from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end, k
 from jupyter_eca.errors import CellError, EcaError, RemoteError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jupyter_eca.apps.kernel.answer.turn import CellTurn
     from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
     from jupyter_eca.protocol.content import UsageContent
+    from jupyter_eca.protocol.lifecycle import HeldSettings
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import EcaClient
     from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind
@@ -42,6 +45,7 @@ class CellSession:
         self.turn: CellTurn | None = None
         """The turn that a cell waits for now."""
         self._kernel: ShellKernel | None = None
+        self._known_digests: set[str] = set()
 
     @property
     def kernel(self) -> ShellKernel:
@@ -83,6 +87,15 @@ class CellSession:
         else:
             # Names of models and folders come from others too.
             self.shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
+
+    def say_untrusted(self, folders: Sequence[HeldSettings]) -> None:
+        """Say once which settings of a folder do nothing until the user trusts it."""
+        for held in folders:
+            if held.digest not in self._known_digests:
+                from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
+
+                self._known_digests.add(held.digest)
+                self.say(describe(held) + ELSEWHERE.format(folder=held.folder))
 
     async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Pass a question to the cell that waits. Raises: RemoteError when no cell waits in that chat: nobody would see

@@ -26,7 +26,7 @@ TRUST: Final = "Trust this folder"
 LATER: Final = "Not now"
 
 _HELD: Final = "The folder {folder} brings its own settings: {summary}. They do nothing until you trust this folder."
-_ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
+ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
 
 # A question is read in a few lines. The digest covers all settings, those that are left out too.
 _MOST_LINES: Final = 20
@@ -61,15 +61,16 @@ def describe(held: HeldSettings) -> str:
 
 
 async def announce(session: TrustClient, folders: Sequence[HeldSettings]) -> None:
-    """Tell the client which settings are held back now. Without the capability it is told once, if it is not asked."""
-    if session.can.trust:
+    """Tell the client which settings are held back now. A client of somebody else's gets a message once, if it is not
+    asked."""
+    if session.can.trust or session.can.envelope:
         params = UntrustedSettingsParams(folders=tuple(folders), can_trust=may_trust(session))
         await session.notify("workspace/untrustedSettings", params)
         return
     for held in folders:
         if not _can_ask(session) and held.digest not in session.known_digests:
             session.known_digests.add(held.digest)
-            session.say(MessageType.WARNING, describe(held) + _ELSEWHERE.format(folder=held.folder))
+            session.say(MessageType.WARNING, describe(held) + ELSEWHERE.format(folder=held.folder))
 
 
 async def ask(session: TrustClient, chat: str) -> None:
