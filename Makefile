@@ -23,7 +23,7 @@ WORKERS ?= 2
 # A worker that is done takes tests from the other. The browser's are shared by files: many start a server of their own.
 SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
-NBVAL = $(CLEAN) $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
+NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
 .PHONY: lab test dist bench conformance needs needs-lab check typescript python server conformance-client notebooks browser parts clean
 

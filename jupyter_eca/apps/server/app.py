@@ -118,8 +118,7 @@ class EcaServer:
 
         For a session of a kernel, `interrupt` interrupts it, `kernel` is its id, and `chats` returns the chats of its
         notebook, the only ones that it sees. `origin` is the scheme, host and port by which the user's browser reaches
-        this server, None where they are unknown. `quiet`: see `EcaSession`. `approves`: see
-        `Door`.
+        this server, None where they are unknown. `quiet`: see `EcaSession`. `approves`: see `Door`.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession

@@ -50,7 +50,7 @@ def jupyter(
         port = found.getsockname()[1]
     options = ["--no-browser", "--allow-root", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     options += [f"--ServerApp.root_dir={folder}", "--ServerApp.base_url=/lab/", f"--IdentityProvider.token={TOKEN}"]
-    options += ["--ServerApp.jpserver_extensions={'jupyter_eca': True}"]
+    options += ["--ServerApp.jpserver_extensions={'jupyter_eca': True}", "--EcaApp.approve_with_token=True"]
     environment = editor_process.environment(folder) | {
         "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder))),
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
