@@ -63,6 +63,8 @@ class Page:
     asked: list[str | None] = field(default_factory=list[str | None])
     shown: list[str] = field(default_factory=list[str])
     edits: int = 0
+    hold_read: asyncio.Event | None = None
+    """Keeps a reading of a notebook going until it is set."""
 
     def cells(self, path: str = PATH) -> list[tuple[str, str]]:
         return [(cell.id, cell.source) for cell in self.books[path]]
@@ -95,6 +97,8 @@ class Page:
             case wire.NotebookReadParams(path=path) if path == self.unreadable:
                 raise RemoteError(f"{path} was closed")
             case wire.NotebookReadParams(path=path):
+                if self.hold_read is not None:
+                    await self.hold_read.wait()
                 return self._document(path).wire()
             case wire.NotebookEditParams(path=path, changes=changes):
                 return self._edit(path, changes).wire()

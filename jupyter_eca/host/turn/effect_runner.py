@@ -57,7 +57,7 @@ from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.workspace.shielded import run_to_end
-from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
+from jupyter_eca.workspace.tool_result import Report, ToolResult, truncate_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,8 +84,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds that telling what a call would do may hold up asking about it: it reads a file or two.
-PREVIEW_SECONDS = 2.0
+# Seconds after which a reader is told why a call is not asked about yet: what it would do is still worked out.
+PREVIEW_NOTE_SECONDS = 2.0
+
+# Seconds that working this out may take. A page that is busy answers after a while, or never. Nobody is asked to
+# approve a change that could not be shown.
+PREVIEW_SECONDS = 60.0
+
+_PREPARING = Report("Working out what this would change …")
 
 LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, so that it means other files; not run."
 
@@ -361,7 +367,16 @@ class EffectRunner:
             return None, adjusted
         try:
             context = self._contexts.build(chat.state.id, chat.kernel, call.id)
-            return await preview(context, tool, arguments), adjusted
+            reporter = Reporter(self._services.audiences.tell, chat.state.id, call.id)
+            loop = asyncio.get_running_loop()
+            note = loop.call_later(PREVIEW_NOTE_SECONDS, reporter.report, _PREPARING)
+            try:
+                return await preview(context, tool, arguments), adjusted
+            finally:
+                note.cancel()
+                if note.when() <= loop.time():
+                    reporter.report(Report())
+                reporter.end()
         except StaleSourceError as error:
             return None, replace(adjusted, failure=str(error))
 
@@ -438,7 +453,7 @@ class EffectRunner:
 
 
 async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """What a call would do, as far as its tool can tell in time. Raises: StaleSourceError when the call must fail."""
+    """What a call would do, as far as its tool can tell. Raises: StaleSourceError when the call must fail."""
     if tool.preview is None:
         return None
     try:
@@ -447,7 +462,13 @@ async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -
             return await tool.preview(context, arguments)
     except StaleSourceError:
         raise
-    except (ToolError, TimeoutError):
+    except TimeoutError:
+        raise StaleSourceError(
+            f"What {tool.spec.name} would change could not be worked out in {PREVIEW_SECONDS:g} seconds. "
+            "It did not run.",
+            "Try it again.",
+        ) from None
+    except ToolError:
         return None
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)

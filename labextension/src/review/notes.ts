@@ -105,13 +105,10 @@ function placeProposal(
       return index < 0 ? undefined : { ...there, what: 'move', from: index + 1, to: change.index + 1 };
     case 'insert': {
       // It is approved for this place: directly behind a cell, wherever that is by now.
-      const index =
-        change.after === undefined || change.after === ''
-          ? change.index
-          : cells.findIndex(({ id }) => id === change.after) + 1 || undefined;
-      return index === undefined
-        ? undefined
-        : { ...placeMissingCell(cells, index), what: 'insert', source: change.cell.source };
+      const { after } = change;
+      const behind = after === undefined || after === '' ? undefined : cells.findIndex(({ id }) => id === after);
+      const place = placeMissingCell(cells, behind === undefined ? change.index : behind + 1);
+      return behind === -1 ? undefined : { ...place, what: 'insert', source: change.cell.source };
     }
     case 'put':
       return undefined;

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.host.turn import effect_runner
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import tool_states
-from tests.support.notebook_page import PATH, Page, called, code, printed, result, room, text, yes
+from tests.support.notebook_page import PATH, Page, called, code, printed, result, room, script, text, yes
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from jupyter_eca.transport.eca_client import Progress
 
 pytestmark = pytest.mark.asyncio
 
@@ -291,3 +296,44 @@ async def test_a_cell_whose_place_is_gone_by_the_approval_is_put_nowhere_and_the
 
         await there.call("notebook_insert_cell", note, source="new", after="b")
         assert len(asked) == 1
+
+
+async def test_a_change_is_asked_about_when_its_diff_is_there_however_long_the_page_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effect_runner, "PREVIEW_NOTE_SECONDS", 0.0)
+    async with room(tmp_path, *CELLS) as there:
+        held = there.page.hold_read = asyncio.Event()
+        noted: list[str] = []
+        asked: list[ToolCallRunContent] = []
+
+        def note(progress: Progress) -> None:
+            noted.append(progress.text)
+            held.set()
+
+        script(tmp_path, [{"tool": "notebook_edit_cell", "arguments": {"cell": "a", "source": "x = 2"}}])
+        async with asyncio.timeout(PATIENCE):
+            async for item in there.client.ask("chat", "go", on_progress=note):
+                if isinstance(item.content, ToolCallRunContent) and item.content.manual_approval:
+                    asked.append(item.content)
+                    await there.client.decide("chat", item.content.id, yes(item.content))
+        assert noted[0] == "Working out what this would change …"
+        assert isinstance(asked[0].details, FileChangeDetails)
+        assert "+x = 2" in asked[0].details.diff
+        assert there.page.cells()[1] == ("a", "x = 2")
+
+
+async def test_a_change_that_cannot_be_shown_is_not_asked_about_and_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effect_runner, "PREVIEW_SECONDS", 0.01)
+    async with room(tmp_path, *CELLS) as there:
+        there.page.hold_read = asyncio.Event()
+
+        def refuse(call: ToolCallRunContent) -> CallDecision:
+            raise AssertionError(f"{call.name} was asked about")
+
+        done = await there.call("notebook_edit_cell", refuse, cell="a", source="x = 2")
+        assert done.error
+        assert "could not be worked out" in result(done)
+        assert there.page.edits == 0
