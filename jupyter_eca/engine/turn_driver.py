@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine import compaction_steps, reply, tool_calls
 from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, Wait
 from jupyter_eca.engine.inputs import Refused
-from jupyter_eca.engine.model.history import has_media, is_unanswered
+from jupyter_eca.engine.model.history import has_media, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.retry import plan_retry
 from jupyter_eca.engine.model.texts import (
     EXHAUSTED,
@@ -334,7 +334,7 @@ class TurnDriver:
             self.builder.update(planned=self.state.setup.plans)
         finished = ProgressContent(state="finished", plan=self.state.planned or None)
         aside = None
-        if outcome is not Outcome.COMPLETED and not self.state.local and is_unanswered(self.state.history):
+        if outcome is not Outcome.COMPLETED and not self.state.local and has_unanswered_words(self.state.history):
             aside = UnansweredAside(text=_UNANSWERED[outcome])
         self.builder.emit(finished, Role.SYSTEM, aside=aside, outcome=outcome)
         # Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`).

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.compaction import WindowUsage
-from jupyter_eca.engine.model.history import is_unanswered, remember
+from jupyter_eca.engine.model.history import has_unanswered_words, remember
 from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
 from jupyter_eca.engine.state import ChatState
@@ -86,7 +86,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         missing.append(event)
     note = Event(chat=chat, turn=turn, role=Role.SYSTEM, content=TextContent(text=CRASHED_TURN), at=at)
     finished = ProgressContent(state="finished", plan=state.planned or None)
-    aside = UnansweredAside(text=UNANSWERED_FAILED) if is_unanswered(state.history) and not last.local else None
+    aside = UnansweredAside(text=UNANSWERED_FAILED) if has_unanswered_words(state.history) and not last.local else None
     end = note.model_copy(update={"content": finished, "outcome": Outcome.FAILED, "aside": aside})
     state = replace(state, history=remember(state.history, end))
     return RestoredChat(state, (*missing, note, end))

@@ -130,6 +130,12 @@ def is_unanswered(history: History) -> bool:
     return bool(history) and history[-1].role == "user"
 
 
+def has_unanswered_words(history: History) -> bool:
+    """Return whether the user said something after the model's last word. Results of tools say themselves how they
+    ended."""
+    return is_unanswered(history) and any(isinstance(part, TextPart) for part in history[-1].parts)
+
+
 def has_media(history: History) -> bool:
     """Return whether there is an image or a document in it."""
     return any(isinstance(part, ImagePart | DocumentPart) for message in history for part in message.parts)

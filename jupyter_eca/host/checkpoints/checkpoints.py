@@ -38,13 +38,23 @@ class Checkpoints:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def keep(self, chat: str, turn: str, path: Path) -> None:
-        """Folders that are to be made for it are noted too: they go with it."""
+    async def keep(self, chat: str, turn: str, path: Path) -> bool:
+        """Keep a file as it is. Folders that are to be made for it are noted too: they go with it.
+
+        Returns whether there was no checkpoint of the file in this turn yet.
+        """
         found = await run_read(_read_state, path)
-        await self._store.do(lambda tables: [tables.keep_checkpoint(chat, _checkpoint(turn, *one)) for one in found])
+        new = await self._store.do(
+            lambda tables: [tables.keep_checkpoint(chat, _checkpoint(turn, *one)) for one in found]
+        )
         now = found[-1][1]
         if not isinstance(now, _Unkept):
             await self._store.do(lambda tables: tables.mark_found(chat, turn, str(path), digest_of(now)))
+        return new[-1]
+
+    async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
+        """Forget files that could not be kept, and that a tool did not change."""
+        await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
 
     async def mark_left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """What a tool made of the files that it kept first."""
@@ -69,10 +79,11 @@ class Checkpoints:
     # -- what was kept
 
     async def files(self, chat: str) -> dict[str, list[Checkpoint]]:
-        """By paths, in the order in which they were changed."""
+        """By paths, in the order in which they were changed. What a turn left as it had found it is no change."""
         found: dict[str, list[Checkpoint]] = {}
         for one in await self._store.do(lambda tables: tables.checkpoints(chat)):
-            found.setdefault(one.path, []).append(one)
+            if one.after != digest_of(one.before):
+                found.setdefault(one.path, []).append(one)
         return found
 
     async def touches(self, chat: str) -> dict[str, tuple[Touch, ...]]:
@@ -123,10 +134,14 @@ class CallKeeper:
     turn: str
     cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     kept: tuple[Path, ...] = ()
+    stamps: dict[Path, _Stamp] = field(default_factory=dict["Path", "_Stamp"])
+    """What the file system says of the files that this call was the first of its turn to keep."""
 
     async def keep(self, path: Path) -> None:
         self.kept = (*self.kept, path)
-        await self.checkpoints.keep(self.chat, self.turn, path)
+        stamp = await asyncio.to_thread(_read_stamp, path)
+        if await self.checkpoints.keep(self.chat, self.turn, path):
+            self.stamps[path] = stamp
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], left: Sources, order: Sequence[str] = ()) -> int:
         return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, left, order)
@@ -139,9 +154,23 @@ class CallKeeper:
 
     async def finish(self) -> None:
         await self.checkpoints.mark_left(self.chat, self.turn, self.kept)
+        now = {path: await asyncio.to_thread(_read_stamp, path) for path in self.stamps}
+        same = [path for path, stamp in self.stamps.items() if stamp == now[path]]
+        await self.checkpoints.drop_unkept(self.chat, self.turn, same)
 
 
 # -- keeping
+
+_Stamp = tuple[int, ...]
+
+
+def _read_stamp(path: Path) -> _Stamp:
+    """Return what differs when a file was written, without reading it; empty when there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 class _Unkept:

@@ -19,7 +19,7 @@ from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Aside, Event, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
     from jupyter_eca.host.store.spending import Extent, Spending, Total
 
@@ -384,12 +384,19 @@ class Tables:
 
     # -- files as they were
 
-    def keep_checkpoint(self, chat: str, checkpoint: Checkpoint) -> None:
-        """Keep a file as it was. The first one of a turn counts: it is what the turn found."""
-        self._db.execute(
+    def keep_checkpoint(self, chat: str, checkpoint: Checkpoint) -> bool:
+        """Keep a file as it was. The first one of a turn counts: it is what the turn found. Return whether this is
+        it."""
+        done = self._db.execute(
             "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after) VALUES (?, ?, ?, ?, ?)",
             (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after),
         )
+        return done.rowcount > 0
+
+    def drop_unkept(self, chat: str, turn: str, paths: Iterable[str]) -> None:
+        """Delete the checkpoints of files that could not be kept."""
+        of_file = "DELETE FROM checkpoints WHERE chat = ? AND turn = ? AND path = ? AND after = ?"
+        self._db.executemany(of_file, [(chat, turn, path, UNKEPT) for path in paths])
 
     def mark_found(self, chat: str, turn: str, path: str, now: str) -> None:
         """Compare a file before a turn changes it once more with what the turn left. `now` is its digest."""
