@@ -21,9 +21,8 @@ def _preset(
     model: ModelConfig | None = None,
     **more: Any,
 ) -> Preset:
-    settings = ProviderConfig(
-        url=url, models=dict.fromkeys(models, model or ModelConfig()), requires_auth=more.pop("requires_auth", True), **more
-    )
+    known = dict.fromkeys(models, model or ModelConfig())
+    settings = ProviderConfig(url=url, models=known, requires_auth=more.pop("requires_auth", True), **more)
     return Preset(label, settings, variable, free, grants)
 
 
