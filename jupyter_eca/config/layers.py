@@ -56,6 +56,9 @@ _DEFAULTS: Json = {"toolCall": {"approval": {"allow": ALLOWED}}}
 # Names of tools that every vendor accepts.
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
+# The key of the default agent, and its older name.
+_AGENT_KEYS = ("defaultAgent", "defaultBehavior")
+
 # Keys of a client's options that are not part of the configuration.
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
@@ -364,11 +367,24 @@ def _strings(value: object) -> dict[str, str]:
     return {name: item for name, item in pairs if isinstance(item, str)}
 
 
+def find_default_agent(settings: Mapping[str, Any]) -> str | None:
+    """Return the default agent that settings name, in its place or in one of the older ones: `chat.defaultAgent`, and
+    the same with `Behavior`."""
+    chat: Any = settings.get("chat")
+    places: tuple[Mapping[str, Any], ...] = (settings, cast("Json", chat)) if isinstance(chat, dict) else (settings,)
+    named: Any = next((place[key] for place in places for key in _AGENT_KEYS if key in place), None)
+    return named if isinstance(named, str) else None
+
+
 def _modernize(settings: Json) -> Json:
-    """Replace older spellings of agents: `behavior`, `defaultBehavior`, and the names in `ALIASES`."""
+    """Replace older spellings of agents: `behavior`, `defaultBehavior`, both below `chat` too, and the names in
+    `ALIASES`."""
     moved = {name: value for name, value in settings.items() if name not in {"behavior", "defaultBehavior"}}
-    if "defaultBehavior" in settings:
-        moved.setdefault("defaultAgent", settings["defaultBehavior"])
+    if agent := find_default_agent(settings):
+        moved["defaultAgent"] = agent
+    chat = settings.get("chat")
+    if isinstance(chat, dict):
+        moved["chat"] = {name: item for name, item in cast("Json", chat).items() if name not in _AGENT_KEYS}
     named: Json = {}
     for key in ("behavior", "agent"):
         agents: Any = settings.get(key)

@@ -117,7 +117,8 @@ class ProviderConfig(Model):
     """The API of its server: `anthropic`, `openai-responses`, `openai-chat`, or the name of a plug. Not set: the API of
     the built-in provider with this name."""
     url: str | None = None
-    """The address of its server. Not set: the vendor's own server."""
+    """The address of its server. Not set: the vendor's own server. For `openai-chat` it is complete, with its version
+    (`https://host/v1`), as in ECA. For `openai-responses` a missing `/v1` is added."""
     key: SecretStr | None = None
     """The key. It is better to write `${env:NAME}`, or to sign in with `/login`."""
     models: dict[str, ModelConfig] = Field(default_factory=dict[str, ModelConfig])

@@ -156,7 +156,8 @@ class McpServerConfig(Model):
     args: tuple[str, ...] = ()
     """The arguments of the program."""
     env: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])
-    """Variables that are added to the environment of the program."""
+    """Variables that are added to the environment of the program. It inherits ours, without the keys of model providers
+    and the tokens of Jupyter."""
     url: str | None = None
     """The address of the server. It speaks streamable HTTP, or SSE."""
     headers: dict[str, SecretStr] = Field(default_factory=dict[str, SecretStr])

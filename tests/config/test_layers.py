@@ -98,6 +98,11 @@ def test_the_agent_that_a_client_selects_wins_over_the_files(home: Path, key: st
     assert read_config((), client={key: "plan"}, home=home).default_agent == "plan"
 
 
+@pytest.mark.parametrize("key", ["defaultAgent", "defaultBehavior"])
+def test_the_default_agent_may_stand_below_chat(home: Path, key: str) -> None:
+    assert read_config([], home=home, client={"chat": {key: "plan"}}).default_agent == "plan"
+
+
 def test_older_names_of_agents_mean_todays(home: Path) -> None:
     globally(home, {"defaultBehavior": "build", "behavior": {"agent": {"variant": "low"}}, "agent": {"mine": {}}})
     config = read_config((), home=home)

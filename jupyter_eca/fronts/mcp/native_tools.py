@@ -5,15 +5,19 @@ It must not run them: `assistant.py` does.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.model.task_plan import Plan
-from jupyter_eca.fronts.mcp.offers_base import Hints, Offer
+from jupyter_eca.errors import ToolError
+from jupyter_eca.fronts.mcp.offers_base import Hints, Offer, RefusedCall
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
@@ -44,19 +48,80 @@ def list_offers(host: Host) -> list[Offer]:
     agent = host.current.resolved.agent()
     # A chat has no plan before its first call.
     context = replace(host.tool_contexts.build("", None), plan=Plan())
-    return [
-        _make_offer(tool)
+    tools = [
+        tool
         for tool in host.toolbox.list_available(context)
         if tool.spec.origin is Origin.NATIVE
         and (tool.reads or agent.has_tool(tool.spec, reads=tool.reads, agents=tool.agents))
         and not is_hidden(agent.policy, tool.spec)
     ]
+    native = frozenset(tool.spec.name for tool in host.toolbox.all().values() if tool.spec.origin is Origin.NATIVE)
+    names = ToolNames(native, {tool.spec.name: f"eca_{_NAMES.get(tool.spec.name, tool.spec.name)}" for tool in tools})
+    return [_make_offer(tool, names) for tool in tools]
 
 
-def _make_offer(tool: Tool) -> Offer:
+@dataclass(frozen=True, slots=True)
+class ToolNames:
+    """The names of tools in texts that were written for models of ours. `native` are all of our names; `offered` has
+    the names over MCP of those that are offered."""
+
+    native: frozenset[str]
+    offered: Mapping[str, str]
+
+    def translate(self, text: str, own: frozenset[str] = frozenset()) -> str:
+        """Return a text with the names over MCP, and without the sentences about tools that are not offered. A name
+        without `_` is an ordinary word. `own` are words that mean something else here."""
+        for name in self.native - own:
+            if "_" not in name or name not in text:
+                continue
+            if name in self.offered:
+                text = re.sub(rf"\b{name}\b", self.offered[name], text)
+            else:
+                text = re.sub(rf"[^.!?\n]*\b{name}\b[^.!?\n]*[.!?]?", "", text)
+        return text.strip()
+
+    def translate_schema(self, schema: Any, own: frozenset[str]) -> Any:
+        """Return a schema with the names over MCP in its descriptions."""
+        match schema:
+            case dict():
+                return {
+                    key: self.translate(value, own)
+                    if key == "description" and isinstance(value, str)
+                    else self.translate_schema(value, own)
+                    for key, value in cast("dict[str, Any]", schema).items()
+                }
+            case list():
+                return [self.translate_schema(item, own) for item in cast("list[Any]", schema)]
+            case _:
+                return schema
+
+
+def _make_offer(tool: Tool, names: ToolNames) -> Offer:
     async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
-        return await call.backend.run_tool(tool, call.caller, arguments)
+        try:
+            return await call.backend.run_tool(tool, call.caller, arguments)
+        except RefusedCall:
+            raise  # it names tools as the approval rules do
+        except ToolError as error:
+            # The message may quote what the user wrote; our own advice follows it.
+            raise ToolError(str(error).removesuffix(error.fix).strip(), names.translate(error.fix)) from error
 
     name = tool.spec.name
     hints = Hints.READS if tool.reads else Hints.CREATES if name in _CREATING else Hints.WRITES
-    return Offer(f"eca_{_NAMES.get(name, name)}", tool.spec.description, tool.spec.parameters, hints, run)
+    own = _list_enums(tool.spec.parameters)
+    description = names.translate(tool.spec.description, own)
+    return Offer(names.offered[name], description, names.translate_schema(tool.spec.parameters, own), hints, run)
+
+
+def _list_enums(schema: Any) -> frozenset[str]:
+    """Return the values that arguments can have. An action may be named like a tool."""
+    match schema:
+        case {"enum": [*values]}:
+            return frozenset(map(str, values))
+        case dict():
+            parts = map(_list_enums, cast("dict[str, Any]", schema).values())
+        case list():
+            parts = map(_list_enums, cast("list[Any]", schema))
+        case _:
+            parts = iter(())
+    return frozenset[str]().union(*parts)

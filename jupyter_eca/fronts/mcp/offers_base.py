@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
 
 import mcp_types as types
 
@@ -169,6 +169,15 @@ class ResourceShelf(Protocol):
 
     async def complete(self, backend: Any, template: str, argument: str, /) -> Sequence[str]:
         """Return the values that an argument of one of its templates can have now."""
+        ...
+
+
+@runtime_checkable
+class PolledShelf(Protocol):
+    """Resources that change without notice: a user works in them."""
+
+    async def fingerprint(self, backend: Any, uri: str, /) -> str | None:
+        """Return a value that changes with the resource; None if it is of another kind, or announces its changes."""
         ...
 
 

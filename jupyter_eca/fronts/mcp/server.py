@@ -25,8 +25,9 @@ from mcp.shared.exceptions import MCPError
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import EcaError, ToolError
 from jupyter_eca.fronts.mcp import answers, offers_base
-from jupyter_eca.fronts.mcp.offers_base import OfferCall, ToolAnswer
+from jupyter_eca.fronts.mcp.offers_base import OfferCall, PolledShelf, ToolAnswer
 from jupyter_eca.fronts.mcp.pending_calls import PATIENCE, CallsInProgress
+from jupyter_eca.fronts.mcp.watched_resources import WatchedResources
 from jupyter_eca.protocol.base import find_fault
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class McpFront:
         self._note: Changed = _ignore_change
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
         self._bus = InMemorySubscriptionBus()
+        self._listener = ListenHandler(self._bus)
+        self._watched = WatchedResources(self._fingerprint, self._notify_change)
         about = backend.about
         self.server: Server[Any] = Server(
             about.name,
@@ -70,7 +73,7 @@ class McpFront:
             on_read_resource=self._read,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
-            on_subscriptions_listen=ListenHandler(self._bus),
+            on_subscriptions_listen=self._listen,
             on_list_prompts=self._prompts,
             on_get_prompt=self._prompt,
             on_completion=self._complete,
@@ -89,9 +92,11 @@ class McpFront:
             calls = self._calls = CallsInProgress(tasks)
             self._note = lambda change: _ignore(tasks.create_task(self._notify_change(change)))
             unlisten = self._backend.listen(self._note)
+            watching = tasks.create_task(self._watched.run())
             try:
                 yield
             finally:
+                watching.cancel()
                 unlisten()
                 self._calls = None
                 await calls.end()
@@ -164,15 +169,43 @@ class McpFront:
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """Subscribe a connection. Only older versions of the protocol have connections; the newest one listens."""
-        sessions = self._subscribed.setdefault(str(params.uri), {})
+        uri = str(params.uri)
+        await self._watched.look(uri)
+        sessions = self._subscribed.setdefault(uri, {})
+        if not sessions:
+            self._watched.add(uri)
         sessions[_connection(context)] = context.session
         while sum(map(len, self._subscribed.values())) > MOST_SUBSCRIPTIONS:
-            self._subscribed.pop(next(iter(self._subscribed)))
+            oldest = next(iter(self._subscribed))
+            self._subscribed[oldest].clear()
+            self._forget_subscription(oldest)
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         self._subscribed.get(str(params.uri), {}).pop(_connection(context), None)
+        self._forget_subscription(str(params.uri))
         return types.EmptyResult()
+
+    def _forget_subscription(self, uri: str) -> None:
+        """Stop watching a resource that nobody is subscribed to any more."""
+        if uri in self._subscribed and not self._subscribed[uri]:
+            del self._subscribed[uri]
+            self._watched.remove(uri)
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        uris = [str(uri) for uri in params.notifications.resource_subscriptions or ()]
+        for uri in uris:
+            await self._watched.look(uri)
+        with self._watched.watching(uris):
+            return await self._listener(context, params)
+
+    async def _fingerprint(self, uri: str) -> str | None:
+        for shelf in self._offers.shelves:
+            if isinstance(shelf, PolledShelf) and (found := await shelf.fingerprint(self._backend, uri)) is not None:
+                return found
+        return None
 
     async def _notify_change(self, resource: str) -> None:
         match resource:
@@ -187,7 +220,8 @@ class McpFront:
                         await session.send_resource_updated(uri)
                     except Exception:  # noqa: BLE001  # whoever has left must not end the others
                         _log.info("a subscriber of %s has left", uri)
-                        self._subscribed[uri].pop(connection, None)
+                        self._subscribed.get(uri, {}).pop(connection, None)
+                self._forget_subscription(uri)
 
     # -- prompts
 

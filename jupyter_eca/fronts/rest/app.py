@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from starlette.routing import Route as StarletteRoute
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import BusyError, EcaError, UnknownChat
 from jupyter_eca.fronts.rest.document import Operation, openapi, page
-from jupyter_eca.fronts.rest.front import NotConnected, UnknownServer
+from jupyter_eca.fronts.rest.front import HELD, NotConnected, UnknownServer
 from jupyter_eca.fronts.rest.projection import TurnFailed
 from jupyter_eca.fronts.rest.stream import EventStream, cancel_when_client_leaves
 from jupyter_eca.protocol import rest
@@ -66,7 +67,7 @@ class Handlers:
         return EventStream(self._front, turn, ids=ids)
 
     async def chat(self, request: Request) -> Response:
-        turn = await self._turn(request)
+        turn = await self._turn(request, held_characters=inf)
         with self._front.reading(turn):
             answer = await cancel_when_client_leaves(request.receive, self._whole(turn))
         return answer or Response(status_code=499)  # nobody reads this response, because the client has left
@@ -89,12 +90,12 @@ class Handlers:
 
     # -- helpers
 
-    async def _turn(self, request: Request) -> RestTurn:
+    async def _turn(self, request: Request, *, held_characters: float = HELD) -> RestTurn:
         chat_request = await _body(request, rest.ChatRequest)
         chat = chat_request.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
         if not after:
-            return await self._front.ask(chat_request.message, chat)
+            return await self._front.ask(chat_request.message, chat, held_characters=held_characters)
         if not (after.isascii() and after.isdigit() and len(after) < 19):
             raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))

@@ -35,6 +35,9 @@ PREFIX: Final = "rest-"
 # Options of `npx`, `uvx` and `python` that stand before the program to run.
 _LAUNCHER_FLAGS: Final = frozenset({"-y", "--yes", "-m"})
 
+# Characters of a text that are held back while a tool call may still follow it: about three sentences.
+HELD: Final = 240
+
 # Seconds beyond its own timeout that a server may take to start.
 MARGIN: Final = 5.0
 
@@ -225,12 +228,13 @@ class RestFront:
             if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
-    async def ask(self, message: str, chat: str) -> RestTurn:
-        """Prompt, and return the turn, which is to be read at once with `reading`. Raises: BusyError."""
+    async def ask(self, message: str, chat: str, *, held_characters: float = HELD) -> RestTurn:
+        """Prompt, and return the turn, which is to be read at once with `reading`. See `RestProjection` for
+        `held_characters`. Raises: BusyError."""
         id = PREFIX + chat
         await self._host.turns.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
         # There was no await since the prompt, so no event of the turn was published yet.
-        return self._turn(id, chat)
+        return self._turn(id, chat, held_characters=held_characters)
 
     async def resume(self, chat: str, after: int) -> RestTurn:
         """Return the turn of an event, from after this event on, which is to be read at once with `reading`.
@@ -254,7 +258,7 @@ class RestFront:
         turn.reader.known = events[-1].seq
         return turn
 
-    def _turn(self, id: str, chat: str, after: int = 0) -> RestTurn:
+    def _turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD) -> RestTurn:
         live = self._host.chats.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
@@ -263,7 +267,8 @@ class RestFront:
         names = {tool_name(self._connected, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
         self._readers.add(reader)
-        return RestTurn(chat, RestProjection(names, at_once=not live.state.setup.tools), reader, after=after)
+        held = held_characters if live.state.setup.tools else 0
+        return RestTurn(chat, RestProjection(names, held), reader, after=after)
 
     async def items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
         """Yield the items of a turn to its end; None when nothing has come for `pause` seconds."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.protocol import rest
@@ -52,15 +53,20 @@ class StreamItem:
 class RestProjection:
     """The projection of one turn, from its beginning. Replayed from the store it gives the same items.
 
-    `names` has the tools' own names by those that models use. With `at_once` text is sent as it comes, which is right
-    only for a turn without tools: a text is known to be the final answer when no tool call has followed it.
+    `names` has the tools' own names by those that models use. A text is known to be the final answer only when no tool
+    call has followed it. So its first `held_characters` are held back, and dropped if a call follows: what a model says
+    before a call is short. A longer text is sent as it comes. 0 is right for a turn without tools, and infinity for a
+    client that gets the answer as a whole.
     """
 
     names: Mapping[str, str]
-    at_once: bool = False
+    held_characters: float = inf
     calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
     ended: bool = False
     _held: list[StreamItem] = field(default_factory=list[StreamItem])
+    _length: int = 0
+    _is_split: bool = False
+    """Whether a call has followed a text that was sent already."""
     _started: set[str] = field(default_factory=set[str])
     _remarks: list[StreamItem] = field(default_factory=list[StreamItem])
     _has_text: bool = False
@@ -69,13 +75,16 @@ class RestProjection:
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
                 self._has_text = True
-                self._held.append(StreamItem(event.seq, rest.Text(content=text)))
-                if self.at_once:
+                self._length += len(text)
+                self._held.append(StreamItem(event.seq, rest.Text(content=f"\n\n{text}" if self._is_split else text)))
+                self._is_split = False
+                if self._length > self.held_characters:
                     yield from self._release()
             case TextContent(text=text) if event.role is Role.SYSTEM:
                 self._remarks.append(StreamItem(event.seq, rest.Text(content=text)))
             case ToolCallContent() as call:
-                self._held, self._has_text = [], False
+                self._is_split = self._is_split or self._length > self.held_characters
+                self._held, self._has_text, self._length = [], False, 0
                 self._remarks = []
                 yield from self._call(event.seq, call)
             case _:

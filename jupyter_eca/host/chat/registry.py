@@ -130,7 +130,7 @@ class Chats:
             # A chat of another workspace is opened by nobody but who asks in it.
             foreign = row is not None and row.workspace != self._store.workspace and live is None
             if must_exist and (row is None or foreign):
-                raise UnknownChat(f"There is no chat {id!r}. `%eca new` starts one.")
+                raise UnknownChat(f"There is no chat {id!r}. Start a new one.")
             if row and self.is_answered_elsewhere(row):
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
             events = await self._store.events(id) if row else []

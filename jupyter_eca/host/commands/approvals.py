@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 async def go(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
     """A plan that is there is carried out before this is asked."""
-    return CommandAnswer(
-        "There is no plan to carry out here. Ask for one in plan mode: `%eca -b plan`, or the agent `plan`."
-    )
+    return CommandAnswer("There is no plan to carry out here. Ask for one in plan mode, with the agent `plan`.")
 
 
 async def approvals(place: CommandPlace, _called: CommandCall) -> CommandAnswer:

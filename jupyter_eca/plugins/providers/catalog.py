@@ -207,14 +207,10 @@ class Catalog:
         provider, slash, model = full_name.partition("/")
         entries = self.entries()
         if not (slash and model):
-            raise UnknownModel(
-                f"{full_name!r} is not a model. Write PROVIDER/MODEL; `%eca models` lists those there are."
-            )
+            raise UnknownModel(f"{full_name!r} is not a model. Write PROVIDER/MODEL, with a model that is listed.")
         if provider not in entries:
             known = ", ".join(sorted(entries))
-            raise UnknownModel(
-                f"There is no provider {provider!r}. Known are {known}; `%eca models` lists the models there are."
-            )
+            raise UnknownModel(f"There is no provider {provider!r}. Known are {known}.")
         entry = entries[provider]
         settings = self._patient(entry.settings)
         if variant:

@@ -51,7 +51,7 @@ _USED_UP = "insufficient_quota"
 _REFUSES_IMAGES = frozenset({400, 413, 415, 422})
 _NAMES_AN_IMAGE = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
 
-_OTHER_MODEL = "choose another model with `%eca use MODEL`"
+_OTHER_MODEL = "choose another model"
 
 _SENTENCES = {
     400: "{url} refused the request{said}. Start a new chat, or " + _OTHER_MODEL + ".",

@@ -76,10 +76,12 @@ class StreamReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OpenAIApi:
-    """One of the two APIs. `path` comes after the version."""
+    """One of the two APIs. `path` comes after the URL. `version` is put between them where the URL has no version: ECA
+    does so for the Responses API alone, so a URL for Chat Completions is complete."""
 
     label: str
     path: str
+    version: str
     body: Callable[[str, ModelRequest, Payload, ModelConfig], Payload]
     reading: Callable[[str, ProviderConfig], StreamReader]
 
@@ -100,7 +102,7 @@ class OpenAIProvider:
             return ()
         if not (is_here(settings.url) and settings.fetch_models):
             return configured
-        there = await asyncio.to_thread(_list_models, _address(settings.url, "/models"), _key(settings))
+        there = await asyncio.to_thread(_list_models, self._address(settings.url, "/models"), _key(settings))
         return (*configured, *(name for name in there if name not in configured))
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
@@ -154,11 +156,11 @@ class OpenAIProvider:
         # A client of its own: one with a wrong key is not kept.
         client = await asyncio.to_thread(_connect, asked, _BRIEF)
         async with client:
-            await _check_key(client, asked, _BRIEF, settings)
+            await self._check_key(client, asked, _BRIEF, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         asked, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
-        await _check_key(await get_client("openai", asked, patience, _connect), asked, patience, settings)
+        await self._check_key(await get_client("openai", asked, patience, _connect), asked, patience, settings)
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
@@ -173,7 +175,24 @@ class OpenAIProvider:
 
     def _path(self, settings: ProviderConfig) -> str:
         url, path = settings.url or "", settings.completion_url_relative_path
-        return _address(url, self.dialect.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
+        return self._address(url, self.dialect.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
+
+    def _address(self, url: str, path: str) -> str:
+        version = "" if _VERSION.search(urlsplit(url).path) else self.dialect.version
+        return f"{url.rstrip('/')}{version}{path}"
+
+    async def _check_key(
+        self, client: AsyncOpenAI, asked: RequestTarget, patience: Patience, settings: ProviderConfig
+    ) -> None:
+        """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
+        import httpx2
+        from openai import OpenAIError
+
+        options: Any = {"headers": settings.headers(""), "timeout": _BRIEF.idle}
+        try:
+            await client.get(self._address(asked.url, "/models"), cast_to=object, options=options)
+        except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+            raise _explain(error, asked, patience) from None
 
     async def _price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
@@ -186,18 +205,6 @@ class OpenAIProvider:
             return replace(usage, cost=0.0)
         found = await prices.add_price(provider, model_id, usage)
         return found if usage.cost is None else replace(found, cost=usage.cost)  # the vendor's own word comes first
-
-
-async def _check_key(client: AsyncOpenAI, asked: RequestTarget, patience: Patience, settings: ProviderConfig) -> None:
-    """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
-    import httpx2
-    from openai import OpenAIError
-
-    options: Any = {"headers": settings.headers(""), "timeout": _BRIEF.idle}
-    try:
-        await client.get(_address(asked.url, "/models"), cast_to=object, options=options)
-    except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-        raise _explain(error, asked, patience) from None
 
 
 def _explain(error: Exception, asked: RequestTarget, patience: Patience) -> ProviderError:
@@ -240,11 +247,6 @@ def _needs_key(settings: ProviderConfig) -> bool:
     return bool(settings.requires_auth)
 
 
-def _address(url: str, path: str) -> str:
-    version = "" if _VERSION.search(urlsplit(url).path) else "/v1"
-    return f"{url.rstrip('/')}{version}{path}"
-
-
 def _list_models(address: str, key: str) -> tuple[str, ...]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches this machine
     asking = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310  # ours
@@ -273,6 +275,6 @@ def _connect(asked: RequestTarget, patience: Patience) -> AsyncOpenAI:
     )
 
 
-_RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", responses_body, ResponsesReading)
+_RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", responses_body, ResponsesReading)
 
 PROVIDER = OpenAIProvider("openai-responses", _RESPONSES, RESPONSES, rank=15)

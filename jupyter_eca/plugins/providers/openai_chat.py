@@ -10,6 +10,6 @@ from jupyter_eca.plugins.providers.completions.request import body
 from jupyter_eca.plugins.providers.openai import OpenAIApi, OpenAIProvider
 from jupyter_eca.plugins.providers.presets import CHAT
 
-CHAT_COMPLETIONS: Final = OpenAIApi("OpenAI Chat Completions API", "/chat/completions", body, CompletionsReader)
+CHAT_COMPLETIONS: Final = OpenAIApi("OpenAI Chat Completions API", "/chat/completions", "", body, CompletionsReader)
 
 PROVIDER = OpenAIProvider("openai-chat", CHAT_COMPLETIONS, CHAT, rank=25)

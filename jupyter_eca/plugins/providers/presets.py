@@ -18,11 +18,11 @@ def _preset(
     variable: str = "",
     free: bool = False,
     grants: bool = False,
+    model: ModelConfig | None = None,
     **more: Any,
 ) -> Preset:
-    settings = ProviderConfig(
-        url=url, models=dict.fromkeys(models, ModelConfig()), requires_auth=more.pop("requires_auth", True), **more
-    )
+    known = dict.fromkeys(models, model or ModelConfig())
+    settings = ProviderConfig(url=url, models=known, requires_auth=more.pop("requires_auth", True), **more)
     return Preset(label, settings, variable, free, grants)
 
 
@@ -42,6 +42,11 @@ CHAT: Final = {
         "gemini-3.8-flash",
         "gemini-3.1-pro-preview",
         variable="GEMINI_API_KEY",
+        # It writes its thoughts into the answer, between these tags, and only when it is asked to. Not every model of
+        # Google's thinks, so this is not for models that a user adds.
+        think_tag_start="<thought>",
+        think_tag_end="</thought>",
+        model=ModelConfig(extra_payload={"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}),
     ),
     "deepseek": _preset("DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner"),
     # It counts without being asked to, and refuses keys that it does not know.

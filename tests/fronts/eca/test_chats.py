@@ -147,7 +147,7 @@ async def test_a_chat_that_answers_is_not_changed(tmp_path: Path, method: str) -
 async def test_a_chat_nobody_knows_is_refused_in_one_sentence(tmp_path: Path, method: str) -> None:
     async with two(tmp_path) as (table, plain, _envelope):
         error = await refused(plain, method, "nobody", contentId="x", text="", title="t")
-        assert (error.code, str(error)) == (ErrorCode.REFUSED, "There is no chat 'nobody'. `%eca new` starts one.")
+        assert (error.code, str(error)) == (ErrorCode.REFUSED, "There is no chat 'nobody'. Start a new one.")
         assert await table.host.chats.list_rows() == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import mcp_types as types
 import pytest
@@ -19,7 +19,7 @@ from tests.instructions.skills.write import skill
 from tests.support.host_and_client import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterator
     from pathlib import Path
 
     from jupyter_eca.protocol.chat import ChatContentReceivedParams
@@ -43,6 +43,30 @@ async def test_every_native_tool_and_the_assistant_are_there_by_the_naming_conve
     # Without a kernel or an editor their tools cannot do their work, and are not there.
     assert len([name for name in names if name not in _assistants()]) == len(native - NEEDLESS - KERNEL)
     assert {"notebook_read", "write_file"} <= {tool["name"] for tool in known["tools"]}
+
+
+async def test_descriptions_and_advice_name_only_tools_that_are_there(tmp_path: Path) -> None:
+    native = {tool.spec.name for tools in loader.find("tools", "TOOLS").values() for tool in tools}
+    ours = re.compile(rf"\b(?:{'|'.join(name for name in native if '_' in name)})\b")
+    rules: dict[str, Any] = {"approval": {"deny": {"edit_file": {}}, "byDefault": "allow"}}
+    async with room(tmp_path, toolCall=rules) as here, here.client() as client:
+        tools = (await client.list_tools()).tools
+        _, data = await call(client, "eca_notebook_read", path="none.ipynb", cell="a")
+    told = [tool.description or "" for tool in tools] + list(_descriptions([tool.input_schema for tool in tools]))
+    actions = {"read_output"}  # of `eca_shell_job`
+    assert {found for text in told for found in ours.findall(text)} - actions == set()
+    named = {name for text in (*told, *data["suggestions"]) for name in re.findall(r"\beca_[a-z_]+\b", text)}
+    assert named
+    assert named <= {tool.name for tool in tools}
+
+
+def _descriptions(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        for name, value in cast("dict[str, Any]", schema).items():
+            yield from ((value,) if name == "description" and isinstance(value, str) else _descriptions(value))
+    elif isinstance(schema, list):
+        for item in cast("list[Any]", schema):
+            yield from _descriptions(item)
 
 
 def _assistants() -> set[str]:

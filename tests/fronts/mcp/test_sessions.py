@@ -137,6 +137,19 @@ async def test_whoever_listens_hears_that_a_chat_went_on(tmp_path: Path) -> None
     assert "eca://chat/chat" in str(event)
 
 
+@pytest.mark.parametrize("uri", ["eca://notebook/book.ipynb", "eca://kernel/book.ipynb"])
+async def test_whoever_listens_hears_that_a_user_changed_a_notebook(tmp_path: Path, uri: str) -> None:
+    book = tmp_path / "book.ipynb"
+    async with (
+        room(tmp_path) as here,
+        here.client() as client,
+        client.listen(resource_subscriptions=[uri]) as events,
+    ):
+        book.write_text(book.read_text().replace("x = 1", "x = 2"))
+        event = await asyncio.wait_for(anext(aiter(events)), PATIENCE)
+    assert uri in str(event)
+
+
 async def test_a_picture_is_an_item_for_newer_versions_and_base64_for_the_oldest(tmp_path: Path) -> None:
     from jupyter_eca.engine.model.request import ImagePart
     from jupyter_eca.fronts.mcp import answers

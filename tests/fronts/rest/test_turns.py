@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -14,6 +14,7 @@ from jupyter_eca.fronts.rest import stream
 from jupyter_eca.fronts.rest.app import application
 from jupyter_eca.fronts.rest.front import Approve, RestFront
 from jupyter_eca.fronts.rest.projection import PIECE
+from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import TextContent
 from tests.fronts.rest.served import RULES, Served, said
 from tests.support.host_and_client import Desk, desk
@@ -75,6 +76,21 @@ async def house(
             yield at, app, Served(client), watch
         at.host.leave(watch)  # pyright: ignore[reportArgumentType]
         front.close()
+
+
+async def test_text_streams_while_a_tool_server_is_connected(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES, mcpServers=TOUR) as at:
+        with closing(RestFront(at.host)) as front:
+            await front.connect("tour")
+            turn = await front.ask("slow", front.default_chat)
+            with front.reading(turn):
+                async with aclosing(front.items(turn, PATIENCE)) as items:
+                    first = await anext(items)
+                live = at.host.chats.live(turn.reader.chat)
+                assert first is not None
+                assert first.what == rest.Text(content="word ")
+                assert live is not None
+                assert live.busy
 
 
 async def test_the_list_of_servers_has_no_secret_of_a_command_or_an_address(tmp_path: Path) -> None:

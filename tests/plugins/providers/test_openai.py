@@ -11,9 +11,10 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import SecretStr
 
 from jupyter_eca.config import ProviderConfig
-from jupyter_eca.engine.model.delta import TextDelta, UsageDelta
+from jupyter_eca.engine.model.delta import ReasoningDelta, TextDelta, UsageDelta
 from jupyter_eca.engine.model.request import ImagePart, ReasoningPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.plugins.providers import openai, openai_chat
@@ -58,7 +59,7 @@ def test_importing_the_providers_does_not_import_the_sdk() -> None:
 @pytest.mark.parametrize(
     ("url", "path", "asked"),
     [
-        ("", None, "/v1/chat/completions"),
+        ("", None, "/chat/completions"),
         ("/v1", None, "/v1/chat/completions"),
         ("/api/v1/", None, "/api/v1/chat/completions"),
         ("/v1beta/openai", None, "/v1beta/openai/chat/completions"),
@@ -72,6 +73,21 @@ async def test_the_address_is_the_url_and_the_path_of_the_api(url: str, path: st
         settings = at(server, url=server.url + url, completionUrlRelativePath=path)
         assert text_of(await answer(asking("hi", model="house/m"), settings, CHAT)) == "Hello."
     assert server.requests[0].path == asked
+
+
+@pytest.mark.asyncio
+async def test_google_is_asked_for_its_thoughts_and_they_are_reasoning() -> None:
+    pieces = ("<tho", "ught>Hm", ".</thought>", "Hello.")
+    chunks: list[Any] = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    google = CHAT.presets["google"].settings
+    with LoopbackOpenAI([Stream(tuple(chunks), "[DONE]", 0)]) as server:
+        url = f"{server.url}/v1beta/openai"
+        settings = google.model_copy(update={"url": url, "key": SecretStr("k")})
+        deltas = await answer(asking("hi", model="google/gemini-3.8-flash"), settings, CHAT)
+    assert text_of(deltas) == "Hello."
+    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == "Hm."
+    assert server.requests[0].body["extra_body"] == {"google": {"thinking_config": {"include_thoughts": True}}}
 
 
 @pytest.mark.asyncio

@@ -68,9 +68,10 @@ async def test_the_first_request_finds_a_connection(dialect: str) -> None:
     plug = PLUGS[dialect]
     with Speaking(dialect, says("Hello.")) as server:
         assert isinstance(plug, Warms)
+        settings = at(server, url=server.provider()["url"])
         with suppress(ProviderError):  # this server lists no models, which is nobody's concern
-            await plug.warm("it", at(server))
-        await ask(asking("hi", model="it/m"), at(server), plug)
+            await plug.warm("it", settings)
+        await ask(asking("hi", model="it/m"), settings, plug)
         assert [(one.path.partition("?")[0], one.connection) for one in server.requests][:1] == [("/v1/models", 1)]
         assert server.requests[1].connection == 1
 

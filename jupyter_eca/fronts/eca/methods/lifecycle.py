@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.layers import find_default_agent
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca import trust
 from jupyter_eca.host.chat.live_chat import Choice
@@ -37,7 +38,7 @@ SERVERS_SECONDS = 3.0
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
     resolved = (await session.open(params)).current.resolved
-    _take_agent(session, params.initialization_options.get("defaultAgent"))
+    _take_agent(session, find_default_agent(params.initialization_options))
     models, default = await _models(session)
     return lifecycle.InitializeResult(
         models=models,

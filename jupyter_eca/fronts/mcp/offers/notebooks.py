@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 import mcp_types as types
 
+from jupyter_eca.errors import EcaError
 from jupyter_eca.fronts.mcp import answers
 from jupyter_eca.fronts.mcp.offers_base import Offers, RefusedCall
 from jupyter_eca.fronts.mcp.turn_listeners import CHAT
@@ -85,6 +88,23 @@ class Library:
                 row.id for row in await backend.host.chats.list_rows() if row.workspace == backend.host.store.workspace
             ]
         return []
+
+    async def fingerprint(self, backend: Assistant, uri: str) -> str | None:
+        """Return a digest of the notebook. That of a kernel has its notebook too, whose cells show what has run. No
+        code runs in the kernel for it."""
+        match = _ADDRESS.fullmatch(uri)
+        if match is None or match["kind"] == "chat":
+            return None
+        path = unquote(match["name"])
+        parts: list[Any] = []
+        with suppress(EcaError):
+            parts.append((await _notebooks(backend).read(path)).wire())
+        if match["kind"] == "kernel":
+            with suppress(EcaError):
+                kernels = find_kernels(backend.host.services, None)
+                kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
+                parts.append((await kernel.state()).wire() if kernel is not None else None)
+        return hashlib.sha256(answers.as_json({"parts": parts}).encode("utf-8", "replace")).hexdigest()
 
     async def read(self, backend: Assistant, uri: str) -> types.ReadResourceResult | None:
         match = _ADDRESS.fullmatch(uri)

@@ -65,7 +65,8 @@ class Speaking(LoopbackAnthropic):
     def provider(self, **more: Any) -> Json:
         """Its entry in a configuration."""
         model = {"imageInput": False, "documentInput": False} if self.blind else {"documentInput": True}
-        return {"api": self._api, "url": self.url, "key": KEY, "models": {"m": model}, **more}
+        url = self.url + ("/v1" if self._api == "openai-chat" else "")
+        return {"api": self._api, "url": url, "key": KEY, "models": {"m": model}, **more}
 
     def answered(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
         if asked.path != self._path:
