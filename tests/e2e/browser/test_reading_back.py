@@ -1,4 +1,4 @@
-"""A long chat is read back with the wheel: what is being read stays where it is while older messages are added above."""
+"""A long chat is read back with the wheel: what is read stays where it is while older messages are added above."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ FILL = """async ({ chat, turns }) => {
   const request = async (method, params) => {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params }));
   };
-  await request('initialize', { processId: null, clientInfo: { name: 'filler' }, capabilities: {}, workspaceFolders: [] });
+  const client = { clientInfo: { name: 'filler' }, capabilities: {} };
+  await request('initialize', { processId: null, workspaceFolders: [], ...client });
   await wait(message => message.id === 1);
   socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'initialized', params: {} }));
   for (let turn = 0; turn < turns; turn++) {
@@ -68,7 +69,8 @@ PLACE = """() => {
 TOP_OF = """text => {
   const frame = document.querySelector('.eca-Transcript');
   const found = [...frame.querySelectorAll('.eca-User p')].find(p => p.textContent === text);
-  return found && Math.round(found.closest('.eca-Block').getBoundingClientRect().top - frame.getBoundingClientRect().top);
+  const top = node => node.getBoundingClientRect().top;
+  return found && Math.round(top(found.closest('.eca-Block')) - top(frame));
 }"""
 # Resolves when nothing has moved for some frames.
 STILL = """() => new Promise(resolve => {
