@@ -137,7 +137,7 @@ class KernelComms:
         comm = PREFIX + uuid.uuid4().hex
         link = CommLink(partial(self._write, comm), partial(self._close_comm, comm), PACE)
         self._lines[comm] = _KernelComm(caller, link, beside)
-        data = {"for": caller}
+        data = {"for": caller, "folder": str(self._eca_server.folder)}
         self._session.send(self._shell, "comm_open", {"comm_id": comm, "target_name": TARGET, "data": data})
 
     def _receive(self, line: _KernelComm, data: Any) -> None:
