@@ -119,8 +119,8 @@ class Completion:
         if word.mark == "/":
             names = [command.name for command in await client.commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
-        # Relative names start at the engine's folder, which is this one only when the engine runs here.
-        folder = os.getcwd() if self._session.engine.embedded else ""  # noqa: PTH109  # as text, as it is written
+        # Relative names start at the engine's folder, which may be another one than the kernel's.
+        folder = self._session.engine.folder
         contexts = await client.contexts(chat, word.text)
         return [name for context in contexts if (name := _name_of(context, folder, quoted=word.quoted))]
 

@@ -42,6 +42,11 @@ class EcaServer:
         self._arrivals: Arrivals | None = None
         self.fronts = FrontMount(self.host, self._shells)
 
+    @property
+    def folder(self) -> Path:
+        """The folder that Jupyter shows, which is the root of the workspace."""
+        return Path(self._serverapp.root_dir)
+
     async def host(self) -> Host:
         """Return the host. Raises: ConfigError; the next client tries again, with the configuration as it is then."""
         async with self._making:
@@ -65,7 +70,7 @@ class EcaServer:
         from jupyter_eca.workspace.paths import find_database
         from jupyter_eca.workspace.ports import Files, Workspace
 
-        folder = Path(self._serverapp.root_dir)
+        folder = self.folder
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
         settings = await asyncio.to_thread(read)

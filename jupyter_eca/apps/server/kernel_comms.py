@@ -141,7 +141,7 @@ class KernelComms:
         comm_id = PREFIX + uuid.uuid4().hex
         link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), PACE)
         self._comms[comm_id] = _KernelComm(caller, link, for_panel)
-        data = {"for": caller}
+        data = {"for": caller, "folder": str(self._eca_server.folder)}
         self._session.send(self._shell, "comm_open", {"comm_id": comm_id, "target_name": TARGET, "data": data})
 
     def _receive(self, comm: _KernelComm, data: Any) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from jupyter_eca.engine.chat.export import format_chat, make_cells, make_file_name
 from jupyter_eca.errors import ToolError
@@ -76,7 +77,7 @@ async def export(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     text = await asyncio.to_thread(write, title, events)
     await asyncio.to_thread(_write, path, text, files.shorten(path))
     shown = files.shorten(path)
-    return CommandAnswer(f"This chat is in [{shown}](<{shown}>) now.")
+    return CommandAnswer(f"This chat is in [{shown}]({quote(shown)}) now.")
 
 
 def _notebook(title: str, events: list[Event]) -> str:

@@ -30,10 +30,22 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
       onText(readTail(outputs));
     }, EVERY_MS);
   };
-  outputs.changed.connect(handleChange);
+  // Text that is added to a stream, or drawn over a line of it, changes the stream and not the list of outputs.
+  let stream: IOutputModel['streamText'];
+  const followLast = (): void => {
+    const last = outputs.length === 0 ? undefined : outputs.get(outputs.length - 1).streamText;
+    if (last !== stream) {
+      stream?.changed.disconnect(handleChange);
+      stream = last;
+      stream?.changed.connect(handleChange);
+    }
+    handleChange();
+  };
+  outputs.changed.connect(followLast);
   return () => {
     window.clearTimeout(waiting);
-    outputs.changed.disconnect(handleChange);
+    outputs.changed.disconnect(followLast);
+    stream?.changed.disconnect(handleChange);
     if (!outputs.isDisposed) {
       onText(readTail(outputs));
     }

@@ -12,6 +12,7 @@ import { UUID } from '@lumino/coreutils';
 import * as React from 'react';
 
 import '../../style/panel.css';
+import '../../style/code_colors.css';
 
 import { ApprovalRules } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';

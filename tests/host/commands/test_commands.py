@@ -262,7 +262,8 @@ async def test_a_chat_is_exported_into_a_file_that_was_not_there(tmp_path: Path)
         client = await table.client()
         await answer(client, "look")
         await answer(client, "say ``` please")
-        assert await ask(table.host, "/export chats.txt") == "This chat is in [chats.txt](<chats.txt>) now."
+        assert await ask(table.host, '/export "my chat.md"') == "This chat is in [my chat.md](my%20chat.md) now."
+        assert await ask(table.host, "/export chats.txt") == "This chat is in [chats.txt](chats.txt) now."
         text = (tmp_path / "chats.txt").read_text()
         assert text.startswith("# look\n\n## You\n\nlook\n\n## Assistant\n\n**directory_tree**\n\n```\n")
         assert text.endswith("I looked.\n\n## You\n\nsay ``` please\n\n## Assistant\n\nHello there\n")
@@ -282,8 +283,8 @@ async def test_an_export_never_replaces_a_file_or_leaves_the_workspace(tmp_path:
         assert "cannot be written" in await ask(table.host, "/export no/such/folder.md")
         assert (inside / "kept.md").read_text() == "mine"
         assert not (tmp_path / "outside.md").exists()
-        assert await ask(table.host, "/export") == "This chat is in [hello.md](<hello.md>) now."
-        assert await ask(table.host, "/export") == "This chat is in [hello-2.md](<hello-2.md>) now."
+        assert await ask(table.host, "/export") == "This chat is in [hello.md](hello.md) now."
+        assert await ask(table.host, "/export") == "This chat is in [hello-2.md](hello-2.md) now."
 
 
 async def test_a_chat_in_which_nothing_was_said_is_not_exported(tmp_path: Path) -> None:
@@ -308,7 +309,7 @@ async def test_a_chat_is_exported_as_a_notebook_whose_code_can_be_run(tmp_path: 
     said = "So:\n\n```python\nx = 1\nx + 1\n```\n\nAnd:\n\n```sh\nls\n```\nDone."
     async with desk(tmp_path, [{"message": "", "reply": [{"text": said}]}]) as table:
         await answer(await table.client(), "how")
-        assert await ask(table.host, "/export how.ipynb") == "This chat is in [how.ipynb](<how.ipynb>) now."
+        assert await ask(table.host, "/export how.ipynb") == "This chat is in [how.ipynb](how.ipynb) now."
     book = json.loads((tmp_path / "how.ipynb").read_text())
     nbformat.validate(book)  # pyright: ignore[reportUnknownMemberType]  # untyped
     assert [(cell["cell_type"], "".join(cell["source"])) for cell in book["cells"]] == [

@@ -51,6 +51,8 @@ class Engine:
         # Requested comms in addition to the comm of the cells, by the names under which they were requested.
         self._asked: dict[str, asyncio.Future[CommLink]] = {}
         self.embedded = False
+        self.folder = ""
+        """The engine's folder, at which relative names in a message begin. Empty before the engine is found."""
         self.chat = ""
 
     # -- the server's comm
@@ -83,6 +85,7 @@ class Engine:
             waiting.get_loop().call_soon_threadsafe(waiting.set_result, link)
             return
         self._server = link
+        self.folder = message["content"]["data"].get("folder", "")
         if self._opened is not None:
             self._opened.set()
 
@@ -131,7 +134,9 @@ class Engine:
         from jupyter_eca.fronts.eca.session import EcaSession
         from jupyter_eca.transport.memory import pair
 
-        door = EmbeddedDoor(Path.cwd(), self._shell)
+        folder = Path.cwd()
+        self.folder = str(folder)
+        door = EmbeddedDoor(folder, self._shell)
         running = self._root(door.run())
         ready = asyncio.ensure_future(door.ready())
         await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)

@@ -47,6 +47,7 @@ export function Transcript(props: Props): React.ReactElement {
   const { trans } = useEnv();
   const [{ shown, below }, move] = React.useState({ shown: PAGE, below: 0 });
   const { frame, content, following, jump } = useFollowing(below > 0);
+  useKeptPlace(frame, following);
   const last = blocks.length - below;
   const first = Math.max(0, last - shown);
   const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
@@ -182,6 +183,40 @@ function useFollowing(cut: boolean): {
 }
 
 /**
+ * Keep the block that is being read where it is when others are added or removed before it. Browsers do this too, but not
+ * always: in the midst of a turn of the wheel, and at the top of the frame, they leave the position as it is.
+ */
+function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean): void {
+  const place = React.useRef<{ readonly block: Element; readonly top: number }>();
+  React.useEffect(() => {
+    const box = frame.current;
+    const onScroll = (): void => {
+      const block = box === null ? undefined : findFirstVisible(box);
+      place.current = block && { block, top: block.getBoundingClientRect().top };
+    };
+    box?.addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      box?.removeEventListener('scroll', onScroll);
+    };
+  }, [frame]);
+  React.useLayoutEffect(() => {
+    if (!following && frame.current !== null && place.current?.block.isConnected === true) {
+      const moved = place.current.block.getBoundingClientRect().top - place.current.top;
+      if (Math.abs(moved) >= 1) {
+        frame.current.scrollTop += moved;
+      }
+    }
+  });
+}
+
+function findFirstVisible(box: Element): Element | undefined {
+  const { top } = box.getBoundingClientRect();
+  return [...box.querySelectorAll(':scope > * > .eca-Block')].find(
+    block => block.getBoundingClientRect().bottom > top + 1
+  );
+}
+
+/**
  * A button in place of blocks that are not in the page. They are added when the reader scrolls near it or presses it.
  */
 function LoadMore({
@@ -205,8 +240,6 @@ function LoadMore({
         // Before it has scrolled to its end for the first time, the frame is at its top.
         const scrolled = box !== null && box.scrollTop < 400 && box.scrollTop + box.clientHeight < box.scrollHeight - 1;
         if (entries.some(entry => entry.isIntersecting) && (side === 'end' || scrolled)) {
-          // At its very top, a frame does not keep the text in place when something is inserted before it.
-          box?.scrollBy(0, box.scrollTop < 1 ? 1 : 0);
           onNear();
         }
       },
