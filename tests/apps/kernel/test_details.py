@@ -100,7 +100,12 @@ def test_who_types_reads_what_an_approval_for_the_session_means(
     monkeypatch: pytest.MonkeyPatch, remembers: list[str] | None, hint: str
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(str(prompt)) or "s")
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "s"
+
+    monkeypatch.setattr("builtins.input", answer)
     (call,) = transcript({**run(asks=True), "remembers": remembers}).undecided_calls
     decision = ask_decision(call)
     assert hint in asked[0]

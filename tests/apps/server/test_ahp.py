@@ -258,6 +258,7 @@ async def test_a_page_of_another_origin_with_the_users_cookie_does_not_come_in(
     assert refused.value.code == 403
 
 
+@pytest.mark.parametrize("approve_with_token", [True])
 async def test_the_question_of_a_cell_is_watched_and_approved_by_a_client(
     jp_serverapp: Any, jp_ws_fetch: Fetch
 ) -> None:

@@ -90,7 +90,7 @@ async def test_a_run_is_followed_sent_away_in_the_way_of_others_and_ended(
         assert (await ask(client, tmp_path, "variables", names=[])).startswith(busy)
         assert "training 42%" in await ask(client, tmp_path, "bg_job", action="read_output", job_id=job.id)
         assert (await ask(client, tmp_path, "bg_job", action="kill", job_id=job.id)) == f"{job.id} was killed."
-        assert await ask(client, tmp_path, "run_code", code="1 + 1") == "2"
+        assert await ask(client, tmp_path, "run_code", code="1 + 1") == "In the kernel of a.ipynb:\n2"
     outputs = json.loads((jp_root_dir / "a.ipynb").read_text())["cells"][1]["outputs"]
     assert outputs[0]["text"] == ["training 42%"]
     assert outputs[1]["ename"] == "KeyboardInterrupt"
@@ -106,7 +106,7 @@ async def test_code_in_the_background_lets_the_turn_go_on_and_tells_its_last_err
         joined(jp_serverapp) as client,
     ):
         told = await ask(client, tmp_path, "run_code", code="1 / 0", background=True)
-        assert told.startswith("Started as job-")
+        assert told.startswith("In the kernel of a.ipynb:\nStarted as job-")
         while not any(job.status == "failed" for job in watcher.host.jobs.list()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         texts = [getattr(event.content, "text", "") for event in await watcher.host.chats.read_events("chat")]

@@ -158,6 +158,7 @@ async def test_code_from_the_side_runs_in_the_idle_kernel_once_it_is_approved(
         socket.close()
 
 
+@pytest.mark.parametrize("approve_with_token", [True])
 async def test_code_of_a_stopped_turn_does_not_run_behind_the_users_busy_cell(
     jp_serverapp: Any, jp_ws_fetch: Fetch, tmp_path: Path
 ) -> None:

@@ -49,7 +49,9 @@ async def flagged(at: Caller) -> None:
 async def rolled_back(at: Caller, folder: Path) -> None:
     """The chat to before the message, and the files with it."""
     (folder / "kept.txt").write_text("before\n")
-    since, call = await call_of(at, "write kept.txt after", "p")
+    # The model may replace only a file that it has read.
+    read = [{"type": "file", "path": str(folder / "kept.txt")}]
+    since, call = await call_of(at, "write kept.txt after", "p", contexts=read)
     await approve(at, call, "p")
     await at.finished("p")
     assert (folder / "kept.txt").read_text() == "after\n"

@@ -46,9 +46,9 @@ async def turn(at: Caller, message: str, chat: str = "c", **more: Any) -> int:
     return since
 
 
-async def call_of(at: Caller, message: str, chat: str = "c") -> tuple[int, dict[str, Any]]:
+async def call_of(at: Caller, message: str, chat: str = "c", **more: Any) -> tuple[int, dict[str, Any]]:
     """The turn's beginning, and the tool call that it waits for approval of."""
-    since = await prompt(at, message, chat)
+    since = await prompt(at, message, chat, **more)
     return since, await at.content("toolCallRun", chat, manualApproval=True)
 
 

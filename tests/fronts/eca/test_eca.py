@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_eca.errors import FrameError, RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
-from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Message, Notification, Request, Result
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Id, Message, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.transport.memory import MemoryLink, pair
 from jupyter_eca.transport.peer import Peer
@@ -43,7 +43,7 @@ async def until(link: MemoryLink, wanted: Callable[[Message | FrameError], bool]
     raise AssertionError(f"the link ended before it came; heard {heard}")
 
 
-def reply_to(id: str | int) -> Callable[[Message | FrameError], bool]:
+def reply_to(id: Id) -> Callable[[Message | FrameError], bool]:
     return lambda message: isinstance(message, Result | ErrorResponse) and message.id == id
 
 

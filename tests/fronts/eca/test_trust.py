@@ -65,7 +65,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **project: Any)
 
 
 @asynccontextmanager
-async def joined(table: Desk, can: dict[str, Any], **door: bool) -> AsyncGenerator[SessionClient]:
+async def joined(table: Desk, can: dict[str, Any], **door: Any) -> AsyncGenerator[SessionClient]:
     client = connect(table, Door(table.host, **door))
     try:
         await client.initialize(can)
@@ -181,7 +181,9 @@ async def test_a_client_that_can_neither_show_nor_ask_is_told_once(
         await table.host.reload()
         await client.result("chat/prompt", {"chatId": "c", "message": "hello"})
         await client.finished("c")
-        messages = [m.params["message"] for m in client.heard if getattr(m, "method", "") == "$/showMessage"]
+        messages = [
+            m.params["message"] for m in client.heard if isinstance(m, Notification) and m.method == "$/showMessage"
+        ]
         assert len([text for text in messages if "do nothing until you trust this folder" in text]) == 1
 
 
@@ -189,7 +191,7 @@ async def test_a_rule_that_the_user_adds_in_the_panel_needs_no_second_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with house(tmp_path, monkeypatch) as table, joined(table, PANEL) as panel:
-        rule = {"decision": "allow", "rule": "shell_command", "argsMatchers": {}, "scope": "workspace"}
+        rule: dict[str, Any] = {"decision": "allow", "rule": "shell_command", "argsMatchers": {}, "scope": "workspace"}
         await panel.result("approvals/add", rule)
         assert table.host.config.held_back == ()
         assert "shell_command" in table.host.config.tool_call.approval.allow
@@ -200,7 +202,7 @@ async def test_a_rule_that_the_user_adds_does_not_bring_in_what_somebody_else_wr
 ) -> None:
     async with house(tmp_path, monkeypatch) as table, joined(table, PANEL) as panel:
         locally(table.folder, LOOSE)  # the host has not seen it yet
-        rule = {"decision": "allow", "rule": "grep", "argsMatchers": {}, "scope": "workspace"}
+        rule: dict[str, Any] = {"decision": "allow", "rule": "grep", "argsMatchers": {}, "scope": "workspace"}
         await panel.result("approvals/add", rule)
         assert table.host.config.tool_call.approval.by_default is Decision.ASK
         assert len(table.host.config.held_back) == 1

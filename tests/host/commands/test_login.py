@@ -12,7 +12,7 @@ from jupyter_eca.config.keyring_backend import SERVICE
 from jupyter_eca.host import commands
 from jupyter_eca.host.commands import CommandAnswer
 from jupyter_eca.host.commands.login import CANCELLED, NO_KEYS_HERE
-from jupyter_eca.protocol.jsonrpc import Message, Request, Result
+from jupyter_eca.protocol.jsonrpc import Id, Message, Request, Result
 from tests.plugins.providers.ask import KEY
 from tests.support.file_keyring import read
 from tests.support.host_and_client import desk
@@ -38,7 +38,7 @@ def kept(folder: Path) -> dict[str, str]:
 async def talk(client: SessionClient, *answers: str | None) -> list[dict[str, Any]]:
     """Answer each question that comes; gives the questions."""
     asked: list[dict[str, Any]] = []
-    seen: set[str | int] = set()
+    seen: set[Id] = set()
     for answer in answers:
 
         def fresh(message: Message) -> bool:

@@ -51,6 +51,7 @@ class Stubborn:
 
     description = "A kernel."
     id = None
+    notebook = ""
 
     def __init__(self) -> None:
         self.started, self.released, self.ended = asyncio.Event(), asyncio.Event(), asyncio.Event()

@@ -40,7 +40,7 @@ def answer(id: Any, method: str, params: dict[str, Any]) -> None:
         case "tools/list" if BEHAVIOUR == "wrong list":
             say({"id": id, "result": {"tools": [{"name": 5}]}})
         case "tools/list" if BEHAVIOUR == "malformed tools":
-            schemas = [None, [], {"type": "array"}, {"type": "object", "properties": []}]
+            schemas: list[Any] = [None, [], {"type": "array"}, {"type": "object", "properties": []}]
             schemas.append({"type": "object", "properties": {"a": {"type": "nonsense"}}})
             bad = [{"name": f"bad{number}", "inputSchema": schema} for number, schema in enumerate(schemas)]
             say({"id": id, "result": {"tools": [*bad, {"name": 5, "inputSchema": {"type": "object"}}, "odd", TOOL]}})
