@@ -118,7 +118,7 @@ class ProviderConfig(Model):
     the built-in provider with this name."""
     url: str | None = None
     """The address of its server. Not set: the vendor's own server. For `openai-chat` it is complete, with its version
-    (`https://host/v1`), as in ECA. For `openai-responses` a missing `/v1` is added."""
+    (`https://models.example.org/v1`), as in ECA. For `openai-responses` a missing `/v1` is added."""
     key: SecretStr | None = None
     """The key. It is better to write `${env:NAME}`, or to sign in with `/login`."""
     models: dict[str, ModelConfig] = Field(default_factory=dict[str, ModelConfig])

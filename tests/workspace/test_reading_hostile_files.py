@@ -19,6 +19,7 @@ from jupyter_eca.workspace.files import read_threads
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
+from tests.config.files import trusting
 from tests.support.host_and_client import answer, desk, outcomes, said
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ async def test_files_that_a_configuration_names_are_left_out_with_a_warning(tmp_
     (tmp_path / ".eca" / "config.json").write_text(
         '{"netrcFile": "../netrc", "providers": {"a": {"url": "${file:../secret}", "key": "${netrc:b}"}}}'
     )
-    config = await asyncio.to_thread(read_config, (tmp_path,), home=tmp_path / "home")
+    config = await asyncio.to_thread(read_config, (tmp_path,), home=tmp_path / "home", trust=trusting(tmp_path))
     assert any("secret" in warning for warning in config.warnings)
     assert any("netrc" in warning for warning in config.warnings)
 

@@ -79,7 +79,9 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
         case Remembers.TOOL:
             return (scope,)
         case Remembers.COMMANDS:
-            return _list_command_scopes(scope, str(arguments.get("command")), targets.paths.get(FOLDER, (".",))[0])
+            line = arguments.get("command")
+            folder = targets.paths.get(FOLDER, (".",))[0]
+            return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
         case Remembers.FOLDER:
             folders = [_name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
             found = len(folders) == len(tool.paths)

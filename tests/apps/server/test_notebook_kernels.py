@@ -73,7 +73,7 @@ async def test_a_notebook_that_no_page_has_open_runs_in_the_kernel_of_its_sessio
         assert (await at.run("print(x)")).stdout == "2\n"
         # Jupyter hears that the kernel is idle a moment after the reply.
         async with asyncio.timeout(PATIENCE):
-            while (read := await workspace.notebooks.read("a.ipynb")).kernel_status != "idle":
+            while (read := await workspace.notebooks.read("a.ipynb")).kernel_status != "idle":  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         assert read.kernel_id == at.id
         written = json.loads((jp_root_dir / "a.ipynb").read_text())["cells"][0]

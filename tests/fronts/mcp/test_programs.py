@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -70,11 +71,17 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Pa
     command = [sys.executable, "-m", "jupyter_eca", "mcp"]
     hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     good = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": hello})
-    done = subprocess.run(
-        command, input=f"{line}\n\n{good}\n", cwd=folder, env=environment(folder), capture_output=True, text=True,
-        timeout=START, check=False,
-    )  # fmt: skip
-    replies = [json.loads(reply) for reply in done.stdout.splitlines()]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=environment(folder), **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        gives_up = threading.Timer(START, process.kill)
+        gives_up.start()
+        process.stdin.write(f"{line}\n\n{good}\n")
+        process.stdin.flush()
+        # The program ends with its input, so the input stays open until both are answered.
+        replies = [json.loads(process.stdout.readline()) for _ in range(2)]
+        gives_up.cancel()
     refused = next(reply for reply in replies if "error" in reply)
     assert (refused["id"], refused["error"]["code"]) == (None, code)
     assert any(reply.get("id") == 2 and "result" in reply for reply in replies)

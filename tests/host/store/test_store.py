@@ -115,7 +115,9 @@ async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_wh
     monkeypatch.setattr("jupyter_eca.host.store.store.PACE", 3600)
     async with opened(path) as book, asyncio.timeout(PATIENCE):
         running = asyncio.create_task(book.store.run())
-        for text in ("one ", "two ", "three"):
+        book.store.append([event("one ")])
+        await book.more.wait()
+        for text in ("two ", "three"):
             book.store.append([event(text)])
             # Behind whatever was to be committed by now.
             await asyncio.sleep(0)

@@ -114,7 +114,7 @@ def test_a_model_that_nobody_lists_may_be_chosen() -> None:
 
 
 def test_an_unknown_provider_is_refused_with_those_that_are_known() -> None:
-    assert "There is no provider 'c'. Known are a, b;" in refusal(catalog(Maker("b", 1), Maker("a", 2)), "c/d")
+    assert "There is no provider 'c'. Known are a, b." in refusal(catalog(Maker("b", 1), Maker("a", 2)), "c/d")
 
 
 @pytest.mark.parametrize("name", ["a", "a/", "claude"])
@@ -138,7 +138,7 @@ def known(**providers: ProviderConfig) -> Catalog:
 async def test_a_provider_that_is_known_by_name_needs_no_configuration_and_its_api_is_none() -> None:
     assert await known().models() == ("known/best",)
     assert known().choose("known/best").settings.url == "http://known"
-    assert "Known are known;" in refusal(known(), "api/best")
+    assert "Known are known." in refusal(known(), "api/best")
 
 
 @pytest.mark.asyncio

@@ -40,7 +40,7 @@ RULES: list[dict[str, Any]] = [
 TURNS = tuple(f"{number}: go on" for number in range(1, 13))
 
 # Vendors' own: names of things, how long they took, what was counted.
-_OWN = {"id", "contentId", "totalTimeMs"}
+_OWN = {"id", "contentId", "totalTimeMs", "waitsFor"}
 
 
 def choose(call: ToolCallRunContent) -> CallDecision:
