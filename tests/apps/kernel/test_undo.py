@@ -20,6 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "Done."}]},
+    {"message": "^look", "reply": [{"tool": "notebook_read", "arguments": {"path": "other.ipynb"}}]},
     {
         "message": "^two",
         "reply": [
@@ -56,6 +57,7 @@ def source(folder: Path) -> str:
 
 async def test_what_the_assistant_changed_is_shown_and_taken_back_by_number(book: Book, tmp_path: Path) -> None:
     assert "Nothing was asked here yet" in (await book.run("%eca diff")).markdown
+    await book.run("%eca look")
     await book.run("%eca two changes")
     assert source(tmp_path) == "x = 2  # ```"
     (shown,) = (await book.run("%eca diff")).displays

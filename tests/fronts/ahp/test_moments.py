@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
+from jupyter_eca.host.turn import path_rules
 from jupyter_eca.protocol.ahp import ROOT, actions
 from jupyter_eca.protocol.jsonrpc import Request
 from tests.fronts.ahp.place import DENY, Client, Json, calls_of, fails, place, text_of
@@ -179,6 +181,38 @@ async def test_a_client_that_denies_the_call_of_its_own_tool_fails_it(tmp_path: 
             {"message": "I know no lookup."},
         )
         assert "I know no lookup." in text_of(turn)
+        at.same(client, S)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("type", "fields", "success"),
+    [
+        ("session/toolCallComplete", {"result": {"success": True, "pastTenseMessage": "Found at once."}}, True),
+        ("session/toolCallConfirmed", {**DENY, "reasonMessage": "I know no lookup."}, False),
+    ],
+)
+async def test_what_a_client_makes_of_a_call_counts_also_while_the_host_still_checks_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type: str, fields: Json, success: bool
+) -> None:
+    told = asyncio.Event()
+    check = path_rules.check
+
+    async def check_late(*about: Any) -> None:
+        await told.wait()
+        await check(*about)
+
+    monkeypatch.setattr(path_rules, "check", check_late)
+    async with place(tmp_path) as at:
+        client = await at.connect("one")
+        await client.create(S, activeClient=LENT)
+        about = await running(client)
+        await client.echo(await client.act(type, S, **about, **fields))
+        told.set()
+        turn = (await client.settled(S, 1))["turns"][0]
+        (call,) = calls_of(turn)
+        assert (call["status"], call["success"]) == ("completed", success)
+        assert ("Found at once." if success else "I know no lookup.") in text_of(turn)
         at.same(client, S)
 
 

@@ -37,13 +37,14 @@ async def test_rolling_back_both_goes_to_before_the_first_of_the_turns(
 ) -> None:
     (tmp_path / "a.txt").write_text("zero")
     async with two(tmp_path) as (_, plain, envelope):
+        known = [{"type": "file", "path": "a.txt"}]
         await plain.prompt("hello")
-        id = await plain.prompt("write a.txt one")
+        id = await plain.prompt("write a.txt one", contexts=known)
         await plain.prompt("write a.txt two")
         await plain.ask("chat/rollback", contentId=id, include=include)
         await both_show(plain, envelope, "> hello", "You said hello", "# Restored: a.txt")
         assert (tmp_path / "a.txt").read_text() == "zero"
-        await plain.prompt("write a.txt three")
+        await plain.prompt("write a.txt three", contexts=known)
         assert (tmp_path / "a.txt").read_text() == "three"
 
 

@@ -85,7 +85,8 @@ async def test_what_a_hook_changes_is_what_is_shown_asked_about_and_run(tmp_path
         "b": hook("preToolCall", KEEPS),
     }
     async with seat(tmp_path, READS, hooks=hooks, toolCall=READING) as (_, at):
-        await at.result("chat/prompt", {"chatId": "c", "message": "write"})
+        known = [{"type": "file", "path": "b.txt"}]
+        await at.result("chat/prompt", {"chatId": "c", "message": "write", "contexts": known})
         asks = await at.content("toolCallRun", manualApproval=True)
         assert asks["arguments"] == {"path": "b.txt", "content": "x"}
         assert asks["details"]["path"].endswith("b.txt")

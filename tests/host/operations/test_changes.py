@@ -42,7 +42,7 @@ async def test_a_turn_that_changed_nothing_has_no_changes_also_after_a_later_tur
     (tmp_path / "large.txt").write_bytes(b"x" * (MAX_BYTES + 1))
     async with desk(tmp_path, RULES, **ALLOWED) as table:
         client, changes = await table.client(), table.host.changes
-        await answer(client, first)
+        await answer(client, f"{first} @a.txt")
         assert await changes.list("chat", extent=ChangeExtent.EACH) == ()
         await answer(client, first)
         assert await changes.list("chat", extent=ChangeExtent.EACH) == ()

@@ -95,7 +95,7 @@ IN_ORDER = ["write_file runs", "write_file ended", "shell_command runs", "shell_
 async def test_a_run_that_is_approved_before_the_edit_in_front_of_it_runs_after_it(tmp_path: Path) -> None:
     (tmp_path / "it.txt").write_text("old\n")
     async with desk(tmp_path, RULES, **ASKS) as table:
-        received = await Decider(table, [YES, YES]).run("change and run")
+        received = await Decider(table, [YES, YES]).run("change and run @it.txt")
         assert list_steps(received) == IN_ORDER
         assert said(received) == "The last result: new"
 
@@ -103,7 +103,7 @@ async def test_a_run_that_is_approved_before_the_edit_in_front_of_it_runs_after_
 async def test_a_run_that_needs_no_approval_waits_for_the_undecided_edit_in_front_of_it(tmp_path: Path) -> None:
     (tmp_path / "it.txt").write_text("old\n")
     async with desk(tmp_path, RULES, **SHELL_ALLOWED) as table:
-        received = await Decider(table, [YES]).run("change and run")
+        received = await Decider(table, [YES]).run("change and run @it.txt")
         assert list_steps(received) == IN_ORDER
         assert said(received) == "The last result: new"
 
@@ -111,7 +111,7 @@ async def test_a_run_that_needs_no_approval_waits_for_the_undecided_edit_in_fron
 async def test_a_read_behind_a_change_shows_what_the_change_left(tmp_path: Path) -> None:
     (tmp_path / "it.txt").write_text("old\n")
     async with desk(tmp_path, RULES, **ASKS) as table:
-        received = await Decider(table, [YES]).run("change and read")
+        received = await Decider(table, [YES]).run("change and read @it.txt")
         assert list_steps(received) == ["write_file runs", "write_file ended", "read_file runs", "read_file ended"]
         assert said(received) == "The last result: new\n"
 
@@ -129,7 +129,7 @@ async def test_when_a_change_is_rejected_those_behind_it_do_not_run_and_nobody_i
     (tmp_path / "it.txt").write_text("old\n")
     async with desk(tmp_path, RULES, **ASKS) as table:
         client = await table.client()
-        received = await answer(client, "three changes", lambda call: NO if call.name == "write_file" else None)
+        received = await answer(client, "three changes @it.txt", lambda call: NO if call.name == "write_file" else None)
         assert list_refused(received) == [
             ("write_file", RejectReason.USER),
             ("shell_command", RejectReason.ORDER),
@@ -149,7 +149,7 @@ async def test_an_approval_that_came_first_does_not_run_a_call_behind_a_rejected
 async def test_when_a_change_fails_nothing_behind_it_runs(tmp_path: Path) -> None:
     (tmp_path / "it.txt").write_text("old\n")
     async with desk(tmp_path, RULES, **ALL_ALLOWED) as table:
-        received = await answer(await table.client(), "fail")
+        received = await answer(await table.client(), "fail @it.txt")
         assert list_steps(received) == [*IN_ORDER[2:], "write_file not run", "read_file not run"]
         assert (tmp_path / "it.txt").read_text() == "old\n"
 

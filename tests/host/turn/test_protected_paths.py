@@ -13,6 +13,7 @@ from jupyter_eca.config import read_config
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.content import RejectReason, ToolCalledContent, ToolCallRejectedContent, ToolCallRunContent
+from jupyter_eca.protocol.context import FileContext
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files, Workspace
@@ -136,7 +137,8 @@ async def test_neither_rules_nor_trust_lift_the_question_and_without_anybody_it_
         (table.folder / "settings.json").symlink_to(own / "config.json")
         client = await table.client(Notebook(), unattended=True)
         table.host.turns.choose("chat", Choice(trust=True))
-        received = await answer(client, "write", Person(0))
+        known = (FileContext(path=".eca/config.json"),)
+        received = await answer(client, "write", Person(0), contexts=known)
         (question,) = asked(received)
         assert question.cause is not None
         assert (question.cause.kind, question.remembers) == ("protected", None)
@@ -223,7 +225,8 @@ async def test_an_allowed_folder_allows_nothing_outside_of_it(tmp_path: Path, sp
         (table.folder / "secret").write_text("hidden")
         (table.folder / "notes" / "link").symlink_to("../secret")
         (table.folder / "notes" / "up").symlink_to("..")
-        received = await answer(await table.client(), "write", Person(0))
+        known = (FileContext(path="secret"),)
+        received = await answer(await table.client(), "write", Person(0), contexts=known)
         assert [question.arguments["path"] for question in asked(received)] == [spelling]
         assert (table.folder / "secret").read_text() == "hidden"
 

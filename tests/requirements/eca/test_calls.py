@@ -27,16 +27,16 @@ STORY: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-async def asked(at: MemoryClient, message: str) -> dict[str, Any]:
+async def asked(at: MemoryClient, message: str, **more: Any) -> dict[str, Any]:
     """The call that the model makes, once it is to run."""
-    await at.result("chat/prompt", {"chatId": "c", "message": message})
+    await at.result("chat/prompt", {"chatId": "c", "message": message, **more})
     return await at.content("toolCallRun")
 
 
 async def test_a_change_is_shown_with_its_diff_before_it_is_made_and_after(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     async with seat(tmp_path, STORY) as (_, at):
-        call = await asked(at, "write")
+        call = await asked(at, "write", contexts=[{"type": "file", "path": "a.txt"}])
         shown = call["details"]
         assert (shown["type"], shown["path"]) == ("fileChange", "a.txt")
         assert (shown["linesAdded"], shown["linesRemoved"]) == (1, 1)

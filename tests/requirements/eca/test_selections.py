@@ -110,7 +110,8 @@ async def test_the_older_name_of_an_agents_selection_selects_in_its_chat_only(tm
 async def test_a_trusted_chat_is_not_asked_and_the_others_are(tmp_path: Path) -> None:
     async with seat(tmp_path, STORY) as (_, at):
         assert await prompt(at, "write", "trusted", trust=True) == "Done."
-        await at.result("chat/prompt", {"chatId": "other", "message": "write"})
+        known = [{"type": "file", "path": "a.txt"}]
+        await at.result("chat/prompt", {"chatId": "other", "message": "write", "contexts": known})
         call = await at.content("toolCallRun")
         assert call["manualApproval"]
         await at.tell("chat/toolCallReject", {"chatId": "other", "toolCallId": call["id"]})

@@ -51,7 +51,9 @@ class ClientTools:
         )
 
     def complete(self, call: str, result: content.AhpToolResult) -> None:
-        if (future := self.waiting.get(call)) and not future.done():
+        """End a call of the client's that is shown as running. It may be early: the host shows that first, and then
+        still checks the call before it runs it."""
+        if not (future := self._expect(call)).done():
             future.set_result(_result(result))
 
     def abandon(self) -> None:
@@ -62,13 +64,19 @@ class ClientTools:
                 future.set_exception(_make_left_error())
 
     async def run(self, call: str) -> ToolResult:
-        if self.gone:
+        if self.gone and call not in self.waiting:
             raise _make_left_error()
-        future = self.waiting[call] = asyncio.get_running_loop().create_future()
+        future = self._expect(call)
         try:
             return await future
         finally:
             del self.waiting[call]
+
+    def _expect(self, call: str) -> asyncio.Future[ToolResult]:
+        """Return what the call and its result meet at, whichever comes first."""
+        if call not in self.waiting:
+            self.waiting[call] = asyncio.get_running_loop().create_future()
+        return self.waiting[call]
 
 
 def _make_left_error() -> ToolError:
