@@ -257,17 +257,22 @@ def _is_partial(arguments: Mapping[str, Any]) -> bool:
 def _require_known(
     context: ToolContext, document: NotebookDocument, change: cell_changes.Change, *, partly: bool
 ) -> None:
-    """Check that the model knows the cell that it replaces or deletes, as it is now. Raises: StaleSourceError with the
-    cell."""
+    """Check that the model knows the cell that it replaces or deletes, as it is now.
+
+    Raises: StaleSourceError, with the cell if the model had read it.
+    """
     cell = document.cell(change.cell_id) if isinstance(change, EditCell | DeleteCell) else None
     if cell is None:
         return
     version = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
     if version is Version.CURRENT or (version is Version.UNKNOWN and partly):
         return
-    context.known.learn_cells(document.path, (cell,))
     name = f"cell {cell_changes.number(document, cell.id)} of {document.path}"
     why = f"{name} was changed since you read it" if version is Version.CHANGED else f"you have not read {name}"
+    if version is Version.UNKNOWN:  # it is not shown here: rules may deny to read it
+        advice = f"Read it first with notebook_read (cells: {cell.id}), then decide."
+        raise StaleSourceError(f"{why[:1].upper()}{why[1:]}; nothing was changed.", advice)
+    context.known.learn_cells(document.path, (cell,))
     raise StaleSourceError(
         f"{why[:1].upper()}{why[1:]}; nothing was changed. It is now:\n"
         f"{cell_changes.describe_cell(document, cell.id)}\n",

@@ -36,7 +36,7 @@ _one_change = threading.Lock()
 # Files of a moved folder that are kept as they were: each is copied, and a data set has more.
 MAX_KEPT = 1000
 
-# Of a file that the model wanted to replace without having read it. It reads a longer one by itself.
+# Of a file that was changed since the model read it. It reads a longer one by itself.
 MAX_STALE_CHARS = 10_000
 
 # Room in a result for the line that says which lines it has.
@@ -285,7 +285,8 @@ def _plan_known_write(files: Files, path: str, content: str, known: KnownVersion
         return change
     shown = files.shorten(change.real)
     why = f"{shown} was changed since you read it" if version is Version.CHANGED else f"You have not read {shown}"
-    if len(change.before) > MAX_STALE_CHARS:
+    # A file that was never read is not shown here: rules may deny to read it.
+    if version is Version.UNKNOWN or len(change.before) > MAX_STALE_CHARS:
         raise StaleSourceError(f"{why}; nothing was written.", "Read it first with read_file, then decide.")
     known.learn(key, change.before)
     raise StaleSourceError(f"{why}; nothing was written. It is now:\n{change.before}\n", "Decide anew with this text.")

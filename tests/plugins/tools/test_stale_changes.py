@@ -56,7 +56,8 @@ async def test_a_cell_that_the_user_changed_since_the_model_read_it_is_kept_and_
 async def test_a_cell_that_was_never_read_is_not_replaced_but_a_place_in_it_may_be(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS, read=False) as there:
         done = await there.call("notebook_edit_cell", cell=2, source="y = 3")
-        assert f"You have not read cell 2 of {PATH}; nothing was changed. It is now:" in result(done)
+        assert f"You have not read cell 2 of {PATH}; nothing was changed. Read it first" in result(done)
+        assert "y = 2" not in result(done)  # rules may deny to read it
         assert (await there.call("notebook_delete_cell", cell="a")).error
         placed = await there.call("notebook_edit_cell", cell="b", original_content="y = 2", new_content="y = 4")
         assert not placed.error
@@ -121,9 +122,10 @@ EDIT = {"tool": "edit_file", "arguments": {"path": "guide.md", "original_content
 
 async def test_a_file_that_was_never_read_is_not_replaced_until_the_model_has_seen_it(tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_text("own words\n")
-    refused, done = await write(tmp_path, WRITE, WRITE)
+    refused, _, done = await write(tmp_path, WRITE, READ, WRITE)
     assert refused.error
-    assert "You have not read guide.md; nothing was written. It is now:\nown words\n" in result(refused)
+    assert "You have not read guide.md; nothing was written. Read it first with read_file" in result(refused)
+    assert "own words" not in result(refused)  # rules may deny to read it
     assert not done.error
 
 
