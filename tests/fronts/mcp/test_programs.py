@@ -71,8 +71,8 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(folder: Pa
     command = [sys.executable, "-m", "jupyter_eca", "mcp"]
     hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     good = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": hello})
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=folder, env=environment(folder), **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=environment(folder), stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         gives_up = threading.Timer(START, process.kill)
