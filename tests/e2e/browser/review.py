@@ -27,22 +27,24 @@ def edit(cell: str, source: str) -> dict[str, Any]:
     return {"tool": "notebook_edit_cell", "arguments": {"cell": cell, "source": source}}
 
 
+# What it does when it is asked so, once it has read the notebook.
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "^change": [edit("c0", AFTER), edit("c1", "y = 20")],
+    "^only the first": [edit("c0", AFTER)],
+    "^now the second": [edit("c1", "y = 20")],
+    "^say it better": [edit("c0", REWRITTEN)],
+    "^delete": [{"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}}],
+    "^order": [
+        edit("c0", "x = 10"),
+        {"tool": "notebook_insert_cell", "arguments": {"source": "n = 0", "after": "c0"}},
+        {"tool": "notebook_move_cell", "arguments": {"cell": "c2", "index": 1}},
+        {"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}},
+    ],
+}
 RULES: list[dict[str, Any]] = [
+    *[{"message": asked, "tool": "notebook_read", "result": "", "reply": calls} for asked, calls in CALLS.items()],
     {"result": "", "reply": [{"text": "All is done."}]},
-    {"message": "^change", "reply": [edit("c0", AFTER), edit("c1", "y = 20")]},
-    {"message": "^only the first", "reply": [edit("c0", AFTER)]},
-    {"message": "^now the second", "reply": [edit("c1", "y = 20")]},
-    {"message": "^say it better", "reply": [edit("c0", REWRITTEN)]},
-    {"message": "^delete", "reply": [{"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}}]},
-    {
-        "message": "^order",
-        "reply": [
-            edit("c0", "x = 10"),
-            {"tool": "notebook_insert_cell", "arguments": {"source": "n = 0", "after": "c0"}},
-            {"tool": "notebook_delete_cell", "arguments": {"cell": "c1"}},
-            {"tool": "notebook_move_cell", "arguments": {"cell": "c2", "index": 1}},
-        ],
-    },
+    *[{"message": asked, "reply": [{"tool": "notebook_read", "arguments": {}}]} for asked in CALLS],
 ]
 
 

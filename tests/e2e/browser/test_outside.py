@@ -28,9 +28,10 @@ def _writes(path: str, content: str) -> list[dict[str, Any]]:
 
 
 RULES: list[dict[str, Any]] = [
-    {"result": "", "reply": [{"text": "Written."}]},
-    {"message": "write the plan", "reply": _writes("plan.py", "first = 1\nsecond = 22\n")},
-    {"message": "write it again", "reply": _writes("plan.py", "first = 1\nsecond = 333\n")},
+    {"result": "", "tool": "write_file", "reply": [{"text": "Written."}]},
+    {"message": "write the plan", "result": "", "reply": _writes("plan.py", "first = 1\nsecond = 22\n")},
+    {"message": "write it again", "result": "", "reply": _writes("plan.py", "first = 1\nsecond = 333\n")},
+    {"message": "^write", "reply": [{"tool": "read_file", "arguments": {"path": "plan.py"}}]},
     {"message": "(?s)(?P<all>.*)", "reply": [{"text": "Heard."}]},
 ]
 
@@ -115,7 +116,8 @@ def test_what_is_selected_pasted_dropped_and_completed_goes_along_as_its_chip_sa
     panel.ask("look")
     panel.sees("Heard.")
     panel.wait_until_idle()
-    lines = {"type": "text", "label": "selected in along.ipynb, cell 1, lines 2 to 3", "content": "b = 2\nc = 3"}
+    label = "selected in along.ipynb, cell 1, lines 2 to 3"
+    lines = {"type": "text", "label": label, "content": "b = 2\nc = 3", "path": "along.ipynb"}
     assert sent == [[lines]]
 
     panel.box.focus()

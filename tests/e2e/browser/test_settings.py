@@ -216,7 +216,8 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     call = panel.call("waiting")
     call.get_by_role("button", name="Always…").click(timeout=SECONDS * 1000)
     rule = call.get_by_role("group", name="A rule for such calls")
-    expect(rule).to_contain_text('"eca__write_file": {}', timeout=SECONDS * 1000)
+    beside = '"eca__write_file": { "argsMatchers": { "path": [ "[^/]*" ] } }'  # of the file's own folder
+    expect(rule).to_contain_text(beside, timeout=SECONDS * 1000)
     expect(status).to_contain_text("waits for you")
     config = lab.root / ".eca" / "config.json"
     assert not config.exists(), "nothing is written before it is seen"
@@ -225,7 +226,8 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     panel.sees("That is done.")
     panel.wait_until_idle()
     expect(panel.call("done")).to_have_count(2)
-    assert parse(config.read_text()) == {"toolCall": {"approval": {"allow": {"eca__write_file": {}}}}}
+    written = {"eca__write_file": {"argsMatchers": {"path": ["[^/]*"]}}}
+    assert parse(config.read_text()) == {"toolCall": {"approval": {"allow": written}}}
     expect(panel.node.locator(".eca-Always-written")).to_have_text(
         "Rule eca__write_file written to .eca/config.json Undo"
     )
