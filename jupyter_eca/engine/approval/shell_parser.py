@@ -214,7 +214,8 @@ def _find_key(raw: list[str], bare: list[str]) -> str | None:
     program = known_programs.READ_ONLY.get(name)
     if program is None or not all(map(_PROGRAM.fullmatch, raw[:rest])) or any("{" in word for word in raw):
         return None
-    options = [word for word in bare[rest:] if word.startswith("-")]
-    operands = [word for word in bare[rest:] if not word.startswith("-")]
+    # A single hyphen is a file: `uniq - x` writes x.
+    options = [word for word in bare[rest:] if word.startswith("-") and word != "-"]
+    operands = [word for word in bare[rest:] if not word.startswith("-") or word == "-"]
     reads = all(map(program.options.fullmatch, options)) and all(map(program.operands.fullmatch, operands))
     return name if reads and (program.most is None or len(operands) <= program.most) else None
