@@ -315,6 +315,23 @@ PROTECTED = [
     (SHELL, {"command": "git config core.fsmonitor ./x"}),
     (SHELL, {"command": "cp x ~/.config/eca/config.json"}),
     (SHELL, {"command": "sort -o AGENTS.md x"}),
+    (SHELL, {"command": "curl -so.eca/config.json http://x"}),
+    (SHELL, {"command": "tee .e{c,{x,y}}a/config.json"}),
+    (SHELL, {"command": "tee {.ec,x}a/config.json"}),
+    (SHELL, {"command": "tee .'e'{c,d}a/config.json"}),
+    (SHELL, {"command": "tee .e{a..f}a/config.json"}),
+    (SHELL, {"command": "cp x .zshenv"}),
+    (SHELL, {"command": "echo x >> ~/.ssh/authorized_keys"}),
+    (WRITE, {"path": ".gitconfig"}),
+    (WRITE, {"path": ".config/git/config"}),
+    (WRITE, {"path": ".husky/pre-commit"}),
+    (WRITE, {"path": "opencode.json"}),
+    (WRITE, {"path": ".eca::$INDEX_ALLOCATION/config.json"}),
+    (WRITE, {"path": "AGENTS.md::$DATA"}),
+    (THEIRS, {"command": "echo x > .eca/config.json"}),
+    (THEIRS, {"input": {"line": "cp x .git/hooks/pre-commit"}}),
+    (THEIRS, {"code": "import os\nopen('.eca/config.json', 'w')"}),
+    (replace(THEIRS, server="eca", origin=Origin.NATIVE, definition="sh -c"), {"what": "cp x .eca/config.json"}),
 ]
 
 
