@@ -136,5 +136,18 @@ READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
     "whoami": _program(_NONE, _NONE),
 }
 
+# These run the program that their arguments name.
+RUNNERS: Final = frozenset(
+    {
+        *("builtin", "busybox", "command", "doas", "env", "eval", "exec", "nice", "nohup", "parallel", "setsid"),
+        *("stdbuf", "sudo", "time", "timeout", "watch", "xargs"),
+    }
+)
+# These do with such an option.
+RUNNING_OPTIONS: Final[dict[str, re.Pattern[str]]] = {
+    "find": re.compile(r"-(?:exec|ok).*"),
+    **dict.fromkeys(("sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"), re.compile(r"-[a-z]*c[a-z]*")),
+}
+
 # What these do depends on one more word, which is part of the name.
 FIRST_WORDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)

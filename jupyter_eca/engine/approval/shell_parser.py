@@ -119,6 +119,17 @@ class ParsedCommand:
         """Whether the shell replaces one of its words by others."""
         return any(map(expands, self.words)) or any(expands(redirect.written) for redirect in self.redirects)
 
+    @property
+    def hides_program(self) -> bool:
+        """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
+        program = self.command.rpartition("/")[2]
+        option = known_programs.RUNNING_OPTIONS.get(program)
+        return (
+            program in known_programs.RUNNERS
+            or (option is not None and any(map(option.fullmatch, self.args)))
+            or any(expands(word) or "=" in word for word in self.words[:1])
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LineKeys:
