@@ -53,7 +53,7 @@ EXAMPLES: Final = {
     "toolCall.approval": """{
   "toolCall": {
     "approval": {
-      "allow": {"run_code": {"argsMatchers": {"code": ["print\\\\(.*\\\\)"]}}, "docs": {}},
+      "allow": {"write_file": {"argsMatchers": {"path": ["notes/.*"]}}, "docs": {}},
       "ask": {"docs__publish": {}},
       "deny": {"move_file": {}},
     },

@@ -107,8 +107,11 @@ class McpServer:
         self._poke.set()
 
     def restart(self) -> None:
+        """End the running session and begin another. A disabled server that does not run is not started."""
+        is_disabled = self.status is ServerStatus.DISABLED
         self.stop()
-        self.start()
+        if not is_disabled:
+            self.start()
 
     def configure(self, settings: McpServerConfig) -> None:
         """Use new settings, at once."""

@@ -18,6 +18,14 @@ def find_database() -> Path:
     return Path(jupyter_data_dir()) / "eca" / "chats.db"
 
 
+def find_jupyter_folders() -> tuple[Path, ...]:
+    """Return Jupyter's folders of the user: its configuration, and its data. The data has our chats and the trust in
+    folders, the programs that start kernels, and the tokens of running servers."""
+    from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir
+
+    return Path(jupyter_config_dir()), Path(jupyter_data_dir())
+
+
 def parse_file_uri(uri: str) -> Path | None:
     """Return the path that a `file:` URI names; None for what is on no disk. An absolute path is accepted too, since
     some clients send one in place of a URI."""

@@ -315,6 +315,23 @@ PROTECTED = [
     (SHELL, {"command": "git config core.fsmonitor ./x"}),
     (SHELL, {"command": "cp x ~/.config/eca/config.json"}),
     (SHELL, {"command": "sort -o AGENTS.md x"}),
+    (SHELL, {"command": "curl -so.eca/config.json http://x"}),
+    (SHELL, {"command": "tee .e{c,{x,y}}a/config.json"}),
+    (SHELL, {"command": "tee {.ec,x}a/config.json"}),
+    (SHELL, {"command": "tee .'e'{c,d}a/config.json"}),
+    (SHELL, {"command": "tee .e{a..f}a/config.json"}),
+    (SHELL, {"command": "cp x .zshenv"}),
+    (SHELL, {"command": "echo x >> ~/.ssh/authorized_keys"}),
+    (WRITE, {"path": ".gitconfig"}),
+    (WRITE, {"path": ".config/git/config"}),
+    (WRITE, {"path": ".husky/pre-commit"}),
+    (WRITE, {"path": "opencode.json"}),
+    (WRITE, {"path": ".eca::$INDEX_ALLOCATION/config.json"}),
+    (WRITE, {"path": "AGENTS.md::$DATA"}),
+    (THEIRS, {"command": "echo x > .eca/config.json"}),
+    (THEIRS, {"input": {"line": "cp x .git/hooks/pre-commit"}}),
+    (THEIRS, {"code": "import os\nopen('.eca/config.json', 'w')"}),
+    (replace(THEIRS, server="eca", origin=Origin.NATIVE, definition="sh -c"), {"what": "cp x .eca/config.json"}),
 ]
 
 
@@ -414,13 +431,27 @@ def test_one_denied_command_denies_the_line(line: str) -> None:
     assert decide(policy, SHELL, {"command": line}, NOTHING).decision is Decision.DENY
 
 
-@pytest.mark.parametrize("line", ["x=$(rm y)", "if true; then rm y; fi", "(rm y)", "echo `rm y`"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("x=$(rm y)", "if true; then rm y; fi", "(rm y)", "echo `rm y`"),
+        *("command rm y", "/usr/bin/env rm y", "A=1 rm y", "r?m y", "{rm,y}", "ls | xargs rm", "ls; sudo rm y"),
+        *("sh -c 'rm y'", "bash -xc 'rm y'", "find . -exec rm y +", "timeout 5 rm y"),
+    ],
+)
 def test_a_line_that_cannot_be_parsed_is_asked_about_where_a_command_is_denied(line: str) -> None:
+    """Neither is it told which program runs when another one starts it."""
     policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm.*",)})}, by_default=Decision.ALLOW)
     verdict = decide(policy, SHELL, {"command": line}, NOTHING, trust=True)
     assert verdict.decision is Decision.ASK
     assert verdict.cause is not None
     assert verdict.cause.kind == "unparsed"
+
+
+@pytest.mark.parametrize("line", ["ls *.py", "bash build.sh", "find . -name rm", "make CC=gcc", "git rm y"])
+def test_any_other_line_runs_where_a_command_is_denied(line: str) -> None:
+    policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm.*",)})}, by_default=Decision.ALLOW)
+    assert decide(policy, SHELL, {"command": line}, NOTHING).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ PROGRAMS = {
     "echo 'a; b' \"c && d\" e\\;f": ["echo"],
     "echo a#b": ["echo"],
     "ls; ls -a": ["ls"],
+    "cat a - b": ["cat"],
+    "git log --format='%h %+s %%G'": ["git log"],
 }
 
 # Remembered as they stand: what they do depends on every word.
@@ -78,6 +80,13 @@ WHOLE = [
     "cat ../x",
     "cat a/../../x",
     "uniq in out",
+    "uniq - out",
+    "uniq -c - out",
+    "uniq -- - out",
+    "git log '--format=%G?'",
+    "git log --format=%+GG",
+    "git log --format=%%%-GK",
+    "git log '--pretty=format:% G?'",
 ]
 
 # Never remembered: the shell makes something of them that may be something else the next time.

@@ -108,7 +108,8 @@ def _is_smaller(value: Any, below: Any) -> bool:
 
 
 def _is_always(rule: Any, below: Any) -> bool:  # noqa: ARG001  # the argument of `_hold_if`
-    return isinstance(rule, dict) and not _as_object(rule).get("argsMatchers")
+    # The schema reads `args_matchers` too.
+    return rule in ({}, {"argsMatchers": {}})
 
 
 def _divide_variables(value: Any, below: Any) -> Division:

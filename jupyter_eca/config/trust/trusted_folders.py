@@ -59,6 +59,19 @@ class TrustedFolders:
             entries[name] = [*others, digest][-_MOST:]
             self._write(entries)
 
+    def remove(self, folder: Path | str) -> bool:
+        """Trust no content of a folder any more, also not the one with which the program started. Return whether
+        something was trusted. Raises: OSError."""
+        with self._lock:
+            name = _resolve(Path(folder))
+            was_started = name in self._starting
+            self._starting.discard(name)
+            entries = self._entries()
+            known = entries.pop(name, [])
+            if known:
+                self._write(entries)
+            return bool(known) or was_started
+
     def _write(self, entries: dict[str, list[str]]) -> None:
         """Write the file completely or not at all. Only its owner can read it (`mkstemp`)."""
         self.file.parent.mkdir(parents=True, exist_ok=True)

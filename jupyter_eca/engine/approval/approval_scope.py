@@ -72,6 +72,11 @@ def key(tool: ToolSpec) -> str:
     return tool.name if tool.name.startswith(prefix) else f"{prefix}{tool.name}"
 
 
+def is_same_tool(tool: ToolSpec, other: ToolSpec) -> bool:
+    """Return whether a tool is still the one that was shown: of the same server, with the same definition."""
+    return (key(tool), tool.origin, _compute_digest(tool)) == (key(other), other.origin, _compute_digest(other))
+
+
 def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTargets) -> tuple[ApprovalScope, ...]:
     """Return what "approve for this session" remembers of a call. Empty: the call is asked about each time."""
     scope = ApprovalScope(key(tool), tool.name, _compute_digest(tool))

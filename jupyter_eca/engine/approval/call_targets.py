@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 # The argument of a shell tool that names the folder of the command.
 FOLDER: Final = "working_directory"
 
-# The longest text that is taken for a path.
+# The longest text that is taken for a path where any text may be one.
 _MAX_PATH: Final = 4096
+
+# Arguments of other tools that are code, or command lines, by their names.
+_CODE_NAMES: Final = frozenset({"code", "command", "commands", "cmd", "args", "script", "source"})
 
 _READS_CONFIG: Final = frozenset({"--get", "--get-all", "--list", "-l"})
 _FILE: Final = "file://"
 _PARTS_OF_WORD: Final = re.compile(r"[=:,@]")
+# Options of one letter before a path: `-so.eca/x`.
+_OPTIONS: Final = re.compile(r"-\w+(?=[.~/])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +66,18 @@ class PathResolver:
     can be written. The first form is for people: relative to the workspace's first folder if it lies there."""
     own: tuple[str, ...] = ()
     """Files and folders that are protected here besides those of `protected_paths`: absolute, with links followed."""
+    above: tuple[str, ...] = ()
+    """Folders below those of the workspace that hold one of these. Whoever moves such a folder moves it too."""
 
     def is_protected(self, form: str) -> bool:
-        """Return whether a resolved path is protected."""
-        return is_protected(form) or any(form == own or form.startswith(f"{own}/") for own in self.own)
+        """Return whether a resolved path is protected. Case does not count, because some file systems ignore it."""
+        text = form.casefold()
+        own = (path.casefold() for path in self.own)
+        return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
+
+    def holds_protected(self, form: str) -> bool:
+        """Return whether a resolved path is protected, or is a folder with something that is."""
+        return self.is_protected(form) or any(form.casefold() == path.casefold() for path in self.above)
 
 
 BY_TEXT: Final = PathResolver()
@@ -75,20 +88,32 @@ def find_targets(
 ) -> CallTargets:
     """Find what a call names. `notebook` is that of the prompt."""
     names = tool.paths if tool.origin is Origin.NATIVE else tuple(arguments)
+    list_paths = _list_texts if _is_ours(tool) else _guess_paths
     paths = {
         name: tuple(dict.fromkeys(form for path in found for form in resolver.resolve(path, "")))
         for name in names
-        if (found := tuple(_list_paths(arguments.get(name))))
+        if (found := tuple(filter(None, list_paths(arguments.get(name)))))
     }
+    start = resolver.resolve("", "")
+    if tool.remembers is Remembers.COMMANDS and FOLDER not in paths and start[0] != ".":
+        paths[FOLDER] = start
     nearest = resolver.resolve(notebook, "")[0] if notebook else ""
     return CallTargets(paths, _find_protected(tool, arguments, paths, resolver), nearest)
 
 
-def _list_paths(value: Any) -> Iterator[str]:
-    """Yield the texts in a value that can be paths."""
+def _is_ours(tool: ToolSpec) -> bool:
+    """Return whether a tool is one of those that we bring: it takes a path as it stands, and says which arguments are
+    paths or code. Nothing is known of the arguments of a server's tool, or of the user's own."""
+    return tool.origin is Origin.NATIVE and not tool.definition
+
+
+def _guess_paths(value: Any) -> Iterator[str]:
+    """Yield the texts in a value that may be paths. It is not known whether a tool takes a URI, so it is both."""
     for text in _list_texts(value):
         if text.strip() and len(text) <= _MAX_PATH and not re.search(r"[\x00\r\n]", text):
-            yield unquote(text.removeprefix(_FILE)) if text.startswith(_FILE) else text
+            yield text
+            if text.startswith(_FILE):
+                yield unquote(text.removeprefix(_FILE))
 
 
 def _list_texts(value: Any) -> Iterator[str]:
@@ -112,16 +137,28 @@ def _find_protected(
     # What a server says of its own tool is no reason to trust it.
     if tool.reads and tool.origin is Origin.NATIVE:
         return ""
+    runs_line = tool.remembers is Remembers.COMMANDS
+    touches = resolver.is_protected if runs_line else resolver.holds_protected
     always = {path: resolver.resolve(path, "") for path in tool.changes}
     for forms in (*paths.values(), *always.values()):
         for form in forms:
-            if resolver.is_protected(form):
+            if touches(form):
                 return forms[0]
-    if tool.remembers is Remembers.COMMANDS:
+    if runs_line:
         folder = str(arguments.get(FOLDER) or "")
         return _find_in_line(str(arguments.get("command")), folder, resolver)
-    found = (find_in_text(text) for name in tool.code for text in _list_texts(arguments.get(name)))
+    found = (find_in_text(text) for text in _list_code(tool, arguments))
     return next(filter(None, found), "")
+
+
+def _list_code(tool: ToolSpec, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts that may be code or a command. A text of one line may be one, whatever its name is."""
+    if _is_ours(tool):
+        yield from (text for name in tool.code for text in _list_texts(arguments.get(name)))
+        return
+    for name in arguments:
+        list_texts = _list_texts if name.lower() in _CODE_NAMES else _guess_paths
+        yield from list_texts(arguments[name])
 
 
 def _find_in_line(line: str, folder: str, resolver: PathResolver) -> str:
@@ -146,12 +183,13 @@ def _find_in_word(word: tuple[str, str], folder: str, resolver: PathResolver) ->
     written, bare = word
     if expands(written) and is_protected_by_pattern(written):
         return written
-    if found := find_in_text(bare):
+    after_options = _OPTIONS.sub("", bare, count=1) if bare.startswith("-") else bare
+    if found := find_in_text(bare) or find_in_text(after_options):
         return found
-    parts = {bare, *_PARTS_OF_WORD.split(bare), *((bare[2:],) if bare.startswith("-") else ())}
-    for path in _list_paths(sorted(parts)):
+    parts = {bare, after_options, *_PARTS_OF_WORD.split(bare), *((bare[2:],) if bare.startswith("-") else ())}
+    for path in _guess_paths(sorted(parts)):
         for form in resolver.resolve(path, folder):
-            if resolver.is_protected(form):
+            if resolver.holds_protected(form):
                 return path
     return ""
 

@@ -21,9 +21,9 @@ class ReadOnlyProgram:
     """What a program may be given so that it only reads."""
 
     options: re.Pattern[str]
-    """Each word that begins with a hyphen must match it as a whole."""
+    """Each word that begins with a hyphen must match it as a whole, except a single hyphen."""
     operands: re.Pattern[str]
-    """Each other word must match it as a whole."""
+    """Each other word must match it as a whole. A single hyphen is one: it stands for a file."""
     most: int | None = None
     """How many other words there may be. None: any number."""
 
@@ -35,7 +35,7 @@ _NONE: Final = r"(?!)"
 
 
 def _program(options: str, operands: str = _INSIDE, most: int | None = None) -> ReadOnlyProgram:
-    return ReadOnlyProgram(re.compile(rf"--?|{options}", re.DOTALL), re.compile(operands, re.DOTALL), most)
+    return ReadOnlyProgram(re.compile(rf"--|{options}", re.DOTALL), re.compile(operands, re.DOTALL), most)
 
 
 _GREP: Final = _program(
@@ -45,7 +45,7 @@ _GREP: Final = _program(
     r"|no-messages|quiet|text|null|color(?:=[a-z]+)?"
     r"|(?:include|exclude|exclude-dir)=[^/]*|(?:context|after-context|before-context|max-count)=[0-9]+)"
 )
-# `%G` in a format asks gpg about signatures.
+# `%G` in a format runs gpg, which checks signatures. So do `%+G`, `%-G` and `% G`.
 _GIT_DIFF: Final = (
     r"-[pubwsz]+|-U[0-9]+|--(?:stat|shortstat|numstat|dirstat|summary|name-only|name-status|cached|staged|patch|no-patch"
     r"|no-color|color(?:=[a-z]+)?|word-diff|unified=[0-9]+|ignore-all-space|ignore-space-change|ignore-blank-lines"
@@ -55,7 +55,7 @@ _GIT_LOG: Final = (
     rf"{_GIT_DIFF}|-[0-9]+|-n[0-9]*|-[SGiE]|--(?:oneline|graph|all|branches|tags|remotes|decorate(?:=[a-z]+)?|follow"
     r"|reverse|merges|no-merges|first-parent|topo-order|date-order|abbrev-commit|max-count=[0-9]+|skip=[0-9]+"
     r"|(?:since|until|after|before|author|committer|grep)=.*|date=[a-z-]+|relative-date"
-    r"|(?:pretty|format)=(?:[^%]|%[^G])*)"
+    r"|(?:pretty|format)=(?:[^%]|%[^-+ G]|%[-+ ][^G])*)"
 )
 
 READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
@@ -134,6 +134,19 @@ READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
     "wc": _program(r"-[clLmw]+|--(?:lines|words|bytes|chars|max-line-length)"),
     "which": _program(r"-a", r"[A-Za-z0-9_.+-]+"),
     "whoami": _program(_NONE, _NONE),
+}
+
+# These run the program that their arguments name.
+RUNNERS: Final = frozenset(
+    {
+        *("builtin", "busybox", "command", "doas", "env", "eval", "exec", "nice", "nohup", "parallel", "setsid"),
+        *("stdbuf", "sudo", "time", "timeout", "watch", "xargs"),
+    }
+)
+# These do with such an option.
+RUNNING_OPTIONS: Final[dict[str, re.Pattern[str]]] = {
+    "find": re.compile(r"-(?:exec|ok).*"),
+    **dict.fromkeys(("sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"), re.compile(r"-[a-z]*c[a-z]*")),
 }
 
 # What these do depends on one more word, which is part of the name.

@@ -2,8 +2,8 @@
 
 Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
 Two questions come after all of these, and nothing but a denial takes them back: a call that changes what may run
-without asking (`protected_paths`), and a command line that cannot be parsed where a rule denies some commands. Trust
-turns every other question into a permission at the end, and never lifts a denial.
+without asking (`protected_paths`), and a command line where a rule denies some commands and it is not certain which
+ones the line runs. Trust turns every other question into a permission at the end, and never lifts a denial.
 
 What is remembered are the scopes of `approval_scope`. How patterns are compared is in `rule_matching`; the words for a
 verdict are in `reason`.
@@ -268,8 +268,11 @@ def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[Appro
 
 
 def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
-    """Return the rule that denies some commands, when the line of a call cannot be parsed: it may run one of them."""
-    if call.line is None or parse_commands(call.line) is not None:
+    """Return the rule that denies some commands, when it cannot be told which ones the line of a call runs."""
+    if call.line is None:
+        return None
+    commands = parse_commands(call.line)
+    if commands is not None and not any(command.hides_program for command in commands):
         return None
     rules = policy.deny.items()
     return next((name for name, rule in rules if _selects(name, call.tool) and COMMAND in rule.arguments), None)

@@ -12,25 +12,38 @@ import unicodedata
 from itertools import pairwise
 from typing import Final
 
-# Everything below folders of these names. `.git` has hooks and a configuration that name programs; `.vscode` has tasks.
+# Everything below folders of these names. `.git` has hooks and a configuration that name programs, `.husky` and
+# `.githooks` are where projects keep such hooks, `.vscode` has tasks, and `.ssh` names programs and who may come in.
 FOLDERS: Final = frozenset(
-    {".eca", ".agents", ".claude", ".cursor", ".git", ".vscode", ".jupyter", ".ipython"},
+    {
+        *(".eca", ".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode"),
+        *(".git", ".githooks", ".husky", ".vscode", ".jupyter", ".ipython", ".ssh"),
+    },
 )
-# Files of these names, in any folder.
-FILES: Final = frozenset({".mcp.json", "agents.md", "claude.md"})
-# The user's own folder of the configuration, wherever the home folder is.
-_USER_FOLDER: Final = (".config", "eca")
+# Files of these names, in any folder. Shells and git read theirs from the home folder, which may be the workspace: zsh
+# runs `.zshenv` before each command, and `.gitconfig` names programs that `git status` runs.
+FILES: Final = frozenset(
+    {
+        *(".mcp.json", "agents.md", "claude.md", "opencode.json", "opencode.jsonc", ".gitconfig", ".envrc", ".profile"),
+        *(".bashrc", ".bash_profile", ".bash_login", ".zshenv", ".zshrc", ".zprofile", ".zlogin"),
+    }
+)
+# The user's own folders of the configuration, wherever the home folder is.
+_USER_FOLDERS: Final = frozenset((".config", name) for name in ("eca", "fish", "git", "opencode"))
 
-_NAMES: Final = "|".join(re.escape(name) for name in (*sorted(FOLDERS), *sorted(FILES), "/".join(_USER_FOLDER)))
+_NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sorted(map("/".join, _USER_FOLDERS)))))
 # A name in a text that is code, or a command that is not understood. `x.git` and `.gitignore` are other names.
 _IN_TEXT: Final = re.compile(rf"(?<![\w.)\]-])(?:{_NAMES})(?![\w-]|\.\w)", re.IGNORECASE)
-_BRACES: Final = re.compile(r"\{[^{}]*\}")
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_QUOTES: Final = re.compile(r"""['"\\]""")
+# Braces that stand for more words than this stand for any word.
+_MOST_WORDS: Final = 100
 
 
 def is_protected(path: str) -> bool:
     """Return whether a path is one of these files, or one of these folders or below it."""
     parts = [_fold(part) for part in re.split(r"[/\\]", path) if part not in {"", "."}]
-    in_user_folder = any(pair == _USER_FOLDER for pair in pairwise(parts))
+    in_user_folder = not _USER_FOLDERS.isdisjoint(pairwise(parts))
     return bool(parts) and (parts[-1] in FILES or in_user_folder or not FOLDERS.isdisjoint(parts))
 
 
@@ -43,7 +56,8 @@ def find_in_text(text: str) -> str:
 def is_protected_by_pattern(word: str) -> bool:
     """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
     stands for nothing in particular, and does not count."""
-    parts = [_fold(part) for part in _BRACES.sub("*", word).split("/")]
+    words = _expand_braces(_QUOTES.sub("", word))
+    parts = {_fold(part) for one in words for part in one.split("/")}
     return any(
         part.strip("*") and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
         for part in parts
@@ -51,8 +65,21 @@ def is_protected_by_pattern(word: str) -> bool:
     )
 
 
+def _expand_braces(word: str) -> list[str]:
+    """Return the words that the shell makes of the braces in a word, and perhaps more: `{a..f}` counts as `*`."""
+    words = [word]
+    while (found := next(((one, match) for one in words if (match := _BRACES.search(one))), None)) is not None:
+        one, match = found
+        choices = match[1].split(",") if "," in match[1] else ["*"]
+        words.remove(one)
+        words += [one[: match.start()] + choice + one[match.end() :] for choice in choices]
+        if len(words) > _MOST_WORDS:
+            return [".*"]
+    return words
+
+
 def _fold(part: str) -> str:
-    """Return a name as the most tolerant file system compares it: Windows ignores blanks and dots at the end, HFS+
-    ignores invisible characters (as in CVE-2014-9390)."""
+    """Return a name as the most tolerant file system compares it: Windows ignores blanks and dots at the end, and a
+    colon begins the name of a stream (as in CVE-2019-1352); HFS+ ignores invisible characters (CVE-2014-9390)."""
     visible = (letter for letter in unicodedata.normalize("NFKC", part) if unicodedata.category(letter) != "Cf")
-    return "".join(visible).casefold().rstrip(" .")
+    return "".join(visible).casefold().partition(":")[0].rstrip(" .")

@@ -29,7 +29,7 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
         case "protected":
             return f"Asked: this changes what may run without asking (`{cause.path}`)"
         case "unparsed":
-            return f"Asked: the command line cannot be parsed, and {rule} forbids some commands"
+            return f"Asked: it is not certain what the command line runs, and {rule} forbids some commands"
         case "changed":
             return "Asked: its server has changed this tool since you approved it for this session"
         case "trust":

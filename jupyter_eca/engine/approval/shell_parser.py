@@ -119,6 +119,17 @@ class ParsedCommand:
         """Whether the shell replaces one of its words by others."""
         return any(map(expands, self.words)) or any(expands(redirect.written) for redirect in self.redirects)
 
+    @property
+    def hides_program(self) -> bool:
+        """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
+        program = self.command.rpartition("/")[2]
+        option = known_programs.RUNNING_OPTIONS.get(program)
+        return (
+            program in known_programs.RUNNERS
+            or (option is not None and any(map(option.fullmatch, self.args)))
+            or any(expands(word) or "=" in word for word in self.words[:1])
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LineKeys:
@@ -214,7 +225,8 @@ def _find_key(raw: list[str], bare: list[str]) -> str | None:
     program = known_programs.READ_ONLY.get(name)
     if program is None or not all(map(_PROGRAM.fullmatch, raw[:rest])) or any("{" in word for word in raw):
         return None
-    options = [word for word in bare[rest:] if word.startswith("-")]
-    operands = [word for word in bare[rest:] if not word.startswith("-")]
+    # A single hyphen is a file: `uniq - x` writes x.
+    options = [word for word in bare[rest:] if word.startswith("-") and word != "-"]
+    operands = [word for word in bare[rest:] if not word.startswith("-") or word == "-"]
     reads = all(map(program.options.fullmatch, options)) and all(map(program.operands.fullmatch, operands))
     return name if reads and (program.most is None or len(operands) <= program.most) else None

@@ -11,7 +11,8 @@ import mcp_types as types
 
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
-from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.engine.approval.rule_matching import COMMAND
+from jupyter_eca.protocol.content import FileChangeDetails, ShellCommandDetails
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallRunContent
@@ -20,21 +21,38 @@ APPROVE: Final = "approve"
 ALWAYS: Final = "approve for this session"
 REJECT: Final = "reject"
 
-# The longest description of a call in characters: the user reads it in a dialog.
-_MOST: Final = 4_000
+# The longest description of a call in characters: the user reads it in a dialog. A call with a longer one cannot be
+# approved there, because nobody could see all of it.
+_MOST: Final = 20_000
 
 _REASON: Final = {"type": "string", "description": "What is to be done instead, when it may not"}
 _REMEMBERS: Final = "Whether it may run. For this session means: {}"
 
 
-def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
-    """Make the question. Without anything to remember there is no answer for the session."""
+def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams | None:
+    """Make the question; None when it cannot be shown as a whole. Without anything to remember there is no answer for
+    the session."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
-    details = call.details.diff if isinstance(call.details, FileChangeDetails) else ""
-    body = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
-    cut = body if len(body) <= _MOST else f"{body[:_MOST]}\n[... {len(body) - _MOST} characters left out ...]"
-    lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), cut)
+    lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), _describe(call))
+    if sum(map(len, lines)) > _MOST:
+        return None
     return types.ElicitRequestFormParams(message="\n\n".join(filter(None, lines)), requested_schema=_make_schema(call))
+
+
+def _describe(call: ToolCallRunContent) -> str:
+    """Describe what would happen. A command is shown as it is: in JSON it would be full of backslashes."""
+    match call.details:
+        case FileChangeDetails(diff=diff) if diff:
+            return diff
+        case ShellCommandDetails(line=line) if line:
+            others = {name: value for name, value in call.arguments.items() if name != COMMAND}
+            return f"{line}\n\n{_as_json(others)}" if others else line
+        case _:
+            return _as_json(call.arguments)
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:

@@ -186,7 +186,8 @@ class Assistant:
         """Ask the caller's user. An open chat panel may be asked at the same time."""
         if not listener.caller.can_ask:
             return
-        answer = await listener.caller.ask(approval.make_question(call))
+        question = approval.make_question(call)
+        answer = await listener.caller.ask(question) if question else None
         if answer is None:
             listener.silent = True
             if not self.host.audiences.has_approver(listener.chat):

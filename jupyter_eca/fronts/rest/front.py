@@ -63,6 +63,13 @@ _APPROVE: Final = {
 }
 
 
+_DISABLED: Final = (
+    "The server {name!r} is disabled, so it is not started from here. Enable it in the configuration, or in the chat "
+    "panel of JupyterLab."
+)
+"""A client of this front may be code of a model's, which must not start a program that nobody has looked at."""
+
+
 class UnknownServer(EcaError):
     """There is no tool server of that name."""
 
@@ -131,7 +138,9 @@ class RestFront:
             server = self._server(name)
             if server is None:
                 raise UnknownServer(f"There is no server {name!r}.")
-            idle = server.status in {ServerStatus.STOPPED, ServerStatus.DISABLED}
+            if server.disabled and server.status is not ServerStatus.RUNNING:
+                raise NotConnected(_DISABLED.format(name=name))
+            idle = server.status in {ServerStatus.STOPPED, ServerStatus.STOPPING}
             if server.status is not ServerStatus.RUNNING:
                 server = await self._start_server(name)
             if name != self._connected:

@@ -38,6 +38,7 @@ ORDER: Final = (
     "compact",
     "go",
     "approvals",
+    "untrust",
     "resume",
     "diff",
     "undo",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from jupyter_eca.errors import LocalError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
+    from pathlib import Path
 
     from jupyter_eca.config import Config
     from jupyter_eca.config.trust import TrustedFolders
@@ -39,6 +40,11 @@ class FolderTrust:
         self._read = read
         self._reload = reload
 
+    @property
+    def trusts_all(self) -> bool:
+        """Whether the settings of all folders hold, because the editor cannot ask its user."""
+        return self._trusted is not None and self._trusted.trusts_all
+
     async def trust(self, folder: str, digest: str) -> None:
         """Trust the settings of a folder that are held back, and put them into effect.
 
@@ -52,6 +58,17 @@ class FolderTrust:
         except OSError as error:
             raise LocalError(_NOT_STORED.format(reason=error.strerror)) from error
         await self._reload()
+
+    async def withdraw(self, folders: Iterable[Path]) -> tuple[Path, ...]:
+        """Trust the settings of these folders no more. Return the folders that were trusted. Raises: LocalError."""
+        if (trusted := self._trusted) is None:
+            return ()
+        try:
+            found = await asyncio.to_thread(lambda: tuple(filter(trusted.remove, folders)))
+        except OSError as error:
+            raise LocalError(_NOT_STORED.format(reason=error.strerror)) from error
+        await self._reload()
+        return found
 
     async def keep(self, change: Callable[[], T]) -> T:
         """Run a change of the configuration files that the user asked for, in a thread, and return its result.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets
-from jupyter_eca.workspace.paths import find_database
+from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +32,13 @@ async def find_call_targets(
 
 def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    own = tuple(dict.fromkeys(path.as_posix() for path in _list_own(roots, config)))
+    own = dict.fromkeys(_list_own(roots, config))
+    above = dict.fromkeys(
+        folder
+        for path in own
+        for folder in path.parents
+        if any(folder != root and folder.is_relative_to(root) for root in roots)
+    )
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
         real = _resolve(start / _expand(folder) / _expand(path))
@@ -42,7 +48,8 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
         forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
         return tuple(dict.fromkeys(forms))
 
-    return find_targets(tool, arguments, PathResolver(resolve, own), notebook)
+    resolver = PathResolver(resolve, tuple(map(Path.as_posix, own)), tuple(map(Path.as_posix, above)))
+    return find_targets(tool, arguments, resolver, notebook)
 
 
 def _expand(path: str) -> Path:
@@ -61,11 +68,17 @@ def _resolve(path: Path) -> Path:
 
 
 def _list_own(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
-    """Yield what is read by us and may lie anywhere: the user's folder, chats and sign-ins, each file of the
+    """Yield what is read by us and may lie anywhere: the user's folder, Jupyter's own folders, each file of the
     configuration, and the files of rules, skills and commands that it names."""
     yield _resolve(get_user_folder())
     yield _resolve(find_database().parent)
+    # Whoever works in one of these folders is not asked about each file.
+    yield from (path for path in map(_resolve, find_jupyter_folders()) if not _holds_one(path, roots))
     named = [one.path for one in (*config.rules, *config.skills, *config.commands)]
     for path in (*config.watched, *named):
         for root in roots:
             yield _resolve(root / _expand(path))
+
+
+def _holds_one(folder: Path, roots: tuple[Path, ...]) -> bool:
+    return any(root.is_relative_to(folder) for root in roots)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 from jupyter_eca import redaction
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.engine import inputs
+from jupyter_eca.engine.approval.approval_scope import is_same_tool
 from jupyter_eca.engine.chat import recording as recorded
 from jupyter_eca.engine.effects import (
     AskUser,
@@ -94,6 +95,8 @@ PREVIEW_SECONDS = 60.0
 _PREPARING = Report("Working out what this would change …")
 
 LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, so that it means other files; not run."
+
+TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided; not run."
 
 # No key, no money, no right to the model, no such model: a shorter or other message would be refused too.
 _ABOUT_SENDER = frozenset({401, 402, 403, 404})
@@ -411,6 +414,8 @@ class EffectRunner:
         try:
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
+            if not is_same_tool(tool.spec, effect.tool):
+                raise ToolError(TOOL_REPLACED.format(tool=name), "Call it again, so that it is decided anew.")
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
             context = replace(context, report=reporter.report, away=reporter.away)
             try:

@@ -92,9 +92,8 @@ async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) ->
 
 
 async def _document(context: ToolContext, path: str) -> NotebookDocument:
-    name = path.strip()
-    if name.endswith(".ipynb"):
-        real = context.files.resolve(name)
+    if path.endswith(".ipynb"):
+        real = context.files.resolve(path)
         if not await asyncio.to_thread(real.exists):
             return NotebookDocument(path=context.files.contents_path(real), cells=())
     return await read_notebook(context, path)

@@ -15,7 +15,7 @@ from pydantic import Field
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
-from jupyter_eca.plugins.tools.base import ToolContext, tool
+from jupyter_eca.plugins.tools.base import ToolContext, tool, validate
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -85,13 +85,14 @@ async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> Fil
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
-    return await run_read(_preview, context.files, _plan_edit, arguments["path"], original, new, everywhere is True)
+    edit = validate(edit_file.arguments, arguments)  # as the call itself reads them: "true" is True
+    return await run_read(_preview, context.files, _plan_edit, edit["path"], *(edit[name] for name in _EDIT_ARGUMENTS))
 
 
 async def _proposal_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    original, new, everywhere = (arguments.get(name, False) for name in _EDIT_ARGUMENTS)
-    return await run_read(_propose_edit, context.files, arguments["path"], original, new, everywhere=everywhere is True)
+    edit = validate(preview_file_change.arguments, arguments)
+    original, new, everywhere = (edit[name] for name in _EDIT_ARGUMENTS)
+    return await run_read(_propose_edit, context.files, edit["path"], original, new, everywhere=everywhere)
 
 
 async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:

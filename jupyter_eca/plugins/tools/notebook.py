@@ -125,11 +125,12 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
 
 async def find_path(context: ToolContext, path: str) -> str:
     """Return the path in Jupyter's contents of a notebook that the model names. Raises: ToolError."""
-    name = str(PurePosixPath(path.strip()))
+    # Not a letter is taken off: the approval was decided about the path as it stands.
+    name = str(PurePosixPath(path))
     opened = await context.notebooks.list() if context.notebooks is not None else ()
     if any(info.path == name for info in opened):
         return name
-    return context.files.contents_path(context.files.resolve(path.strip()))
+    return context.files.contents_path(context.files.resolve(path))
 
 
 def _waits(context: ToolContext, document: NotebookDocument) -> bool:

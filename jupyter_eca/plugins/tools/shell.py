@@ -16,7 +16,7 @@ from jupyter_eca.engine.approval.approval_scope import ScopeKind
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
 from jupyter_eca.plugins.tools.waited_code import STARTED
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
@@ -48,7 +48,11 @@ JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-    return _details(context, str(arguments.get("command", "")), background=arguments.get("background") is True)
+    try:  # as the call itself reads them: "true" is True
+        background = validate(shell_command.arguments, arguments)["background"]
+    except ToolError:
+        background = False
+    return _details(context, str(arguments.get("command", "")), background=background)
 
 
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:

@@ -22,6 +22,8 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.environment import inherit_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import psutil
 
 # Shells with the quoting rules of POSIX. Approval rules are decided from a command line that
@@ -34,6 +36,10 @@ _MARK: Final = "JUPYTER_ECA_COMMAND"
 
 # Nothing may wait for a key press in a pager.
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+
+# A command in a folder must not take files of this folder for a repository: its configuration names programs, and
+# `git status` would run them. git still takes one that is named with `--git-dir`.
+_NO_BARE_REPOSITORY: Final = ("safe.bareRepository", "explicit")
 
 # Bytes that are read ahead of whoever consumes the output.
 _LIMIT: Final = 65_536
@@ -126,7 +132,7 @@ async def start(
             "-c",
             command,
             cwd=folder,
-            env={**environment, **_PLAIN_OUTPUT, _MARK: mark},
+            env={**environment, **_PLAIN_OUTPUT, **_configure_git(environment), _MARK: mark},
             stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE if separate_errors else asyncio.subprocess.STDOUT,
@@ -148,6 +154,18 @@ async def start(
         if not isinstance(stdin, int):
             stdin.close()
     return _make_process(transport, protocol, mark)
+
+
+def _configure_git(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return variables that add one setting to those which the environment has for git."""
+    known = environment.get("GIT_CONFIG_COUNT", "")
+    number = int(known) if known.isdecimal() else 0
+    key, value = _NO_BARE_REPOSITORY
+    return {
+        "GIT_CONFIG_COUNT": str(number + 1),
+        f"GIT_CONFIG_KEY_{number}": key,
+        f"GIT_CONFIG_VALUE_{number}": value,
+    }
 
 
 async def _store_input(input_data: bytes) -> IO[bytes]:

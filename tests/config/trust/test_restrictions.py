@@ -59,6 +59,17 @@ def test_an_agents_denials_of_two_files_hold_together(home: Path, project: Path)
     assert [decision(config, word, "code") for word in ("rm x", "mv x", "ls")] == ["deny", "deny", "ask"]
 
 
+@pytest.mark.parametrize("matchers", ["argsMatchers", "args_matchers"])
+def test_a_projects_narrow_question_does_not_replace_the_users_wide_one(
+    home: Path, project: Path, trust: TrustedFolders, matchers: str
+) -> None:
+    globally(home, approval(ask={"shell_command": {}}, byDefault="allow"))
+    narrow = approval(ask={"shell_command": {matchers: {"command": ["nothing"]}}})
+    locally(project, {"agent": {"code": narrow}})
+    config = read_config((project,), home=home, trust=trust)
+    assert decision(config, "rm -rf /", "code") is Decision.ASK
+
+
 def test_a_default_that_denies_is_not_lifted_by_a_project_that_is_trusted(
     home: Path, project: Path, tmp_path: Path
 ) -> None:

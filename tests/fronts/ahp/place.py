@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+# A command whose quotes, blanks and redirections matter.
+LINE = 'echo "a  \\"b\\""  > made.txt 2>&1; echo it\\\'s \\\n  \'done\''
 RULES: list[Json] = [
     {"result": "", "reply": [{"text": "It said: {result}"}]},
     {"message": "write", "reply": [{"text": "I write. "},
                                    {"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\ntwo\n"}}]},
     {"message": "edit", "reply": [{"tool": "edit_file", "arguments": {
         "path": "old.txt", "original_content": "b", "new_content": "B\nc"}}]},
+    {"message": "run", "reply": [{"tool": "shell_command", "arguments": {"command": LINE}}]},
     {"message": "twice", "reply": [{"tool": "write_file", "arguments": {"path": "1.txt", "content": "1"}},
                                    {"tool": "write_file", "arguments": {"path": "2.txt", "content": "2"}}]},
     {"message": "ask", "reply": [{"tool": "ask_user", "arguments": {"question": "Red or blue?",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fronts.ahp.place import APPROVE, DENY, calls_of, place, text_of
+from tests.fronts.ahp.place import APPROVE, DENY, LINE, calls_of, place, text_of
 from tests.support.host_and_client import answer, said
 
 if TYPE_CHECKING:
@@ -55,6 +56,18 @@ async def test_the_echo_comes_before_any_consequence_and_deltas_go_to_parts_that
         kinds = [part["kind"] for part in client.states[S]["turns"][0]["responseParts"]]
         assert kinds == ["reasoning", "markdown"]
         assert client.states[S]["turns"][0]["responseParts"][0]["content"] == "Hm. Well."
+
+
+async def test_the_confirmation_of_a_command_shows_it_as_it_runs(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "run")
+        call = await client.call(S, "pending-confirmation")
+        assert json.loads(call["toolInput"]) == {"command": LINE}
+        await client.decide(S, "t1", call, **APPROVE)
+        await client.settled(S, 1)
+        assert (tmp_path / "made.txt").read_text() == 'a  "b"\n'
 
 
 async def test_a_tool_call_is_approved_and_its_edit_can_be_read_on_both_sides(tmp_path: Path) -> None:

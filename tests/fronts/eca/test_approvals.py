@@ -21,6 +21,7 @@ from jupyter_eca.protocol.tool import ToolSwitchParams
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.support.host_and_client import Desk, answer, desk, desk_of, said, settings
+from tests.support.raw_client import connect_and_initialize
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -46,6 +47,9 @@ RULES: list[dict[str, Any]] = [
     {"message": "hello", "reply": [{"text": "Hello."}]},
 ]
 
+
+# A command whose quotes, blanks and redirections matter.
+LINE = 'echo "a  \\"b\\""  > made.txt 2>&1; echo it\\\'s \\\n  \'done\''
 
 # Every file of the workspace's own folder, and none below.
 TOP_FOLDER = {"path": ("[^/]*",)}
@@ -118,6 +122,20 @@ async def test_always_writes_a_rule_that_is_shown_before_and_nothing_of_it_is_as
         assert rules_in(file) == {"eca__write_file": {"argsMatchers": {"path": ["[^/]*"]}}}
         assert file.read_text().startswith("// ours\n")
         assert not mine(tmp_path).exists()
+
+
+@pytest.mark.parametrize("can", [{"chat": True}, {"chat": True, "envelope": True}])
+async def test_the_question_about_a_command_has_it_as_it_runs(tmp_path: Path, can: dict[str, Any]) -> None:
+    script = [{"message": "run", "reply": [shell(LINE)]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, script) as table, connect_and_initialize(table, **can) as client:
+        await client.send("chat/prompt", {"chatId": "chat", "message": "run"})
+        asked = await client.content("toolCallRun", manualApproval=True)
+        assert asked["arguments"] == {"command": LINE}
+        if "envelope" in can:
+            assert asked["details"]["line"] == LINE
+        await client.tell("chat/toolCallApprove", {"chatId": "chat", "toolCallId": asked["id"]})
+        assert (await client.content("toolCalled"))["arguments"] == {"command": LINE}
+        assert (tmp_path / "made.txt").read_text() == 'a  "b"\n'
 
 
 async def test_always_of_a_command_is_that_line_in_that_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
+from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.transport.memory import pair
 from jupyter_eca.transport.peer import Peer
@@ -99,6 +100,15 @@ async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_pa
         assert await panel.peer.request("mcp/removeServer", {"name": "one"}) == {"name": "one", "removed": True}
         await panel.hears(lambda method, it: method == "tool/serverRemoved" and it == {"name": "one"})
         assert '"one"' not in home.read_text()  # noqa: ASYNC240
+
+
+async def test_signing_out_of_a_server_that_is_disabled_does_not_start_it(tmp_path: Path) -> None:
+    servers = {"one": raw("good", tmp_path / "log", disabled=True)}
+    async with seat(tmp_path, [], mcpServers=servers) as (at, panel):
+        await panel.sees("one", "disabled")
+        await at.host.mcp.logout("one")
+        await panel.peer.request("mcp/serverLog", {"name": "one"})
+        assert [server.status for server in at.host.mcp.list_servers()] == [ServerStatus.DISABLED]
 
 
 async def test_a_server_of_the_workspace_is_written_there_and_an_update_keeps_what_it_does_not_name(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import read_config
-from jupyter_eca.config.trust import TrustedFolders
+from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.fronts.eca.trust import LATER, TRUST
 from jupyter_eca.host.host import Host
@@ -18,8 +18,9 @@ from jupyter_eca.protocol.jsonrpc import Notification, Request
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.config.files import locally
-from tests.support.host_and_client import Desk, Door, answer, desk_of, settings, tool_states
+from tests.support.host_and_client import Desk, Door, answer, desk_of, said, settings, tool_states
 from tests.support.raw_client import connect
+from tests.support.trust import trust_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -58,7 +59,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **project: Any)
     (tmp_path / "home" / "eca" / "config.json").write_text(json.dumps(settings(tmp_path, RULES)))
     if project:
         locally(root, project)
-    trusted = TrustedFolders(tmp_path / "trust.json")
+    trusted = open_trusted_folders(tmp_path / "chats.db")
     read = partial(read_config, (root,), trust=trusted)
     async with desk_of(Host(read(), Workspace(Files((root,))), tmp_path / "chats.db", read, trusted), root) as table:
         yield table
@@ -130,6 +131,30 @@ async def test_what_was_shown_is_what_is_trusted(tmp_path: Path, monkeypatch: py
         refused = await panel.ask("workspace/trust", {"folder": held["folder"], "digest": held["digest"]})
         assert "have changed since they were shown" in str(refused)
         assert table.host.config.custom_tools == {}
+
+
+async def test_trust_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house(tmp_path, monkeypatch, **LOOSE) as table:
+        client = await table.client()
+        (held,) = table.host.config.held_back
+        assert "nothing has changed" in said(await answer(client, "/untrust"), "system")
+        await table.host.folder_trust.trust(held.folder, held.digest)
+        assert table.host.config.tool_call.approval.by_default is Decision.ALLOW
+        told = said(await answer(client, "/untrust"), "system")
+        assert f"You do not trust `{table.folder}` any more." in told
+        assert table.host.config.tool_call.approval.by_default is Decision.ASK
+        assert "toolCallRejected" in tool_states(await answer(client, "run", lambda _: CallDecision(approved=False)))
+        assert table.host.config.held_back == (held,)
+
+
+async def test_trust_that_was_given_at_the_start_can_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trust_folder(monkeypatch, tmp_path / "root")
+    async with house(tmp_path, monkeypatch, **LOOSE) as table:
+        assert table.host.config.tool_call.approval.by_default is Decision.ALLOW
+        await answer(await table.client(), "/untrust")
+        assert table.host.config.tool_call.approval.by_default is Decision.ASK
 
 
 async def test_who_may_not_approve_may_not_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

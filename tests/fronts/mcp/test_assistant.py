@@ -162,6 +162,30 @@ async def test_a_client_that_can_ask_its_user_has_a_call_approved(tmp_path: Path
 
 
 @eras
+async def test_a_command_is_shown_as_it_runs(tmp_path: Path, mode: str) -> None:
+    user, line = User({"decision": "approve"}), 'echo "a  \\"b\\""  > made.txt; echo it\\\'s \\\n  \'done\''
+    async with room(tmp_path) as here, here.client(mode, user) as client:
+        await ok(client, "eca_shell_command", command=line, timeout=30)
+    (asked,) = user.asked
+    assert f"\n\n{line}\n\n" in asked
+    assert '"timeout": 30' in asked
+    assert (tmp_path / "made.txt").read_text() == 'a  "b"\n'
+
+
+@eras
+async def test_a_call_that_is_too_long_to_be_shown_cannot_be_approved_by_a_client_of_mcp(
+    tmp_path: Path, mode: str
+) -> None:
+    user, line = User({"decision": "approve"}), f"echo {'a' * 30_000}; touch made.txt"
+    async with room(tmp_path) as here, here.client(mode, user) as client:
+        failed, data = await call(client, "eca_shell_command", command=line)
+    assert failed
+    assert "needs approval" in data["error"]
+    assert user.asked == []
+    assert not (tmp_path / "made.txt").exists()
+
+
+@eras
 async def test_a_user_who_says_no_is_heard(tmp_path: Path, mode: str) -> None:
     user = User({"decision": "reject", "reason": "Not now."})
     async with room(tmp_path) as here, here.client(mode, user) as client:

@@ -20,7 +20,6 @@ SERVERS: dict[str, Any] = {
     "tour": sdk("--key", "hunter2"),
     "other": raw("good"),
     "far": {"url": "http://user:hunter2@127.0.0.1:9/mcp?key=hunter2", "disabled": True},
-    "idle": raw("good", disabled=True),
     "broken": {"command": "/does/not/exist"},
 }
 ADD = {"name": "add", "description": "Adds."}
@@ -168,9 +167,8 @@ async def test_a_second_server_replaces_the_first_once_it_is_up_and_not_when_it_
     assert failed.status_code == 502
     assert "broken" in failed.json()["detail"]
     assert (await at.get("/status"))["server_id"] == "tour"
-    await at.post("/connect/idle")
-    assert (await at.get("/status"))["server_id"] == "idle"
     await at.post("/connect/other")
+    assert (await at.get("/status"))["server_id"] == "other"
     assert [one["id"] for one in await at.get("/servers") if "tools" in one] == ["tour", "other"]
 
 

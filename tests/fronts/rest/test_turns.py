@@ -18,7 +18,7 @@ from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import TextContent
 from tests.fronts.rest.served import RULES, Served, said
 from tests.support.host_and_client import Desk, desk
-from tests.workspace.mcp.house import PATIENCE, sdk
+from tests.workspace.mcp.house import PATIENCE, raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -91,6 +91,28 @@ async def test_text_streams_while_a_tool_server_is_connected(tmp_path: Path) -> 
                 assert first.what == rest.Text(content="word ")
                 assert live is not None
                 assert live.busy
+
+
+async def test_a_server_that_is_disabled_is_not_started_by_a_client(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"shared": raw("good", log)}}))
+    async with house(tmp_path, mcpServers={"off": raw("good", log, disabled=True)}) as (_, _, at, _):
+        for name in ("off", "shared"):
+            refused = await at.client.post(f"/connect/{name}")
+            assert (refused.status_code, "is disabled" in refused.json()["detail"]) == (502, True)
+        assert await at.get("/status") == {"connected": False, "server_id": None, "tools": []}
+        assert [server["id"] for server in await at.get("/servers") if "tools" in server] == []
+        assert not log.with_suffix(".born").exists()
+
+
+async def test_a_server_that_the_front_started_is_stopped_when_another_is_connected(tmp_path: Path) -> None:
+    async with house(tmp_path, mcpServers={**TOUR, "other": raw("good")}) as (table, _, at, _):
+        await table.host.mcp.await_started(PATIENCE)
+        table.host.mcp.stop("other")
+        await at.post("/connect/other")
+        assert (await at.get("/status"))["server_id"] == "other"
+        await at.post("/connect/tour")
+        assert [server["id"] for server in await at.get("/servers") if "tools" in server] == ["tour"]
 
 
 async def test_the_list_of_servers_has_no_secret_of_a_command_or_an_address(tmp_path: Path) -> None:

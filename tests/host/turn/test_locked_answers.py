@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_eca.engine.model.request import ToolResultPart, ToolUsePart
 from jupyter_eca.fronts.eca.projection import make_content
+from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.content import UsageContent
 from jupyter_eca.transport.eca_client import CallDecision
@@ -221,6 +222,14 @@ async def test_an_answer_that_failed_or_was_stopped_is_not_recorded(tmp_path: Pa
             received.append(one)
         assert outcomes(received) == ["stopped"]
         assert not at.lockfile.exists()
+
+
+async def test_the_lock_file_of_a_turn_is_no_change_of_the_turn(tmp_path: Path) -> None:
+    async with cells(tmp_path) as at:
+        await at.ask("count")
+        assert at.lockfile.exists()
+        assert await at.host.changes.list("chat", extent=ChangeExtent.EACH) == ()
+        assert "There are no changes" in said(await at.ask("/diff"), "system")
 
 
 async def test_a_rejected_call_is_rejected_again_with_the_words_of_then(tmp_path: Path) -> None:

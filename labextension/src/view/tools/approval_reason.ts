@@ -33,7 +33,10 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     case 'protected':
       return trans.__('This changes what may run without asking: %1', cause.path ?? '');
     case 'unparsed':
-      return trans.__('Asked: the command line cannot be parsed, and the rule %1 forbids some commands', rule);
+      return trans.__(
+        'Asked: it is not certain what the command line runs, and the rule %1 forbids some commands',
+        rule
+      );
     case 'changed':
       return trans.__('Asked: its server has changed this tool since you approved it for this session');
     case 'remembered':

@@ -1,0 +1,212 @@
+"""What a model tries to do with an approval that was for something else, and what a rule must catch all the same."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.host.chat.live_chat import Choice
+from jupyter_eca.host.turn.effect_runner import TOOL_REPLACED
+from jupyter_eca.protocol.content import (
+    RejectReason,
+    ShellCommandDetails,
+    ToolCalledContent,
+    ToolCallRejectedContent,
+    ToolCallRunContent,
+)
+from jupyter_eca.transport.eca_client import CallDecision
+from tests.host.turn.test_protected_paths import EVERYTHING, Person, asked, call, plays, project, words
+from tests.support.host_and_client import answer, said
+from tests.support.timeouts import PATIENCE
+from tests.workspace.mcp.house import raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.chat import ChatContentReceivedParams
+    from tests.support.host_and_client import Desk
+
+pytestmark = pytest.mark.asyncio
+
+
+def rejections(received: list[ChatContentReceivedParams]) -> list[RejectReason]:
+    return [one.content.reason for one in received if isinstance(one.content, ToolCallRejectedContent)]
+
+
+def results(received: list[ChatContentReceivedParams]) -> list[str]:
+    return [one.content.outputs[0].text for one in received if isinstance(one.content, ToolCalledContent)]
+
+
+# -- remembered commands
+
+
+async def test_a_remembered_program_that_reads_cannot_be_made_to_write_a_file(tmp_path: Path) -> None:
+    lines = ["echo a | uniq", "echo a | uniq - notes.txt", "echo a | uniq - .eca/config.json"]
+    async with project(tmp_path, plays(*(call("shell_command", command=line) for line in lines))) as table:
+        (table.folder / ".eca").mkdir()
+        (table.folder / "notes.txt").write_text("mine")
+        received = await answer(await table.client(), "look", Person())
+        assert [question.arguments["command"] for question in asked(received)] == lines
+        assert (table.folder / "notes.txt").read_text() == "mine"
+        assert list((table.folder / ".eca").iterdir()) == []
+
+
+async def test_a_remembered_git_status_runs_no_program_of_a_folder_that_looks_like_a_repository(tmp_path: Path) -> None:
+    status = call("shell_command", command="git status", working_directory="sub")
+    async with project(tmp_path, plays(status)) as table:
+        folder = table.folder / "sub"
+        for name in ("objects", "refs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/main")
+        program = f"touch {shlex.quote(str(tmp_path / 'PWNED'))}; false"
+        lines = ("[core]", "repositoryformatversion = 0", "bare = false", "worktree = .", f'fsmonitor = "{program}"')
+        (folder / "config").write_text("\n".join(lines))
+        received = await answer(await table.client(), "look", Person())
+        assert len(results(received)) == 1
+        assert not (tmp_path / "PWNED").exists()
+
+
+async def test_a_command_is_remembered_for_the_working_directory_of_the_chat(tmp_path: Path) -> None:
+    script = [
+        {"message": "", "reply": [call("shell_command", command="touch here")]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    async with project(tmp_path, script) as table:
+        below = table.folder / "sub"
+        below.mkdir()
+        client = await table.client()
+        received = await answer(client, "one", Person())
+        table.host.turns.choose("chat", Choice(folder=str(below)))
+        received = await answer(client, "two", Person(0))
+        assert words(received) == [("shell_command", ("touch here (in sub/)",))]
+        assert [path.name for path in table.folder.rglob("here")] == ["here"]
+
+
+# -- paths
+
+
+@pytest.mark.parametrize("spelling", ["file://../secret/x", "./" * 3_000 + "secret/x", "sub\n/../secret/x"])
+async def test_a_file_that_may_not_be_read_is_not_read_by_a_spelling_that_only_a_check_reads_differently(
+    tmp_path: Path, spelling: str
+) -> None:
+    deny = {"read_file": {"argsMatchers": {"path": ["secret/.*"]}}}
+    read = call("read_file", path=spelling)
+    async with project(tmp_path, plays(read), toolCall={"approval": {"deny": deny}}) as table:
+        (table.folder / "secret").mkdir()
+        (table.folder / "secret" / "x").write_text("hidden")
+        received = await answer(await table.client(), "read")
+        assert rejections(received) == [RejectReason.CONFIG]
+
+
+async def test_a_notebook_that_may_not_be_read_is_not_read_with_a_blank_before_its_path(tmp_path: Path) -> None:
+    deny = {"notebook_read": {"argsMatchers": {"path": ["secret.ipynb"]}}}
+    cells: list[Any] = [
+        {"cell_type": "code", "id": "a", "source": "hidden", "metadata": {}, "outputs": [], "execution_count": 1}
+    ]
+    notebook: dict[str, Any] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    read = call("notebook_read", path=" secret.ipynb")
+    async with project(tmp_path, plays(read), toolCall={"approval": {"deny": deny}}) as table:
+        (table.folder / "secret.ipynb").write_text(json.dumps(notebook))
+        received = await answer(await table.client(), "read")
+        assert "hidden" not in "".join(results(received))
+
+
+@pytest.mark.parametrize("path", [".eca/rules/a\n.md", "./" * 3_000 + ".eca/config.json", "file://../.mcp.json"])
+async def test_no_spelling_of_a_path_hides_that_it_changes_what_may_run(tmp_path: Path, path: str) -> None:
+    async with project(tmp_path, plays(call("write_file", path=path, content="{}")), **EVERYTHING) as table:
+        received = await answer(await table.client(), "write", Person(0))
+        (question,) = asked(received)
+        assert question.cause is not None
+        assert question.cause.kind == "protected"
+        assert [path for path in table.folder.rglob("*") if path.is_file()] == []
+
+
+def put_data_into(table: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jupyter's data and the user's configuration lie in the workspace, as they do when it is the home folder."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(table.folder / "local" / "data"))
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(table.folder / "jupyter"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(table.folder / "settings"))
+    for name in ("local/data/eca/chats.db", "settings/eca/config.json", "new/eca/config.json", "new.json"):
+        (table.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (table.folder / name).write_text("{}")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        call("write_file", path="local/data/eca/trust.json", content="{}"),
+        call("write_file", path="local/data/ECA/chats.db", content="{}"),
+        call("write_file", path="local/data/kernels/python3/kernel.json", content="{}"),
+        call("write_file", path="jupyter/jupyter_server_config.py", content=""),
+        call("write_file", path="settings/eca/agents/code.md", content=""),
+        call("move_file", source="settings", destination="old"),
+        call("move_file", source="local", destination="old"),
+        call("move_file", source="new.json", destination="local/data/eca/keys.json"),
+        call("shell_command", command="rm -rf settings"),
+        call("shell_command", command="cp new.json local/data/eca/trust.json"),
+        call("shell_command", command="echo '{}' > local/data/eca/trust.json"),
+    ],
+)
+async def test_our_own_data_in_the_workspace_is_changed_by_no_approval_rule_or_trust(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    async with project(tmp_path, plays(changes), **EVERYTHING) as table:
+        put_data_into(table, monkeypatch)
+        received = await answer(await table.client(), "change", Person(0))
+        (question,) = asked(received)
+        assert question.cause is not None
+        assert (question.cause.kind, question.remembers) == ("protected", None)
+        assert (table.folder / "settings" / "eca" / "config.json").exists()
+
+
+async def test_who_works_in_jupyters_own_folder_is_asked_about_our_data_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = (call("write_file", path="eca/trust.json", content="{}"), call("write_file", path="a", content=""))
+    async with project(tmp_path, plays(*writes), **EVERYTHING) as table:
+        monkeypatch.setenv("JUPYTER_DATA_DIR", str(table.folder))
+        received = await answer(await table.client(), "write", Person(0))
+        assert [question.arguments["path"] for question in asked(received)] == ["eca/trust.json"]
+
+
+# -- what is shown is what runs
+
+
+async def test_a_tool_that_its_server_changes_after_the_question_does_not_run_with_the_answer(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    script = [
+        {"message": "", "reply": [call("one__work"), call("one__work")]},
+        {"result": "", "reply": [{"text": "I read: {result}"}]},
+    ]
+    async with project(tmp_path, script, mcpServers={"one": raw("changes its tool", log)}) as table:
+        await table.host.mcp.await_started(PATIENCE)
+        received = await answer(await table.client(), "work", lambda _: CallDecision(approved=True))
+        assert [text[:40] for text in results(received)] == ["done", TOOL_REPLACED.format(tool="one__work")[:40]]
+        assert log.read_text().count('"tools/call"') == 1
+
+
+async def test_the_card_says_that_a_command_runs_in_the_background_however_the_model_wrote_it(tmp_path: Path) -> None:
+    script = plays(call("shell_command", command="sleep 100", background="true"))
+    async with project(tmp_path, script) as table:
+        received = await answer(await table.client(), "wait", Person(0))
+        (question,) = asked(received)
+        assert isinstance(question.details, ShellCommandDetails)
+        assert question.details.background
+
+
+async def test_the_card_shows_every_place_that_an_edit_replaces_however_the_model_wrote_it(tmp_path: Path) -> None:
+    edit = call("edit_file", path="a.txt", original_content="x", new_content="y", all_occurrences="true")
+    async with project(tmp_path, plays(edit)) as table:
+        (table.folder / "a.txt").write_text("x\nx\n")
+        shown: list[str] = []
+
+        def decide(question: ToolCallRunContent) -> CallDecision:
+            shown.append(str(getattr(question.details, "diff", "")))
+            return CallDecision(approved=False)
+
+        received = await answer(await table.client(), "edit", decide)
+        assert shown[0].count("+y") == 2
+        assert said(received)
