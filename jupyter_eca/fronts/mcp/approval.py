@@ -11,7 +11,7 @@ import mcp_types as types
 
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
-from jupyter_eca.protocol.content import FileChangeDetails
+from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallRunContent
@@ -30,11 +30,21 @@ _REMEMBERS: Final = "Whether it may run. For this session means: {}"
 def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams:
     """Make the question. Without anything to remember there is no answer for the session."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
-    details = call.details.diff if isinstance(call.details, FileChangeDetails) else ""
-    body = details or json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    body = _describe(call) or json.dumps(call.arguments, indent=2, ensure_ascii=False)
     cut = body if len(body) <= _MOST else f"{body[:_MOST]}\n[... {len(body) - _MOST} characters left out ...]"
     lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), cut)
     return types.ElicitRequestFormParams(message="\n\n".join(filter(None, lines)), requested_schema=_make_schema(call))
+
+
+def _describe(call: ToolCallRunContent) -> str:
+    """Return what the call would do in a better form than its arguments; empty where there is none."""
+    match call.details:
+        case FileChangeDetails(diff=diff):
+            return diff
+        case RunCellsDetails(path=path) as details:
+            return f"{path}\n{details.as_text()}"
+        case _:
+            return ""
 
 
 def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
@@ -41,6 +41,13 @@ MAX_STALE_CHARS = 10_000
 
 # Room in a result for the line that says which lines it has.
 _HEADER_CHARS = 200
+
+# Why a file is not replaced.
+_STALE: Final = {
+    Version.CHANGED: "{} was changed since you read it",
+    Version.PARTLY: "You have read only a part of {}",
+    Version.UNKNOWN: "You have not read {}",
+}
 
 FilePath = Annotated[str, Field(description="Path of the file, relative to the workspace or absolute.")]
 Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
@@ -201,13 +208,15 @@ def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limi
     with text_file.report_os_errors(path):
         real = terminal_transcript.find_kept_file(path) or files.resolve(path)
         text = text_file.read(real, path)
-    known.learn(make_file_key(real), text)
+    key = make_file_key(real)
     every = split_lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
     if not every:
+        known.learn(key, text)
         return f"[{path} is empty]"
     if offset >= len(every):
         raise ToolError(f"{path} has only {len(every)} lines.", "Use a smaller line_offset.")
     part = every[offset : offset + _count_fitting(every[offset : offset + limit])]
+    known.learn_lines(key, text, range(offset, offset + len(part)), len(every))
     if len(part) == len(every):
         return "".join(part)
     end = offset + len(part)
@@ -284,9 +293,9 @@ def _plan_known_write(files: Files, path: str, content: str, known: KnownVersion
     if change.before is None or (version := known.compare(key, change.before)) is Version.CURRENT:
         return change
     shown = files.shorten(change.real)
-    why = f"{shown} was changed since you read it" if version is Version.CHANGED else f"You have not read {shown}"
+    why = _STALE[version].format(shown)
     # A file that was never read is not shown here: rules may deny to read it.
-    if version is Version.UNKNOWN or len(change.before) > MAX_STALE_CHARS:
+    if version is not Version.CHANGED or len(change.before) > MAX_STALE_CHARS:
         raise StaleSourceError(f"{why}; nothing was written.", "Read it first with read_file, then decide.")
     known.learn(key, change.before)
     raise StaleSourceError(f"{why}; nothing was written. It is now:\n{change.before}\n", "Decide anew with this text.")

@@ -159,3 +159,71 @@ async def test_an_edit_of_one_place_does_not_make_the_rest_of_a_file_known(tmp_p
     edited, refused = await write(tmp_path, EDIT, WRITE)
     assert not edited.error
     assert refused.error
+
+
+def read_lines(offset: int, limit: int) -> dict[str, Any]:
+    return {"tool": "read_file", "arguments": {"path": "guide.md", "line_offset": offset, "limit": limit}}
+
+
+async def test_a_file_that_was_read_in_part_is_not_replaced_until_all_of_it_was_read(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("one\ntwo\nthree\n")
+    _, refused, _, _, done = await write(tmp_path, read_lines(0, 1), WRITE, read_lines(2, 5), read_lines(1, 1), WRITE)
+    assert "You have read only a part of guide.md; nothing was written." in result(refused)
+    assert not done.error
+
+
+async def test_parts_of_two_versions_of_a_file_do_not_make_it_known(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("one\ntwo\n")
+    changed = {1: "one\nother\n"}
+    _, _, refused = await write(tmp_path, read_lines(1, 1), read_lines(0, 1), WRITE, between=changed)
+    assert refused.error
+    assert (tmp_path / "guide.md").read_text() == "one\nother\n"
+
+
+@pytest.mark.parametrize(
+    ("mention", "text", "known"),
+    [
+        ("@guide.md", "one\r\ntwo\r\n", True),
+        ("@guide.md", "\ufeffone\n", True),
+        ("@guide.md:L1-2", "one\ntwo\n", True),
+        ("@guide.md:L1", "one\ntwo\n", False),
+        ("@guide.md", "words of a long line\n" * 5000, False),
+    ],
+)
+async def test_a_mentioned_file_is_known_when_all_of_it_was_shown(
+    tmp_path: Path, mention: str, text: str, known: bool
+) -> None:
+    (tmp_path / "guide.md").write_bytes(text.encode())
+    async with desk(
+        tmp_path, [{"message": "", "reply": [WRITE]}, {"result": "", "reply": [{"text": "Done."}]}]
+    ) as table:
+        (done,) = called(await answer(await table.client(), f"rewrite {mention}", yes))
+    assert done.error is not known
+
+
+async def test_a_result_that_was_cut_does_not_make_a_file_known(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("".join(f"line {number}\n" for number in range(200)))
+    rules = [
+        {"result": "not read|part", "reply": [{"text": "Done."}]},
+        {"result": "", "times": 1, "reply": [WRITE]},
+        {"message": "", "reply": [READ]},
+    ]
+    async with desk(tmp_path, rules, toolCall={"outputTruncation": {"lines": 20}}) as table:
+        _, refused = called(await answer(await table.client(), "go", yes))
+    assert refused.error
+
+
+async def test_after_a_summary_the_model_must_read_again_what_it_replaces(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("own words\n")
+    rules = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "^read", "reply": [READ]},
+        {"message": "^write", "reply": [WRITE]},
+        {"message": "", "reply": [{"text": "A summary."}]},
+    ]
+    async with desk(tmp_path, rules) as table:
+        client = await table.client()
+        await answer(client, "read", yes)
+        await answer(client, "/compact")
+        (refused,) = called(await answer(client, "write", yes))
+    assert "You have not read guide.md" in result(refused)
