@@ -171,6 +171,8 @@ class LiveChat:
     """The chat of which this is a subagent's; "" for any other."""
     under_way: TurnUnderWay | None = None
     """The turn that goes on now."""
+    answered_with: Choice = NO_CHOICE
+    """What the last turn was run with in which a model answered."""
     cursor: CursorContext | None = None
     """The cursor that the model was last told."""
     pinned: Pinned | None = None

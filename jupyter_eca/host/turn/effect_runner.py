@@ -266,7 +266,8 @@ class EffectRunner:
         name that the prompt has. Returns what the user is told."""
         models = await self._services.catalog.models()
         lines = [f"The models there are: {', '.join(models[:_SHOWN_MODELS])}."] if models else []
-        before = turn.earlier
+        # A front may have chosen the model before the prompt: then that choice is no better.
+        before = turn.earlier if turn.earlier.model != chat.state.setup.model else chat.answered_with
         if chat.choice.model == chat.state.setup.model != before.model:
             chat.choice = replace(chat.choice, model=before.model, variant=before.variant)
             self._services.store.select(chat.state.id, chat.choice.selection)
@@ -275,6 +276,7 @@ class EffectRunner:
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
         """The model has said what it had to say."""
+        chat.answered_with = chat.choice
         if chat.state.summary_under_way is not None:
             stops = await self._hooks.after_compaction(chat, number)
             self._chats.feed(chat, inputs.ModelFinished(now(), number))

@@ -13,11 +13,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import EcaError, UnknownChat
 from jupyter_eca.fronts.ahp.dialect import make_session_uri
 from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
+from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 _log = logging.getLogger(__name__)
+
+# The answer to an approval of a client's own tool that has to wait.
+QUEUED: Final = "This call is approved. It starts when the calls before it have ended."
 
 # Actions that change the tools or the customizations of a session.
 _SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
@@ -160,6 +165,8 @@ class AhpSession:
         if event.role is Role.USER and isinstance(event.content, TextContent):
             self._unseen.discard(event.turn)
             self._publish_model()
+        if event.outcome is Outcome.FAILED:
+            self._start(self._publish_choice)
         if event.outcome is not None:
             self.refresh()
         if event.outcome is Outcome.COMPLETED:
@@ -182,6 +189,14 @@ class AhpSession:
         model = live.state.setup.model if live else ""
         if model and record(self.state["summary"], "model").get("id") != model:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
+
+    async def _publish_choice(self) -> None:
+        """Show the model of the turns to come: one that is not there does not stay chosen."""
+        with suppress(EcaError):
+            model = await self._host.turns.model(self.chat)
+            shown = record(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
+            if model and shown != model and not self.turn:
+                self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def reread(self) -> None:
         """Read the chat again after it was cut back: drop turns that are gone, add those that are new."""
@@ -259,9 +274,16 @@ class AhpSession:
             return
         before = self.state
         # The host decides first, since another client may have decided in the meantime. Its events come after the echo.
-        if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied) and not self._decide(action):
-            self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
-            return
+        if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied):
+            counts = self._decide(action)
+            # The client that has the tool begins to run it when it hears of the approval. It must not hear of it before
+            # the calls in front of this one have ended: `ToolCallRunningContent` tells it.
+            if self._is_queued(action.tool_call_id) and action.tool_call_id in self._list_client_calls():
+                self._front.hub.refuse(self.uri, raw, origin, QUEUED)
+                return
+            if not counts:
+                self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
+                return
         self._apply(raw, now(), origin)
         self._carry_out(raw, action, before, origin.client)
         if isinstance(action, _SET_UP):
@@ -308,6 +330,18 @@ class AhpSession:
         else:
             self._host.turns.reject(self.chat, action.tool_call_id, describe_denial(action))
         return live is not None and live.state is not before
+
+    def _is_queued(self, call: str) -> bool:
+        """Whether a call is approved, and waits for the calls before it."""
+        live = self._host.chats.live(self.chat)
+        return live is not None and any(
+            one.id == call and one.status is ToolCallStatus.QUEUED for one in live.state.calls
+        )
+
+    def _list_client_calls(self) -> set[str]:
+        """Return the ids of the calls in the active turn whose tools belong to a client."""
+        calls = list_calls(record(self.state, "activeTurn"))
+        return {str(call["toolCallId"]) for call in calls if call.get("toolClientId")}
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         async def work_in_order() -> None:
