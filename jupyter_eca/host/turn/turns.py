@@ -98,6 +98,8 @@ class Turns:
         chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
+        # Who asked is answered when the prompt is stored: it survives whatever happens then.
+        await services.store.settle()
         return StartedTurn(choice.model, login=dialogue is not None)
 
     def _check_folder(self, choice: Choice) -> None:
