@@ -132,9 +132,7 @@ async def edit_file(
     The line ends of the file are kept. Does not edit notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await run_to_end(
-        asyncio.to_thread(_edit, context.files, context.known, path, original_content, new_content, all_occurrences)
-    )
+    return await run_to_end(asyncio.to_thread(_edit, context, path, original_content, new_content, all_occurrences))
 
 
 @tool(
@@ -251,15 +249,34 @@ def _write(files: Files, known: KnownVersions, path: str, content: str) -> ToolR
         return result
 
 
-def _edit(files: Files, known: KnownVersions, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+def _edit(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+    files, known = context.files, context.known
     with _one_change, text_file.report_os_errors(path):
         change = _plan_edit(files, path, original, new, everywhere)
+        _check_shown(context, change)
         key = make_file_key(change.real)
         result = _replace(files, change)
         # Of a file that was never read, the model has seen this place only.
         if known.compare(key, change.before or "") is Version.CURRENT:
             known.learn_own(key, text_file.read(change.real, path))
         return result
+
+
+def _check_shown(context: ToolContext, change: _Change) -> None:
+    """Check that an edit changes as many lines as the user was shown: the text may stand in more places by now.
+
+    Raises: StaleSourceError.
+    """
+    shown = context.announced
+    if not isinstance(shown, FileChangeDetails):
+        return
+    now = text_file.describe_change(shown.path, change.before, change.after)
+    if (now.lines_added, now.lines_removed) != (shown.lines_added, shown.lines_removed):
+        raise StaleSourceError(
+            f"{shown.path} was changed since the edit was shown: it would now add {now.lines_added} and remove "
+            f"{now.lines_removed} lines, not {shown.lines_added} and {shown.lines_removed}; nothing was changed.",
+            "Read it again, then decide.",
+        )
 
 
 def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:

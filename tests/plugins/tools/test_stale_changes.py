@@ -227,3 +227,31 @@ async def test_after_a_summary_the_model_must_read_again_what_it_replaces(tmp_pa
         await answer(client, "/compact")
         (refused,) = called(await answer(client, "write", yes))
     assert "You have not read guide.md" in result(refused)
+
+
+async def test_an_edit_of_every_place_changes_no_place_that_was_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("own words\n")
+    everywhere = {"tool": "edit_file", "arguments": {**EDIT["arguments"], "all_occurrences": True}}
+
+    def type_then_approve(call: ToolCallRunContent) -> CallDecision:
+        (tmp_path / "guide.md").write_text("own words\nmy own notes\n")
+        return yes(call)
+
+    rules = [{"message": "", "reply": [everywhere]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules) as table:
+        (refused,) = called(await answer(await table.client(), "go", type_then_approve))
+    assert "guide.md was changed since the edit was shown" in result(refused)
+    assert (tmp_path / "guide.md").read_text() == "own words\nmy own notes\n"
+
+
+async def test_two_edits_of_one_line_in_one_answer_are_both_made(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("own words\n")
+    other = {
+        "tool": "edit_file",
+        "arguments": {"path": "guide.md", "original_content": "words", "new_content": "notes"},
+    }
+    rules = [{"message": "", "reply": [EDIT, other]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules) as table:
+        ended = called(await answer(await table.client(), "go", yes))
+    assert [one.error for one in ended] == [False, False]
+    assert (tmp_path / "guide.md").read_text() == "ours notes\n"
