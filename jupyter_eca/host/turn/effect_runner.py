@@ -51,6 +51,7 @@ from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
+from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_metadata
 from jupyter_eca.plugins.contexts.mcp_resource import read_changed
 from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
@@ -284,6 +285,10 @@ class EffectRunner:
             if stops:
                 self._chats.feed(chat, inputs.Stopped(now()), late=True)
             return
+        if chat.state.calls:
+            turn.notebook = await find_renamed_notebook(
+                self._services, chat.state.id, turn.notebook, turn.notebook_kernel
+            )
         adjusted = await self._hooks.before_calls(chat)
         if adjusted is None:
             return

@@ -166,3 +166,28 @@ async def test_a_prompt_that_was_asked_in_no_notebook_gets_none_that_is_opened_l
             inserted
         )
         assert page.edits == 0
+
+
+async def test_a_notebook_that_is_renamed_while_the_model_works_is_still_the_one_that_was_asked_in(
+    tmp_path: Path,
+) -> None:
+    page, kernels = open_two()
+    page.kernel_ids = {SALES: "k1", WIDE: "k2"}
+    async with room(tmp_path, page=page) as there:
+        with_kernels(there, kernels)
+
+        def rename_then_approve(call: ToolCallRunContent) -> CallDecision:
+            if SALES in page.books:
+                page.books = {WIDE: page.books[WIDE], "new.ipynb": page.books[SALES]}
+                page.kernel_ids = {WIDE: "k2", "new.ipynb": "k1"}
+                kernels.kernels["new.ipynb"] = NotebookKernel("new.ipynb")
+            return yes(call)
+
+        write = {"tool": "write_file", "arguments": {"path": "a.txt", "content": "new"}}
+        insert = {"tool": "notebook_insert_cell", "arguments": {"source": "one = 1"}}
+        run = {"tool": "run_code", "arguments": {"code": "one"}}
+        steps(tmp_path, write, insert, run)
+        _, inserted, ran = called(await answer(there.client, "go", rename_then_approve))
+        assert not inserted.error
+        assert page.cells("new.ipynb")[1][1] == "one = 1"
+        assert result(ran).startswith("In the kernel of new.ipynb:")
