@@ -10,6 +10,7 @@ import pytest
 
 from jupyter_eca.protocol.context import TextContext
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus, Variable
+from jupyter_eca.workspace.kernels.run_history import KernelHistory
 from jupyter_eca.workspace.ports import RunningKernel
 from tests.support.host_and_client import answer
 from tests.support.notebook_page import Page, Room, called, code, result, room, script, yes
@@ -51,6 +52,18 @@ class NotebookKernel:
 
     async def restart(self) -> None:
         self.ran.append("restart")
+
+
+@dataclass
+class RestartedKernel(NotebookKernel):
+    """A kernel in which nothing has run since its restart."""
+
+    @property
+    def id(self) -> str:
+        return "k"  # as the page says
+
+    async def history(self) -> KernelHistory | None:
+        return KernelHistory(60.0, {})
 
 
 @dataclass
@@ -191,3 +204,17 @@ async def test_a_notebook_that_is_renamed_while_the_model_works_is_still_the_one
         assert not inserted.error
         assert page.cells("new.ipynb")[1][1] == "one = 1"
         assert result(ran).startswith("In the kernel of new.ipynb:")
+
+
+@pytest.mark.parametrize("mention", ["@notebook", "@cell:1", "@sales.ipynb"])
+async def test_a_context_says_which_cells_ran_in_an_earlier_kernel(tmp_path: Path, mention: str) -> None:
+    page, kernels = open_two()
+    page.books = {SALES: [code("s", "df = 1", count=3)]}
+    kernels.kernels[SALES] = RestartedKernel(SALES)
+    (tmp_path / SALES).write_text("{}")  # a file is mentioned when it is there
+    async with room(tmp_path, page=page) as there:
+        with_kernels(there, kernels)
+        script(tmp_path, [{"text": "Hello."}])
+        await answer(there.client, f"What of {mention}?")
+        history = (await there.table.host.chats.load("chat")).state.history
+        assert "execution 3, ran in an earlier kernel" in str(history[0])

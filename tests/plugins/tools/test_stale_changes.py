@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.context import TextContext
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import answer, desk
 from tests.support.notebook_page import PATH, called, code, result, room, script, yes
 
@@ -115,9 +117,12 @@ async def write(folder: Path, *turns: dict[str, Any], between: dict[int, str] | 
     return ended
 
 
-READ = {"tool": "read_file", "arguments": {"path": "guide.md"}}
-WRITE = {"tool": "write_file", "arguments": {"path": "guide.md", "content": "new\n"}}
-EDIT = {"tool": "edit_file", "arguments": {"path": "guide.md", "original_content": "own", "new_content": "ours"}}
+READ: dict[str, Any] = {"tool": "read_file", "arguments": {"path": "guide.md"}}
+WRITE: dict[str, Any] = {"tool": "write_file", "arguments": {"path": "guide.md", "content": "new\n"}}
+EDIT: dict[str, Any] = {
+    "tool": "edit_file",
+    "arguments": {"path": "guide.md", "original_content": "own", "new_content": "ours"},
+}
 
 
 async def test_a_file_that_was_never_read_is_not_replaced_until_the_model_has_seen_it(tmp_path: Path) -> None:
@@ -231,7 +236,7 @@ async def test_after_a_summary_the_model_must_read_again_what_it_replaces(tmp_pa
 
 async def test_an_edit_of_every_place_changes_no_place_that_was_not_shown(tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_text("own words\n")
-    everywhere = {"tool": "edit_file", "arguments": {**EDIT["arguments"], "all_occurrences": True}}
+    everywhere: dict[str, Any] = {"tool": "edit_file", "arguments": {**EDIT["arguments"], "all_occurrences": True}}
 
     def type_then_approve(call: ToolCallRunContent) -> CallDecision:
         (tmp_path / "guide.md").write_text("own words\nmy own notes\n")
@@ -255,3 +260,15 @@ async def test_two_edits_of_one_line_in_one_answer_are_both_made(tmp_path: Path)
         ended = called(await answer(await table.client(), "go", yes))
     assert [one.error for one in ended] == [False, False]
     assert (tmp_path / "guide.md").read_text() == "ours notes\n"
+
+
+async def test_the_cells_of_a_mentioned_notebook_that_nobody_has_open_are_known(tmp_path: Path) -> None:
+    cell = {"id": "a", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": [], "execution_count": None}
+    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "closed.ipynb").write_text(json.dumps(book))
+    edit = {"tool": "notebook_edit_cell", "arguments": {"path": "closed.ipynb", "cell": "a", "source": "x = 2"}}
+    rules = [{"message": "", "reply": [edit]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules, NotebookFiles(Files((tmp_path,)))) as table:
+        (done,) = called(await answer(await table.client(), "change @closed.ipynb", yes))
+    assert not done.error
+    assert json.loads((tmp_path / "closed.ipynb").read_text())["cells"][0]["source"] == ["x = 2"]
