@@ -263,8 +263,15 @@ async def test_two_edits_of_one_line_in_one_answer_are_both_made(tmp_path: Path)
 
 
 async def test_the_cells_of_a_mentioned_notebook_that_nobody_has_open_are_known(tmp_path: Path) -> None:
-    cell = {"id": "a", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": [], "execution_count": None}
-    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    cell: dict[str, Any] = {
+        "id": "a",
+        "cell_type": "code",
+        "source": "x = 1",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+    book: dict[str, Any] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "closed.ipynb").write_text(json.dumps(book))
     edit = {"tool": "notebook_edit_cell", "arguments": {"path": "closed.ipynb", "cell": "a", "source": "x = 2"}}
     rules = [{"message": "", "reply": [edit]}, {"result": "", "reply": [{"text": "Done."}]}]
