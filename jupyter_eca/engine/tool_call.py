@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic_core import from_json
 
 from jupyter_eca.engine.approval.policy import Adjusted
+from jupyter_eca.engine.approval.shell_parser import only_reads
+from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.table import Table
 from jupyter_eca.protocol.content import Origin
 
@@ -149,8 +151,12 @@ class ToolCall:
 
     @property
     def reads(self) -> bool:
-        """Whether it changes nothing. Of a tool that nobody offers that is not known."""
-        return self.tool is not None and self.tool.reads
+        """Whether it changes nothing. Of a tool that nobody offers that is not known. A command line of programs that
+        only read changes nothing either, so `grep` with its exit code 1 for "nothing found" stops no call."""
+        if self.tool is None or self.tool.reads:
+            return self.tool is not None
+        command = self.arguments.get("command") if self.tool.remembers is Remembers.COMMANDS else None
+        return isinstance(command, str) and only_reads(command)
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call share."""

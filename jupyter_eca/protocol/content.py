@@ -230,8 +230,31 @@ class SubagentDetails(Model):
     """The limit for `step`; absent when there is none."""
 
 
+class ShownCell(Model):
+    """A cell that a tool call runs, as it is shown before the approval."""
+
+    number: int
+    """Its place in the notebook, from 1."""
+    id: str
+    source: str
+
+
+class RunCellsDetails(Model):
+    """Ours: the cells that a tool call runs. Exactly these sources run after the approval."""
+
+    type: Literal["runCells"] = "runCells"
+    path: str
+    """The notebook."""
+    cells: tuple[ShownCell, ...]
+    """In the order in which they run."""
+
+    def as_text(self) -> str:
+        """Return the sources as a script in the percent format."""
+        return "\n".join(f"# %% cell {cell.number}\n{cell.source}" for cell in self.cells)
+
+
 ToolCallDetails = Annotated[
-    FileChangeDetails | JsonOutputsDetails | ShellCommandDetails | TaskDetails | SubagentDetails,
+    FileChangeDetails | JsonOutputsDetails | ShellCommandDetails | TaskDetails | SubagentDetails | RunCellsDetails,
     Field(discriminator="type"),
 ]
 

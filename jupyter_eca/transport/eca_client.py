@@ -203,7 +203,11 @@ class EcaClient:
         try:
             await self._lend_tools()
             await self.request("chat/prompt", params, chat.ChatPromptResult)
+            begun = False
             while (received := await queue.get()) is not None:
+                begun = begun or (received.role is Role.USER and isinstance(received.content, TextContent))
+                if received.turn and not begun:
+                    continue  # the end of an earlier turn, which a server that crashed had left open
                 yield received
                 if received.outcome is not None and received.parent_chat_id is None:
                     return

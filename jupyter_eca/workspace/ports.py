@@ -280,10 +280,11 @@ class Kernels(Protocol):
         ...
 
     async def find_idle(self, chat: str, path: str) -> CellKernel:
-        """Wait until the kernel of a notebook is idle, and return it for running cells.
+        """Wait until the kernel of a notebook is idle, and return it for running cells. A host that can start kernels
+        starts the notebook's own where none runs.
 
-        Raises: ToolError when no kernel runs, or when it cannot become idle because the cell that asks this question
-        runs in it.
+        Raises: ToolError when there is no kernel, or when it cannot become idle because the cell that asks this
+        question runs in it.
         """
         ...
 

@@ -63,6 +63,8 @@ class Page:
     asked: list[str | None] = field(default_factory=list[str | None])
     shown: list[str] = field(default_factory=list[str])
     edits: int = 0
+    kernel_ids: dict[str, str] = field(default_factory=dict[str, str])
+    """The ids of the kernels of its notebooks, as its list of them has them."""
     hold_read: asyncio.Event | None = None
     """Keeps a reading of a notebook going until it is set."""
 
@@ -111,7 +113,10 @@ class Page:
                 self.shown.append(path)
                 return {}
             case _:
-                infos = [wire.NotebookInfo(path=path, active=at == 0) for at, path in enumerate(self.books)]
+                infos = [
+                    wire.NotebookInfo(path=path, active=at == 0, kernel_id=self.kernel_ids.get(path))
+                    for at, path in enumerate(self.books)
+                ]
                 return wire.NotebookListResult(notebooks=tuple(infos)).wire()
 
     def _document(self, path: str) -> wire.NotebookDocument:

@@ -195,3 +195,21 @@ async def test_a_read_that_never_ends_holds_up_no_other_read(monkeypatch: pytest
 async def test_a_read_gives_what_its_function_raises() -> None:
     with pytest.raises(FileNotFoundError):
         await run_read(open, "/no/such/file")
+
+
+async def test_a_file_of_a_terabyte_is_moved_without_being_read_and_an_undo_leaves_it_alone(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").touch()
+    os.truncate(tmp_path / "data.bin", 2**40)
+    rules = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {
+            "message": "",
+            "reply": [{"tool": "move_file", "arguments": {"source": "data.bin", "destination": "old.bin"}}],
+        },
+    ]
+    async with desk(tmp_path, rules) as table:
+        client = await table.client()
+        assert outcomes(await answer(client, "go", yes)) == ["completed"]
+        assert not (tmp_path / "data.bin").exists()
+        assert outcomes(await answer(client, "/undo")) == ["completed"]
+        assert (tmp_path / "old.bin").exists()

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from jupyter_eca.engine.approval import known_programs
@@ -170,6 +171,13 @@ def find_keys(line: str) -> LineKeys | None:
         return None
     keys = tuple(dict.fromkeys(command.key for command in commands if command.key is not None))
     return LineKeys(keys) if all(command.key for command in commands) else LineKeys(line=line.strip())
+
+
+@lru_cache(maxsize=256)
+def only_reads(line: str) -> bool:
+    """Return whether all commands of a line are known to change nothing."""
+    keys = find_keys(line)
+    return keys is not None and bool(keys.programs)
 
 
 def expands(word: str) -> bool:

@@ -352,6 +352,7 @@ class AhpConnection:
                 if not self.approves and is_approval(action):
                     front.hub.refuse(uri, raw, origin, MAY_NOT_APPROVE)
                 else:
+                    await session.save_promise(raw, action, self.client)
                     session.handle(raw, action, origin)
             case _:
                 pass

@@ -259,6 +259,10 @@ class AhpFront:
     def keep(self, session: NotedSession) -> None:
         self._notes.keep(session)
 
+    async def save_note(self, session: NotedSession, state: Json) -> None:
+        self._notes.note(session.chat, notes.make_note(state, session.messages, session.starting))
+        await self._notes.save()
+
     def _reserve_numbers(self) -> int:
         self.start(self._notes.widen())
         return self._notes.mark

@@ -61,7 +61,7 @@ class NoteStore:
     def settle(self, session: NotedSession) -> None:
         """Take the notes of a session now if they wait to be written: the session is about to be dropped."""
         if session.chat in self._changed:
-            self.note(session.chat, notes.make_note(session.state, session.messages))
+            self.note(session.chat, notes.make_note(session.state, session.messages, session.starting))
 
     def forget(self, chat: str) -> None:
         """Drop the notes of a chat that was deleted. The store deletes its row with the chat."""
@@ -72,7 +72,7 @@ class NoteStore:
         changed, self._changed = self._changed, {}
         for chat, session in changed.items():
             if session is not None:
-                self.notes[chat] = notes.make_note(session.state, session.messages)
+                self.notes[chat] = notes.make_note(session.state, session.messages, session.starting)
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
             # They are no longer in the list of changes: a cancellation here would lose them.

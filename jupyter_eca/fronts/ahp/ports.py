@@ -32,6 +32,11 @@ class NotedSession(Protocol):
         """The messages with attachments, by turn."""
         ...
 
+    @property
+    def starting(self) -> dict[str, Json]:
+        """The messages of turns that have not begun yet, by turn."""
+        ...
+
 
 class TerminalFront(Protocol):
     """The front as far as terminals need it."""
@@ -56,6 +61,10 @@ class SessionFront(TerminalFront, Protocol):
 
     def keep(self, session: NotedSession) -> None:
         """Write the notes of a session to disk, soon."""
+        ...
+
+    async def save_note(self, session: NotedSession, state: Json) -> None:
+        """Write the notes of a session that is about to have this state. Raises: NotSaved."""
         ...
 
     def add_to_hub(self, session: NotedSession, state: Json) -> None:

@@ -13,6 +13,7 @@ from jupyter_eca.protocol.content import (
     MetadataContent,
     ProgressContent,
     Role,
+    RunCellsDetails,
     ShellCommandDetails,
     TextContent,
     ToolCallContent,
@@ -93,10 +94,13 @@ def _plain(content: Content) -> Content:
 
 
 def _plain_details(content: ToolCallContent) -> dict[str, object]:
-    details = content.details
-    if not isinstance(details, ShellCommandDetails):
-        return {}
-    return {"details": details.model_copy(update={"line": None, "parsed": None})}
+    match content.details:
+        case ShellCommandDetails() as details:
+            return {"details": details.model_copy(update={"line": None, "parsed": None})}
+        case RunCellsDetails():
+            return {"details": None}
+        case _:
+            return {}
 
 
 def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:

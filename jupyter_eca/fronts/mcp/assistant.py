@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.model.request import ToolSpec
-from jupyter_eca.errors import StaleSourceError, ToolError
+from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.mcp import approval, native_tools
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
 from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
@@ -229,7 +229,7 @@ class _RecordedTool:
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
         try:
             return await self._tool.preview(context, arguments) if self._tool.preview is not None else None
-        except StaleSourceError as error:
+        except ToolError as error:
             self._error = error
             raise
 

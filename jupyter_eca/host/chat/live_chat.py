@@ -146,7 +146,10 @@ class TurnUnderWay:
     kernel: Kernel | None = None
     """The kernel of the cell that asked, until that kernel's client leaves."""
     notebook: str = ""
-    """The path of the notebook that the turn was asked in; "" for none. It stays the same for the whole turn."""
+    """The path of the notebook that the turn was asked in; "" for none. It stays the same notebook for the whole turn,
+    also when the user renames it."""
+    notebook_kernel: str = ""
+    """The id of the kernel of that notebook when the turn began; "" when it was not open, or had none."""
     earlier: Choice = NO_CHOICE
     """What the chat was run with before the prompt."""
     outside: Tool | None = None
@@ -171,6 +174,8 @@ class LiveChat:
     """The chat of which this is a subagent's; "" for any other."""
     under_way: TurnUnderWay | None = None
     """The turn that goes on now."""
+    answered_with: Choice = NO_CHOICE
+    """What the last turn was run with in which a model answered."""
     cursor: CursorContext | None = None
     """The cursor that the model was last told."""
     pinned: Pinned | None = None

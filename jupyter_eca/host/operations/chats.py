@@ -147,6 +147,7 @@ class ChatOperations:
     async def rename(self, id: str, title: str) -> None:
         chat = await self._chats.load(id, must_exist=True)
         self._chats.mark(chat, MetadataContent(title=title))
+        await self._services.store.settle()
 
     # -- how
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.tool_call import ToolCall
-from jupyter_eca.errors import BusyError, StaleSourceError
+from jupyter_eca.errors import BusyError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.path_resolution import find_call_targets
@@ -81,7 +81,7 @@ class DirectCalls:
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
         try:
             details = await preview(context, request.tool, arguments)
-        except StaleSourceError as error:
+        except ToolError as error:
             details, adjusted = None, replace(adjusted, failure=str(error))
         targets = await find_call_targets(context.files, self._current.config, spec, arguments, notebook)
         await self._store.check()

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
@@ -52,10 +52,11 @@ from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
+from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_metadata
 from jupyter_eca.plugins.contexts.mcp_resource import read_changed
 from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
-from jupyter_eca.protocol.content import RejectReason
+from jupyter_eca.protocol.content import RejectReason, RunCellsDetails
 from jupyter_eca.protocol.context import CursorContext
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import Report, ToolResult, truncate_result
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.protocol.context import ChatContext
+    from jupyter_eca.workspace.known_versions import KnownVersions
 
 _log = logging.getLogger(__name__)
 
@@ -250,7 +252,10 @@ class EffectRunner:
             failed = inputs.ModelFailed(
                 now(), number, message, images, overflow, refused=refused, failure=again, final=final
             )
+            pruned = chat.state.pruned
             self._chats.feed(chat, failed)
+            if chat.state.pruned and not pruned:
+                chat.known.forget()
             if refused is not None and not chat.busy:
                 chat.cursor = None  # the model was not told where the cursor is
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
@@ -265,7 +270,8 @@ class EffectRunner:
         name that the prompt has. Returns what the user is told."""
         models = await self._services.catalog.models()
         lines = [f"The models there are: {', '.join(models[:_SHOWN_MODELS])}."] if models else []
-        before = turn.earlier
+        # A front may have chosen the model before the prompt: then that choice is no better.
+        before = turn.earlier if turn.earlier.model != chat.state.setup.model else chat.answered_with
         if chat.choice.model == chat.state.setup.model != before.model:
             chat.choice = replace(chat.choice, model=before.model, variant=before.variant)
             self._services.store.select(chat.state.id, chat.choice.selection)
@@ -274,12 +280,18 @@ class EffectRunner:
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
         """The model has said what it had to say."""
+        chat.answered_with = chat.choice
         if chat.state.summary_under_way is not None:
             stops = await self._hooks.after_compaction(chat, number)
             self._chats.feed(chat, inputs.ModelFinished(now(), number))
+            chat.known.forget()  # the summary stands in the place of the texts that the model was shown
             if stops:
                 self._chats.feed(chat, inputs.Stopped(now()), late=True)
             return
+        if chat.state.calls:
+            turn.notebook = await find_renamed_notebook(
+                self._services, chat.state.id, turn.notebook, turn.notebook_kernel
+            )
         adjusted = await self._hooks.before_calls(chat)
         if adjusted is None:
             return
@@ -332,12 +344,26 @@ class EffectRunner:
     async def _previews(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
     ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, Adjusted]]:
-        """What the calls of the reply would do, as far as their tools can tell, and which of them must fail."""
+        """What the calls of the reply would do, as far as their tools can tell, and which of them must fail.
+
+        A call behind a change may work once the change is made. So it is not failed beforehand, and where the change is
+        known it is previewed once more, as it will be then.
+        """
         calls = chat.state.calls
         before = [adjusted.get(call.id, AS_IT_IS) for call in calls]
         found = await asyncio.gather(*map(partial(self._preview, chat), calls, before))
-        details = {call.id: details for call, (details, _) in zip(calls, found, strict=True) if details is not None}
-        return details, {call.id: after for call, (_, after) in zip(calls, found, strict=True)}
+        previews: dict[str, PreviewOutcome] = {}
+        earlier: tuple[ToolCallDetails, ...] = ()
+        is_behind_change = False
+        for call, one, first in zip(calls, before, found, strict=True):
+            again = earlier and (first.problem or isinstance(first.details, RunCellsDetails))
+            made = previews[call.id] = await self._preview(chat, call, one, earlier) if again else first
+            if made.problem and not is_behind_change:
+                previews[call.id] = replace(made, adjusted=replace(made.adjusted, failure=made.problem))
+            earlier = earlier if made.details is None else (*earlier, made.details)
+            is_behind_change = is_behind_change or not call.reads
+        details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
+        return details, {id: preview.adjusted for id, preview in previews.items()}
 
     async def _find_targets(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, CallTargets]:
         """What the calls of the reply name on the disk."""
@@ -362,38 +388,43 @@ class EffectRunner:
             raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview(
-        self, chat: LiveChat, call: ToolCall, adjusted: Adjusted
-    ) -> tuple[ToolCallDetails | None, Adjusted]:
+        self, chat: LiveChat, call: ToolCall, adjusted: Adjusted, earlier: tuple[ToolCallDetails, ...] = ()
+    ) -> PreviewOutcome:
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
-            return None, adjusted
+            return PreviewOutcome(adjusted)
         try:
-            context = self._contexts.build(chat.state.id, chat.kernel, call.id)
+            context = replace(self._contexts.build(chat.state.id, chat.kernel, call.id), earlier=earlier)
             reporter = Reporter(self._services.audiences.tell, chat.state.id, call.id)
             loop = asyncio.get_running_loop()
             note = loop.call_later(PREVIEW_NOTE_SECONDS, reporter.report, _PREPARING)
             try:
-                return await preview(context, tool, arguments), adjusted
+                return PreviewOutcome(adjusted, await preview(context, tool, arguments))
             finally:
                 note.cancel()
                 if note.when() <= loop.time():
                     reporter.report(Report())
                 reporter.end()
         except StaleSourceError as error:
-            return None, replace(adjusted, failure=str(error))
+            return PreviewOutcome(replace(adjusted, failure=str(error)))
+        except ToolError as error:
+            return PreviewOutcome(adjusted, problem=str(error))
 
     # -- tools
 
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
         result, taken, stops = ToolResult("", error=True), False, False
+        known = chat.known.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
         try:
-            result = await self._result(chat, turn, effect, reporter)
+            whole = result = await self._result(chat, turn, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
             result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
             taken = True
             result, stops = await self._hooks.after_call(chat, effect, result)
+            if whole.text in result.text:
+                chat.known.take_over(known)
         finally:
             reporter.end()
             del turn.reporters[effect.call]
@@ -403,7 +434,9 @@ class EffectRunner:
             finished = self._make_finished(chat, effect.call, result if taken else truncate_result(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
-    async def _result(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter) -> ToolResult:
+    async def _result(
+        self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter, known: KnownVersions
+    ) -> ToolResult:
         name, replay = effect.tool.name, chat.replay
         own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
         tool = own or self._services.toolbox.get(name, chat.state.id)
@@ -417,7 +450,7 @@ class EffectRunner:
             if not is_same_tool(tool.spec, effect.tool):
                 raise ToolError(TOOL_REPLACED.format(tool=name), "Call it again, so that it is decided anew.")
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
-            context = replace(context, report=reporter.report, away=reporter.away)
+            context = replace(context, report=reporter.report, away=reporter.away, known=known)
             try:
                 await self._check_targets(chat, effect)
                 await path_rules.check(context, tool, effect.arguments)
@@ -457,15 +490,28 @@ class EffectRunner:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class PreviewOutcome:
+    """What is known of a call before it is decided."""
+
+    adjusted: Adjusted
+    """What hooks make of it, and why it must fail."""
+    details: ToolCallDetails | None = None
+    """What it would do."""
+    problem: str = ""
+    """Why it would fail now."""
+
+
 async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """What a call would do, as far as its tool can tell. Raises: StaleSourceError when the call must fail."""
+    """What a call would do, as far as its tool can tell. Raises: ToolError when the call would fail now;
+    StaleSourceError when it must fail."""
     if tool.preview is None:
         return None
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
             await path_rules.check(context, tool, arguments)
             return await tool.preview(context, arguments)
-    except StaleSourceError:
+    except ToolError:
         raise
     except TimeoutError:
         raise StaleSourceError(
@@ -473,8 +519,6 @@ async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -
             "It did not run.",
             "Try it again.",
         ) from None
-    except ToolError:
-        return None
     except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)
         return None

@@ -55,6 +55,23 @@ async def find_active_notebook(services: Services, chat: str) -> str:
     return opened[0].path if opened and (opened[0].active or len(opened) == 1) else ""
 
 
+async def find_open_kernel(services: Services, chat: str, path: str) -> str:
+    """Return the id of the kernel of an open notebook; "" for none, and where other open notebooks share it."""
+    notebooks = find_notebooks(services, chat) if path else None
+    opened = await notebooks.list() if notebooks is not None else ()
+    kernel = next((info.kernel_id or "" for info in opened if info.path == path), "")
+    return kernel if sum(info.kernel_id == kernel for info in opened) == 1 else ""
+
+
+async def find_renamed_notebook(services: Services, chat: str, path: str, kernel: str) -> str:
+    """Return the path that an open notebook has now. The user may rename it or save it under another name; it is known
+    by its kernel. A notebook that was closed keeps its path."""
+    notebooks = find_notebooks(services, chat) if kernel else None
+    opened = await notebooks.list() if notebooks is not None else ()
+    renamed = [info.path for info in opened if info.kernel_id == kernel]
+    return renamed[0] if len(renamed) == 1 and all(info.path != path for info in opened) else path
+
+
 async def find_notebook_of_kernel(services: Services, chat: str, kernel: str) -> str | None:
     """Return the path of the notebook that a kernel has now; "" for one that has none, None when that is not known. The
     server knows it best; a page knows it too."""

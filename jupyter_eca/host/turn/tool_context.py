@@ -121,6 +121,7 @@ class ToolContexts:
             workspace.notebooks if isinstance(workspace.notebooks, Executed) else None,
             notebook,
             known or KnownVersions(),
+            find_kernels(services, kernel),
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:

@@ -22,7 +22,7 @@ from jupyter_eca.errors import BusyError, LocalError, ToolError, UnknownChat
 from jupyter_eca.host.chat.live_chat import BUSY, Choice, Prompt, StartedTurn, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
-from jupyter_eca.host.turn.open_notebooks import find_asked_notebook
+from jupyter_eca.host.turn.open_notebooks import find_asked_notebook, find_open_kernel
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
@@ -84,13 +84,14 @@ class Turns:
         local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
         notebook = await find_asked_notebook(services, prompt, kernel)
+        notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
         setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
         await services.store.check()
         # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
-        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, chat.choice)
+        chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
@@ -98,6 +99,8 @@ class Turns:
         chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
+        # Who asked is answered when the prompt is stored: it survives whatever happens then.
+        await services.store.settle()
         return StartedTurn(choice.model, login=dialogue is not None)
 
     def _check_folder(self, choice: Choice) -> None:

@@ -46,6 +46,8 @@ class Surroundings:
     types."""
     known: KnownVersions = field(default_factory=KnownVersions)
     """Learns the versions of files and cells that the model is given."""
+    run_histories: Kernels | None = None
+    """The kernels of notebooks, for what has run in them. Unlike `kernels`, present when a cell asks too."""
 
 
 @dataclass(frozen=True, slots=True)

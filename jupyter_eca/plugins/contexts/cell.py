@@ -38,9 +38,10 @@ class CellPlug:
     async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:
         document = await open_notebook.document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
-        text = render_cells(document, {cell.id}, output=MAX_OUTPUT)
-        surroundings.known.learn_cells(document.path, (cell,))
-        return Material(f"{document.path} cell {number}", truncate(text), load_pictures(cell))
+        text = truncate(render_cells(document, {cell.id}, output=MAX_OUTPUT))
+        if cell.source in text:
+            surroundings.known.learn_cells(document.path, (cell,))
+        return Material(f"{document.path} cell {number}", text, load_pictures(cell))
 
 
 CONTEXT = CellPlug()

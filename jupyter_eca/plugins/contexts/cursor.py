@@ -36,10 +36,9 @@ class CursorPlug:
             surroundings.notebooks is not None
             and (name := await open_notebook.find_open_path(surroundings, context.path)) is not None
         ):
-            document = await surroundings.notebooks.read(name)
+            document = await open_notebook.document(surroundings, name)
             if document.active_cell_id is not None:
-                surroundings.known.learn_cells(document.path, filter(None, (document.cell(document.active_cell_id),)))
-                return _in_cell(document, document.active_cell_id)
+                return _in_cell(surroundings, document, document.active_cell_id)
         start, end = context.position.start, context.position.end
         first = max(1, start.line + 1 - AROUND)
         near = LinesRange(start=first, end=end.line + 1 + AROUND)
@@ -60,10 +59,12 @@ def _place(position: Range) -> str:
     return place
 
 
-def _in_cell(document: NotebookDocument, id: str) -> Material:
+def _in_cell(surroundings: Surroundings, document: NotebookDocument, id: str) -> Material:
     """Return the cursor in a cell. In an open notebook lines are counted within the cell, and the page knows best where
     its cursor is."""
     selection = document.selection
     place = f"{_place(selection.range)}, in" if selection and selection.cell_id == id else "in"
-    text = f"{place}:\n{render_cells(document, {id})}"
-    return Material(f"cursor in {document.path}", truncate(text))
+    text = truncate(f"{place}:\n{render_cells(document, {id})}")
+    if (cell := document.cell(id)) is not None and cell.source in text:
+        surroundings.known.learn_cells(document.path, (cell,))
+    return Material(f"cursor in {document.path}", text)

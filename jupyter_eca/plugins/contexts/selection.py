@@ -30,11 +30,13 @@ class SelectionPlug:
         if selection is None or not selection.text:
             raise ToolError(f"Nothing is selected in {document.path}.")
         number, cell = open_notebook.find_cell(document, selection.cell_id)
-        surroundings.known.learn_cells(document.path, (cell,))
         start, end = selection.range.start.line + 1, selection.range.end.line + 1
         lines = f"line {start}" if start == end else f"lines {start}-{end}"
-        text = f"{selection.text}\n\nThat is in {lines} of:\n{render_cells(document, {cell.id}, output=0)}"
-        return Material(f"selection in {document.path} cell {number}", truncate(text))
+        shown_cell = render_cells(document, {cell.id}, output=0)
+        text = truncate(f"{selection.text}\n\nThat is in {lines} of:\n{shown_cell}")
+        if shown_cell in text:
+            surroundings.known.learn_cells(document.path, (cell,))
+        return Material(f"selection in {document.path} cell {number}", text)
 
 
 CONTEXT = SelectionPlug()

@@ -121,6 +121,8 @@ class ToolContext:
     """What the user approved for the session."""
     announced: ToolCallDetails | None = None
     """The details that were shown before the call was approved."""
+    earlier: tuple[ToolCallDetails, ...] = ()
+    """For a preview: what the calls before this one in the same answer would do."""
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
@@ -147,7 +149,9 @@ class ToolFunction(Protocol):
 
 class Preview(Protocol):
     """What a call would do, shown before anybody approves it. It changes nothing, and returns None when there is
-    nothing to show. It may raise: then the call is announced without details."""
+    nothing to show. When it raises `ToolError` the call must fail, and nobody is asked about it; where a call before it
+    in the same answer may still change that, the call is announced without details. A `StaleSourceError` always fails
+    the call."""
 
     def __call__(self, context: ToolContext, arguments: dict[str, Any], /) -> Awaitable[ToolCallDetails | None]: ...
 
@@ -218,7 +222,7 @@ class NativeTool:
     needs: frozenset[Need]
     agents: frozenset[str]
     keeps: bool
-    preview: Preview | None
+    preview: Preview
     lives: bool = False
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
@@ -262,9 +266,20 @@ def tool(
             code=tuple(code),
             reads=reads,
         )
-        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, preview, lives)
+        checked = _make_checked_preview(model, preview)
+        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, checked, lives)
 
     return make
+
+
+def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Preview:
+    """Return the preview of a tool. It raises ToolError for arguments that do not fit."""
+
+    async def check(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
+        validate(model, arguments)
+        return None if preview is None else await preview(context, arguments)
+
+    return check
 
 
 def arguments_of(function: Callable[..., Any], *, behind: int = 1) -> type[BaseModel]:

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
@@ -41,6 +41,13 @@ MAX_STALE_CHARS = 10_000
 
 # Room in a result for the line that says which lines it has.
 _HEADER_CHARS = 200
+
+# Why a file is not replaced.
+_STALE: Final = {
+    Version.CHANGED: "{} was changed since you read it",
+    Version.PARTLY: "You have read only a part of {}",
+    Version.UNKNOWN: "You have not read {}",
+}
 
 FilePath = Annotated[str, Field(description="Path of the file, relative to the workspace or absolute.")]
 Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
@@ -126,9 +133,7 @@ async def edit_file(
     The line ends of the file are kept. Does not edit notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await run_to_end(
-        asyncio.to_thread(_edit, context.files, context.known, path, original_content, new_content, all_occurrences)
-    )
+    return await run_to_end(asyncio.to_thread(_edit, context, path, original_content, new_content, all_occurrences))
 
 
 @tool(
@@ -202,13 +207,15 @@ def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limi
     with text_file.report_os_errors(path):
         real = terminal_transcript.find_kept_file(path) or files.resolve(path)
         text = text_file.read(real, path)
-    known.learn(make_file_key(real), text)
+    key = make_file_key(real)
     every = split_lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
     if not every:
+        known.learn(key, text)
         return f"[{path} is empty]"
     if offset >= len(every):
         raise ToolError(f"{path} has only {len(every)} lines.", "Use a smaller line_offset.")
     part = every[offset : offset + _count_fitting(every[offset : offset + limit])]
+    known.learn_lines(key, text, range(offset, offset + len(part)), len(every))
     if len(part) == len(every):
         return "".join(part)
     end = offset + len(part)
@@ -243,15 +250,34 @@ def _write(files: Files, known: KnownVersions, path: str, content: str) -> ToolR
         return result
 
 
-def _edit(files: Files, known: KnownVersions, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+def _edit(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+    files, known = context.files, context.known
     with _one_change, text_file.report_os_errors(path):
         change = _plan_edit(files, path, original, new, everywhere)
+        _check_shown(context, change)
         key = make_file_key(change.real)
         result = _replace(files, change)
         # Of a file that was never read, the model has seen this place only.
         if known.compare(key, change.before or "") is Version.CURRENT:
             known.learn_own(key, text_file.read(change.real, path))
         return result
+
+
+def _check_shown(context: ToolContext, change: _Change) -> None:
+    """Check that an edit changes as many lines as the user was shown: the text may stand in more places by now.
+
+    Raises: StaleSourceError.
+    """
+    shown = context.announced
+    if not isinstance(shown, FileChangeDetails):
+        return
+    now = text_file.describe_change(shown.path, change.before, change.after)
+    if (now.lines_added, now.lines_removed) != (shown.lines_added, shown.lines_removed):
+        raise StaleSourceError(
+            f"{shown.path} was changed since the edit was shown: it would now add {now.lines_added} and remove "
+            f"{now.lines_removed} lines, not {shown.lines_added} and {shown.lines_removed}; nothing was changed.",
+            "Read it again, then decide.",
+        )
 
 
 def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
@@ -285,9 +311,9 @@ def _plan_known_write(files: Files, path: str, content: str, known: KnownVersion
     if change.before is None or (version := known.compare(key, change.before)) is Version.CURRENT:
         return change
     shown = files.shorten(change.real)
-    why = f"{shown} was changed since you read it" if version is Version.CHANGED else f"You have not read {shown}"
+    why = _STALE[version].format(shown)
     # A file that was never read is not shown here: rules may deny to read it.
-    if version is Version.UNKNOWN or len(change.before) > MAX_STALE_CHARS:
+    if version is not Version.CHANGED or len(change.before) > MAX_STALE_CHARS:
         raise StaleSourceError(f"{why}; nothing was written.", "Read it first with read_file, then decide.")
     known.learn(key, change.before)
     raise StaleSourceError(f"{why}; nothing was written. It is now:\n{change.before}\n", "Decide anew with this text.")

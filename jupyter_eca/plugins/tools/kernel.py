@@ -4,7 +4,7 @@ lifecycle.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -34,9 +34,15 @@ KernelPath = Annotated[
 ]
 
 
+async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
+    """Show nothing beside the code. Raises: ToolError when no kernel can run it."""
+    await find_free_kernel(context, str(arguments.get("path", "")))
+
+
 @tool(
     needs=[Need.KERNEL],
     summary="Running code {path}",
+    preview=_check_free_kernel,
     lives=True,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -38,7 +38,18 @@ async def kernel_state(context: ToolContext, path: KernelPath = "") -> str:
     return await _describe(await find_kernel(context, path))
 
 
-@tool(needs=[Need.KERNEL], summary="Interrupting the kernel {path}", remembers=Remembers.NOTEBOOK, paths=["path"])
+async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
+    """Show nothing. Raises: ToolError when there is no such kernel."""
+    await find_kernel(context, str(arguments.get("path", "")))
+
+
+@tool(
+    needs=[Need.KERNEL],
+    summary="Interrupting the kernel {path}",
+    preview=_check_kernel,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+)
 async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
     it only when they want that.
@@ -48,7 +59,13 @@ async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     return f"Interrupted. {await _describe(kernel)}"
 
 
-@tool(needs=[Need.KERNEL], summary="Restarting the kernel {path}", remembers=Remembers.NOTEBOOK, paths=["path"])
+@tool(
+    needs=[Need.KERNEL],
+    summary="Restarting the kernel {path}",
+    preview=_check_kernel,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+)
 async def kernel_restart(context: ToolContext, path: KernelPath = "") -> str:
     """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing
     else helps.

@@ -4,19 +4,22 @@ notebook.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from jupyter_eca.engine.model.request import Remembers
-from jupyter_eca.errors import ToolError
-from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
+from jupyter_eca.errors import StaleSourceError, ToolError
+from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
+from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShownCell
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.diagnostics.notebook_state import format_ranges
 from jupyter_eca.workspace.jobs.background import format_elapsed
+from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, choose_default_kind
 from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
@@ -25,6 +28,8 @@ from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, r
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
     from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.ports import Notebooks
@@ -62,7 +67,28 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     return ToolResult(f"{_about(document, history)}\n\n{_fit_cells(context, document, only)}")
 
 
-@tool(needs=[Need.NOTEBOOKS], summary="Running cells {cells}", remembers=Remembers.NOTEBOOK, paths=["path"])
+async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCellsDetails:
+    given = validate(notebook_run_cells.arguments, arguments)
+    document = await read_notebook(context, given["path"])
+    _check_kernel(context, document)
+    after = _apply_earlier(context, document)
+    chosen = [cell_changes.find_cell(after, cell) for cell in given["cells"]]
+    _require_known(context, document, [cell.id for cell in chosen])
+    return RunCellsDetails(
+        path=document.path,
+        cells=tuple(
+            ShownCell(number=cell_changes.number(after, cell.id), id=cell.id, source=cell.source) for cell in chosen
+        ),
+    )
+
+
+@tool(
+    needs=[Need.NOTEBOOKS],
+    summary="Running cells {cells}",
+    preview=_preview_run,
+    remembers=Remembers.NOTEBOOK,
+    paths=["path"],
+)
 async def notebook_run_cells(
     context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
 ) -> ToolResult:
@@ -71,14 +97,8 @@ async def notebook_run_cells(
 
     For code that is not to be in the notebook use run_code.
     """
-    document = await read_notebook(context, path)
-    chosen = [cell_changes.find_cell(document, cell) for cell in cells]
-    free(context, document.kernel_id, document.path)
-    if context.from_cell and _waits(context, document):
-        raise ToolError(
-            "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
-            "Use run_code for their code, or ask the user to run them.",
-        )
+    document, chosen = await _find_shown(context, cells, path)
+    _check_kernel(context, document)
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
@@ -99,6 +119,73 @@ async def notebook_run_cells(
 
 
 TOOLS = (notebook_read, notebook_run_cells)
+
+
+def _check_kernel(context: ToolContext, document: NotebookDocument) -> None:
+    """Check that the notebook's kernel can run cells now. Raises: ToolError."""
+    free(context, document.kernel_id, document.path)
+    if context.from_cell and _waits(context, document):
+        raise ToolError(
+            "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
+            "Use run_code for their code, or ask the user to run them.",
+        )
+
+
+def _apply_earlier(context: ToolContext, document: NotebookDocument) -> NotebookDocument:
+    """Return the notebook as the calls before this one in the same answer would leave it."""
+    changes = (
+        change
+        for details in context.earlier
+        if isinstance(details, FileChangeDetails) and details.path == document.path
+        for change in details.cells or ()
+    )
+    for change in changes:
+        if isinstance(change, cell_changes.Change):
+            with suppress(ToolError):
+                document = cell_changes.apply(document, cell_changes.place(document, change))
+    return document
+
+
+async def _find_shown(
+    context: ToolContext, cells: list[int | str], path: str
+) -> tuple[NotebookDocument, list[NotebookCell]]:
+    """Return the notebook and the cells to run: those that were shown, if something was, with the sources that were
+    shown. What calls before this one in the same turn made of them counts as shown. Raises: ToolError."""
+    shown = context.announced
+    if not isinstance(shown, RunCellsDetails):
+        document = await read_notebook(context, path)
+        named = [cell_changes.find_cell(document, cell) for cell in cells]
+        _require_known(context, document, [cell.id for cell in named])
+        return document, named
+    document = await notebooks(context).read(shown.path)
+    own: Mapping[str, str | None] = {}
+    if context.keeper is not None:
+        own = await context.keeper.own_cells(document.path)
+    chosen: list[NotebookCell] = []
+    for wanted in shown.cells:
+        cell = cell_changes.find_cell(document, wanted.id)
+        if cell.source not in {wanted.source, own.get(cell.id)}:
+            raise _make_stale(context, document, cell, "since the run was shown")
+        chosen.append(cell)
+    return document, chosen
+
+
+def _require_known(context: ToolContext, document: NotebookDocument, ids: Collection[str]) -> None:
+    """Check that no cell was changed since the model read it: it may be half written. A cell that the model has not
+    read may run, since the user is shown its source. Raises: StaleSourceError."""
+    for cell in document.cells:
+        known = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
+        if cell.id in ids and known is Version.CHANGED:
+            raise _make_stale(context, document, cell, "since you read it")
+
+
+def _make_stale(context: ToolContext, document: NotebookDocument, cell: NotebookCell, since: str) -> StaleSourceError:
+    context.known.learn_cells(document.path, (cell,))
+    return StaleSourceError(
+        f"Cell {cell_changes.number(document, cell.id)} of {document.path} was changed {since}; nothing was run. "
+        f"It is now:\n{cell_changes.describe_cell(document, cell.id)}\n",
+        "Run it again if that is what you want.",
+    )
 
 
 def notebooks(context: ToolContext) -> Notebooks:

@@ -48,11 +48,9 @@ JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-    try:  # as the call itself reads them: "true" is True
-        background = validate(shell_command.arguments, arguments)["background"]
-    except ToolError:
-        background = False
-    return _details(context, str(arguments.get("command", "")), background=background)
+    given = validate(shell_command.arguments, arguments)  # as the call itself reads them: "true" is True
+    await asyncio.to_thread(_folder, context.files, given["working_directory"])
+    return _details(context, given["command"], background=given["background"])
 
 
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
@@ -96,26 +94,28 @@ async def shell_command(
     return ToolResult(done.text, error=done.error, details=details)
 
 
-@tool(needs=[Need.JOBS], summary="Background jobs: {action} {job_id}")
+async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
+    """Show nothing. Raises: ToolError when there is no such job."""
+    if arguments.get("action") != "list":
+        _find_job(context, str(arguments.get("job_id", "")))
+
+
+@tool(needs=[Need.JOBS], summary="Background jobs: {action} {job_id}", preview=_check_job)
 async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
     """Look after what you started in the background (shell_command, notebook_run_cells, run_code): list the jobs, read
     the newest lines that one put out, or kill one with all that it started. You are told when one ends: do not wait.
     """
     jobs = _jobs(context)
-    own = {job.id: job for job in jobs.list() if job.chat_id == context.chat}
     if action == "list":
-        return ToolResult("\n".join(map(_describe_job, own.values())) or "There are no background jobs in this chat.")
-    if job_id not in own:
-        raise ToolError(
-            f"There is no job {job_id!r} in this chat.",
-            "Use the action list to see them; those of a server that was started anew are gone.",
-        )
+        own = _list_jobs(context)
+        return ToolResult("\n".join(map(_describe_job, own)) or "There are no background jobs in this chat.")
+    job = _find_job(context, job_id)
     if action == "kill":
         killed = await jobs.kill(job_id)
         return ToolResult(f"{job_id} was killed." if killed else f"{job_id} had ended before.")
     lines = jobs.read(job_id).lines
     printed = "\n".join(f"[stderr] {line.text}" if line.stream == "stderr" else line.text for line in lines)
-    return ToolResult(f"{_describe_job(own[job_id])}\n{printed or '(no output)'}")
+    return ToolResult(f"{_describe_job(job)}\n{printed or '(no output)'}")
 
 
 TOOLS = (shell_command, bg_job)
@@ -194,6 +194,20 @@ def _folder(files: Files, path: str) -> Path:
     if not folder.is_dir():
         raise ToolError(f"There is no folder {path}.", "Use directory_tree to find it.")
     return folder
+
+
+def _list_jobs(context: ToolContext) -> list[Job]:
+    return [job for job in _jobs(context).list() if job.chat_id == context.chat]
+
+
+def _find_job(context: ToolContext, id: str) -> Job:
+    """Raises: ToolError when the chat has no such job."""
+    if (job := next((job for job in _list_jobs(context) if job.id == id), None)) is None:
+        raise ToolError(
+            f"There is no job {id!r} in this chat.",
+            "Use the action list to see them; those of a server that was started anew are gone.",
+        )
+    return job
 
 
 def _jobs(context: ToolContext) -> Jobs:

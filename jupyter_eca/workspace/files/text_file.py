@@ -35,6 +35,8 @@ def report_os_errors(path: str) -> Generator[None]:
         yield
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror or error}.") from error
+    except RecursionError as error:  # pathlib makes folders one inside the other
+        raise ToolError(f"A path with {path.count('/')} folders cannot be used.") from error
 
 
 def read(real: Path, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import ToolError
@@ -46,6 +47,7 @@ class ServerKernels:
         self._sessions = sessions
         self._find_asking_kernel = find_asking_kernel
         self._open: dict[str, tuple[Any, ClientKernel]] = {}
+        self._starting = asyncio.Lock()
 
     async def list(self) -> tuple[RunningKernel, ...]:
         paths: dict[str, str] = {}
@@ -66,8 +68,12 @@ class ServerKernels:
         return ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def find_idle(self, chat: str, path: str) -> ClientKernel:
-        """Return the kernel of a notebook once it is idle."""
-        id = await self._find_notebook_kernel(path)
+        """Return the kernel of a notebook once it is idle. It is started where none runs, as when the user opens the
+        notebook."""
+        try:
+            id = await self._find_notebook_kernel(path)
+        except ToolError:
+            id = await self._start_notebook_kernel(path)
         if self._find_asking_kernel(chat) == id:
             raise ToolError(
                 f"The cells of {path} cannot be run now: its kernel is busy with the cell that asks.",
@@ -100,7 +106,31 @@ class ServerKernels:
         for session in await self._sessions.list_sessions():
             if session["path"].removeprefix(_COLLABORATION_DRIVE) == path and session["kernel"]["id"] in self._kernels:
                 return session["kernel"]["id"]
-        raise ToolError(f"{path} has no running kernel.", "Ask the user to open the notebook, then try again.")
+        raise ToolError(
+            f"{path} has no running kernel.",
+            "Start it by running a cell with notebook_run_cells, or ask the user to open the notebook.",
+        )
+
+    async def _start_notebook_kernel(self, path: str) -> str:
+        """Start the kernel that the metadata of a notebook names, and return its id.
+
+        Raises: ToolError when it cannot be started.
+        """
+        from jupyter_core.utils import ensure_async
+
+        async with self._starting:
+            with suppress(ToolError):
+                return await self._find_notebook_kernel(path)
+            contents = self._sessions.contents_manager
+            try:
+                notebook = await ensure_async(contents.get(path, content=True, type="notebook"))
+                name = notebook["content"].get("metadata", {}).get("kernelspec", {}).get("name")
+                session = await self._sessions.create_session(
+                    path=path, name=path.rpartition("/")[2], type="notebook", kernel_name=name
+                )
+            except Exception as error:  # a contents manager, a provisioner or a gateway raises whatever it likes
+                raise ToolError(f"No kernel could be started for {path}: {error}.", _OPEN_A_NOTEBOOK) from error
+            return session["kernel"]["id"]
 
     async def wait_until_idle(self, id: str) -> ClientKernel:
         """Return a kernel once it is idle. A request that is sent to a busy kernel waits inside of the kernel, and

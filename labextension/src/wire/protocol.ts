@@ -1678,6 +1678,15 @@ export interface RuleText {
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
 }
 
+/** Ours: the cells that a tool call runs. Exactly these sources run after the approval. */
+export interface RunCellsDetails {
+  readonly type: 'runCells';
+  /** The notebook. */
+  readonly path: string;
+  /** In the order in which they run. */
+  readonly cells: readonly ShownCell[];
+}
+
 /** How a run of code ended. */
 export type RunStatus = 'ok' | 'error' | 'interrupted';
 
@@ -1769,6 +1778,14 @@ export interface ShowMessageParams {
   readonly message: string;
   /** The chat that the message is about. Not part of ECA. */
   readonly chatId?: ChatId;
+}
+
+/** A cell that a tool call runs, as it is shown before the approval. */
+export interface ShownCell {
+  /** Its place in the notebook, from 1. */
+  readonly number: number;
+  readonly id: string;
+  readonly source: string;
 }
 
 /** The subagent that a tool call has spawned. */
@@ -2133,7 +2150,8 @@ export type ToolCallDetails =
   | JsonOutputsDetails
   | ShellCommandDetails
   | TaskDetails
-  | SubagentDetails;
+  | SubagentDetails
+  | RunCellsDetails;
 
 export type RewriteContent =
   | RewriteStarted
@@ -2388,6 +2406,7 @@ export const SHAPES = {
   RewriteReplace: { type: '=replace', text: 's' },
   RewriteStarted: { type: '=started' },
   RewriteText: { type: '=text', text: 's' },
+  RunCellsDetails: { type: '=runCells', path: 's', cells: ['ShownCell'] },
   ServerPrompt: { name: 's', description: 's', arguments: ['ServerPromptArgument'] },
   ServerPromptArgument: { name: 's', 'description?': 's', required: 'b' },
   ServerResource: { uri: 's', name: 's', description: 's', mimeType: 's' },
@@ -2401,6 +2420,7 @@ export const SHAPES = {
   },
   ShellCommandPart: { command: 's', args: ['s'], 'approvalKey?': 's', remembered: 'b' },
   ShowMessageParams: { type: 's', message: 's', 'chatId?': 'ChatId' },
+  ShownCell: { number: 'n', id: 's', source: 's' },
   SubagentDetails: {
     type: '=subagent',
     agentName: 's',
@@ -2550,6 +2570,7 @@ export const SHAPES = {
     'JsonOutputsDetails',
     'ShellCommandDetails',
     'TaskDetails',
-    'SubagentDetails'
+    'SubagentDetails',
+    'RunCellsDetails'
   ]
 } as const;

@@ -113,6 +113,25 @@ async def test_a_live_notebook_is_read_edited_and_run(
     assert asked == ["notebook_edit_cell", "notebook_run_cells"]
 
 
+async def test_a_run_of_cells_starts_the_kernel_of_a_notebook_that_nobody_has_open(
+    connect: Connect, jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    user = User({"decision": "approve"})
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "40 + 2"):
+        pass
+    async with connect(LEGACY, user) as client:
+        for name, arguments in (("run_code", {"code": "1", "path": "a.ipynb"}), ("restart", {"path": "a.ipynb"})):
+            failed, data = await call(client, f"eca_kernel_{name}", **arguments)
+            assert failed
+            assert "a.ipynb has no running kernel" in data["error"]
+        assert user.asked == []  # nobody is asked about a call that must fail
+        await ok(client, "eca_notebook_run_cells", path="a.ipynb", cells=[1])
+        assert "40 + 2" in user.asked[0]
+        assert "42" in (await ok(client, "eca_notebook_read", path="a.ipynb"))["text"]
+    (session,) = await jp_serverapp.session_manager.list_sessions()
+    await jp_serverapp.session_manager.delete_session(session["id"])
+
+
 async def test_a_kernel_tool_without_a_path_works_only_where_exactly_one_kernel_runs(
     connect: Connect, jp_serverapp: Any, jp_root_dir: Path
 ) -> None:

@@ -81,16 +81,36 @@ async def test_a_notebook_that_no_page_has_open_runs_in_the_kernel_of_its_sessio
         assert written["execution_count"] == 2
 
 
-async def test_a_notebook_without_a_session_says_what_to_do(jp_serverapp: Any, jp_root_dir: Path) -> None:
+async def test_a_run_of_a_notebook_without_a_kernel_starts_the_one_that_it_names_and_nothing_else_does(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
     workspace = await workspace_of(jp_serverapp)
     assert workspace.notebooks is not None
     assert workspace.kernels is not None
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "x = 1", "x + 1"):
+        pass
+    with pytest.raises(ToolError, match=r"a\.ipynb has no running kernel\. Start it by running a cell"):
+        await workspace.kernels.find("a.ipynb")
+    assert await workspace.kernels.list() == ()
+    async with asyncio.timeout(PATIENCE):
+        done = await workspace.notebooks.run("chat", "a.ipynb", ("cell-0", "cell-1"))
+    assert done.ran[1].outputs[0]["data"]["text/plain"] == "2"
+    (kernel,) = await workspace.kernels.list()
+    assert kernel.notebook == "a.ipynb"
+    (session,) = await jp_serverapp.session_manager.list_sessions()
+    await jp_serverapp.session_manager.delete_session(session["id"])
+
+
+async def test_a_notebook_whose_kernel_cannot_be_started_says_so(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    workspace = await workspace_of(jp_serverapp)
+    assert workspace.notebooks is not None
     async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "1"):
         pass
-    with pytest.raises(ToolError, match=r"a\.ipynb has no running kernel\. Ask the user to open the notebook"):
+    book = json.loads((jp_root_dir / "a.ipynb").read_text())
+    book["metadata"]["kernelspec"] = {"name": "none", "display_name": "None"}
+    (jp_root_dir / "a.ipynb").write_text(json.dumps(book))
+    with pytest.raises(ToolError, match=r"No kernel could be started for a\.ipynb"):
         await workspace.notebooks.run("chat", "a.ipynb", ("cell-0",))
-    with pytest.raises(ToolError, match="no running kernel"):
-        await workspace.kernels.find("a.ipynb")
 
 
 async def test_each_notebook_has_its_own_kernel_and_without_a_path_only_a_single_kernel_is_meant(

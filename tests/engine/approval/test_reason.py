@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio
 
 CALLS: list[dict[str, Any]] = [
     {"tool": "read_file", "arguments": {"path": "script.json"}},
-    {"tool": "grep", "arguments": {"pattern": "x"}},
+    {"tool": "grep", "arguments": {"pattern": "x", "path": "."}},
     {"tool": "directory_tree", "arguments": {"path": "."}},
 ]
 RULES: list[dict[str, Any]] = [

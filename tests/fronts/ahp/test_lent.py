@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.fronts.ahp.place import Client, Json, Refused, calls_of, place, text_of
+from tests.fronts.ahp.place import APPROVE, DENY, Client, Json, Refused, calls_of, place, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,3 +122,58 @@ async def test_a_client_that_comes_back_in_time_ends_its_call(tmp_path: Path) ->
         result = {"success": True, "pastTenseMessage": "Looked up", "content": [{"type": "text", "text": "late"}]}
         await again.act("session/toolCallComplete", S, 100, **about, result=result)
         assert text_of((await other.settled(S, 1))["turns"][0]) == "It said: late"
+
+
+async def test_a_tool_of_the_client_that_is_approved_early_starts_in_its_turn(tmp_path: Path) -> None:
+    rules: list[Json] = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {
+            "message": "",
+            "reply": [
+                {"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}},
+                {"tool": "client__lookup", "arguments": {"word": "x"}},
+            ],
+        },
+    ]
+    async with place(tmp_path, rules, toolCall={"approval": {"ask": {"client__lookup": {}}}}) as at:
+        client = await at.connect("one")
+        await client.create(S, activeClient=client_of("one"))
+        await client.ask(S, "t1", "go")
+        write = await client.call(S, "pending-confirmation", 0)
+        lookup = await client.call(S, "pending-confirmation", 1)
+        for _ in range(2):  # a second click gets the same answer
+            early = await client.echo(await client.decide(S, "t1", lookup, **APPROVE))
+            assert "starts when the calls before it have ended" in early["rejectionReason"]
+            assert calls_of(client.states[S]["activeTurn"])[1]["status"] == "pending-confirmation"
+        await client.decide(S, "t1", write, **APPROVE)
+        await client.call(S, "running", 1)
+        assert (tmp_path / "new.txt").read_text() == "one\n"
+        assert calls_of(client.states[S]["activeTurn"])[0]["status"] == "completed"
+        result = {"success": True, "pastTenseMessage": "Looked up"}
+        about = {"turnId": "t1", "toolCallId": lookup["toolCallId"]}
+        await client.act("session/toolCallComplete", S, **about, result=result)
+        state = await client.settled(S, 1)
+        assert [call["status"] for call in calls_of(state["turns"][0])] == ["completed", "completed"]
+
+
+async def test_a_tool_of_the_client_that_is_approved_early_does_not_start_behind_a_denied_call(tmp_path: Path) -> None:
+    rules: list[Json] = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {
+            "message": "",
+            "reply": [
+                {"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}},
+                {"tool": "client__lookup", "arguments": {"word": "x"}},
+            ],
+        },
+    ]
+    async with place(tmp_path, rules, toolCall={"approval": {"ask": {"client__lookup": {}}}}) as at:
+        client = await at.connect("one")
+        await client.create(S, activeClient=client_of("one"))
+        await client.ask(S, "t1", "go")
+        write = await client.call(S, "pending-confirmation", 0)
+        lookup = await client.call(S, "pending-confirmation", 1)
+        await client.echo(await client.decide(S, "t1", lookup, **APPROVE))
+        await client.decide(S, "t1", write, **DENY)
+        state = await client.settled(S, 1)
+        assert [call["status"] for call in calls_of(state["turns"][0])] == ["cancelled", "cancelled"]

@@ -215,3 +215,31 @@ async def test_after_a_restart_the_model_knows_the_calls_in_their_order(tmp_path
         before = (await table.host.turns.draft("chat")).messages
     async with desk(tmp_path, RULES, **ASKS) as table:
         assert (await table.host.turns.draft("chat")).messages == before
+
+
+async def test_a_search_that_finds_nothing_stops_no_call_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "it.txt").write_text("old\n")
+    rules = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "", "reply": [run("grep -n missing it.txt"), run("echo ran >> it.txt")]},
+    ]
+    async with desk(tmp_path, rules, **ALL_ALLOWED) as table:
+        received = await answer(await table.client(), "go")
+        assert list_steps(received) == [*IN_ORDER[2:], *IN_ORDER[2:]]
+        assert (tmp_path / "it.txt").read_text() == "old\nran\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["grep -n missing it.txt > out.txt", "sh -c false", "python3 -c 'exit(1)'", "ls $HOME/none"]
+)
+async def test_a_command_that_may_change_something_stops_those_behind_it_when_it_fails(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "it.txt").write_text("old\n")
+    rules = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "", "reply": [run(command), run("echo ran >> it.txt")]},
+    ]
+    async with desk(tmp_path, rules, **ALL_ALLOWED) as table:
+        received = await answer(await table.client(), "go")
+        assert list_steps(received) == [*IN_ORDER[2:], "shell_command not run"]

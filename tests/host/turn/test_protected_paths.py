@@ -116,7 +116,7 @@ async def test_what_is_approved_of_the_configuration_is_approved_once(tmp_path: 
         (call("write_file", path="link/config.json", content="x"), ".eca/config.json"),
         (call("edit_file", path="settings.json", original_content="{}", new_content="x"), ".eca/config.json"),
         (call("move_file", source="harmless", destination=".eca/hooks"), ".eca/hooks"),
-        (call("move_file", source="link", destination="gone"), ".eca"),
+        (call("move_file", source="link/config.json", destination="gone"), ".eca/config.json"),
         (call("notebook_create", path=".eca/x.ipynb"), ".eca/x.ipynb"),
         (call("shell_command", command="echo x > link/config.json"), "link/config.json"),
         (call("shell_command", command="cd link; cp ../harmless config.json"), "link"),
@@ -135,6 +135,7 @@ async def test_neither_rules_nor_trust_lift_the_question_and_without_anybody_it_
         (table.folder / "harmless").write_text("x")
         (table.folder / "link").symlink_to(own)
         (table.folder / "settings.json").symlink_to(own / "config.json")
+        (table.folder / "a.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
         client = await table.client(Notebook(), unattended=True)
         table.host.turns.choose("chat", Choice(trust=True))
         known = (FileContext(path=".eca/config.json"),)

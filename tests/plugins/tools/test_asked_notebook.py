@@ -10,6 +10,7 @@ import pytest
 
 from jupyter_eca.protocol.context import TextContext
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus, Variable
+from jupyter_eca.workspace.kernels.run_history import KernelHistory
 from jupyter_eca.workspace.ports import RunningKernel
 from tests.support.host_and_client import answer
 from tests.support.notebook_page import Page, Room, called, code, result, room, script, yes
@@ -51,6 +52,18 @@ class NotebookKernel:
 
     async def restart(self) -> None:
         self.ran.append("restart")
+
+
+@dataclass
+class RestartedKernel(NotebookKernel):
+    """A kernel in which nothing has run since its restart."""
+
+    @property
+    def id(self) -> str:
+        return "k"  # as the page says
+
+    async def history(self) -> KernelHistory | None:
+        return KernelHistory(60.0, {})
 
 
 @dataclass
@@ -166,3 +179,42 @@ async def test_a_prompt_that_was_asked_in_no_notebook_gets_none_that_is_opened_l
             inserted
         )
         assert page.edits == 0
+
+
+async def test_a_notebook_that_is_renamed_while_the_model_works_is_still_the_one_that_was_asked_in(
+    tmp_path: Path,
+) -> None:
+    page, kernels = open_two()
+    page.kernel_ids = {SALES: "k1", WIDE: "k2"}
+    async with room(tmp_path, page=page) as there:
+        with_kernels(there, kernels)
+
+        def rename_then_approve(call: ToolCallRunContent) -> CallDecision:
+            if SALES in page.books:
+                page.books = {WIDE: page.books[WIDE], "new.ipynb": page.books[SALES]}
+                page.kernel_ids = {WIDE: "k2", "new.ipynb": "k1"}
+                kernels.kernels["new.ipynb"] = NotebookKernel("new.ipynb")
+            return yes(call)
+
+        write = {"tool": "write_file", "arguments": {"path": "a.txt", "content": "new"}}
+        insert = {"tool": "notebook_insert_cell", "arguments": {"source": "one = 1"}}
+        run = {"tool": "run_code", "arguments": {"code": "one"}}
+        steps(tmp_path, write, insert, run)
+        _, inserted, ran = called(await answer(there.client, "go", rename_then_approve))
+        assert not inserted.error
+        assert page.cells("new.ipynb")[1][1] == "one = 1"
+        assert result(ran).startswith("In the kernel of new.ipynb:")
+
+
+@pytest.mark.parametrize("mention", ["@notebook", "@cell:1", "@sales.ipynb"])
+async def test_a_context_says_which_cells_ran_in_an_earlier_kernel(tmp_path: Path, mention: str) -> None:
+    page, kernels = open_two()
+    page.books = {SALES: [code("s", "df = 1", count=3)]}
+    kernels.kernels[SALES] = RestartedKernel(SALES)
+    (tmp_path / SALES).write_text("{}")  # a file is mentioned when it is there
+    async with room(tmp_path, page=page) as there:
+        with_kernels(there, kernels)
+        script(tmp_path, [{"text": "Hello."}])
+        await answer(there.client, f"What of {mention}?")
+        history = (await there.table.host.chats.load("chat")).state.history
+        assert "execution 3, ran in an earlier kernel" in str(history[0])

@@ -24,6 +24,7 @@ CALLS: list[tuple[NativeTool, dict[str, Any]]] = [
     (edit_file, {"path": "a.txt", "original_content": "o", "new_content": "0", "all_occurrences": True}),
     (move_file, {"source": "a.txt", "destination": "new/c.txt"}),
 ]
+READ = {"path": "a.txt"}
 REFUSED: list[tuple[NativeTool, dict[str, Any]]] = [
     (write_file, {"path": "../b.txt", "content": "text"}),
     (edit_file, {"path": "a.txt", "original_content": "none", "new_content": "2"}),
@@ -92,5 +93,14 @@ async def test_a_plan_shows_a_new_file_and_one_that_is_there_is_not_taken_for_ne
     assert contents(tmp_path) == before
 
 
-async def test_a_tool_that_only_reads_needs_no_preview() -> None:
-    assert [tool.spec.name for tool in TOOLS if tool.preview is None] == ["read_file"]
+async def test_a_tool_that_only_reads_shows_nothing(context: ToolContext) -> None:
+    shown = {
+        tool.spec.name: await tool.preview(context, arguments) for tool, arguments in (*CALLS[2:], (read_file, READ))
+    }
+    assert [name for name, details in shown.items() if details is None] == ["read_file"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_a_preview_refuses_arguments_that_do_not_fit(context: ToolContext, tool: NativeTool) -> None:
+    with pytest.raises(ToolError, match="The arguments do not fit"):
+        await tool.preview(context, {"path": "a.txt", "more": 1})

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.context import TextContext
+from jupyter_eca.workspace.notebooks.file import NotebookFiles
+from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import answer, desk
 from tests.support.notebook_page import PATH, called, code, result, room, script, yes
 
@@ -115,9 +117,12 @@ async def write(folder: Path, *turns: dict[str, Any], between: dict[int, str] | 
     return ended
 
 
-READ = {"tool": "read_file", "arguments": {"path": "guide.md"}}
-WRITE = {"tool": "write_file", "arguments": {"path": "guide.md", "content": "new\n"}}
-EDIT = {"tool": "edit_file", "arguments": {"path": "guide.md", "original_content": "own", "new_content": "ours"}}
+READ: dict[str, Any] = {"tool": "read_file", "arguments": {"path": "guide.md"}}
+WRITE: dict[str, Any] = {"tool": "write_file", "arguments": {"path": "guide.md", "content": "new\n"}}
+EDIT: dict[str, Any] = {
+    "tool": "edit_file",
+    "arguments": {"path": "guide.md", "original_content": "own", "new_content": "ours"},
+}
 
 
 async def test_a_file_that_was_never_read_is_not_replaced_until_the_model_has_seen_it(tmp_path: Path) -> None:
@@ -159,3 +164,118 @@ async def test_an_edit_of_one_place_does_not_make_the_rest_of_a_file_known(tmp_p
     edited, refused = await write(tmp_path, EDIT, WRITE)
     assert not edited.error
     assert refused.error
+
+
+def read_lines(offset: int, limit: int) -> dict[str, Any]:
+    return {"tool": "read_file", "arguments": {"path": "guide.md", "line_offset": offset, "limit": limit}}
+
+
+async def test_a_file_that_was_read_in_part_is_not_replaced_until_all_of_it_was_read(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("one\ntwo\nthree\n")
+    _, refused, _, _, done = await write(tmp_path, read_lines(0, 1), WRITE, read_lines(2, 5), read_lines(1, 1), WRITE)
+    assert "You have read only a part of guide.md; nothing was written." in result(refused)
+    assert not done.error
+
+
+async def test_parts_of_two_versions_of_a_file_do_not_make_it_known(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("one\ntwo\n")
+    changed = {1: "one\nother\n"}
+    _, _, refused = await write(tmp_path, read_lines(1, 1), read_lines(0, 1), WRITE, between=changed)
+    assert refused.error
+    assert (tmp_path / "guide.md").read_text() == "one\nother\n"
+
+
+@pytest.mark.parametrize(
+    ("mention", "text", "known"),
+    [
+        ("@guide.md", "one\r\ntwo\r\n", True),
+        ("@guide.md", "\ufeffone\n", True),
+        ("@guide.md:L1-2", "one\ntwo\n", True),
+        ("@guide.md:L1", "one\ntwo\n", False),
+        ("@guide.md", "words of a long line\n" * 5000, False),
+    ],
+)
+async def test_a_mentioned_file_is_known_when_all_of_it_was_shown(
+    tmp_path: Path, mention: str, text: str, known: bool
+) -> None:
+    (tmp_path / "guide.md").write_bytes(text.encode())
+    async with desk(
+        tmp_path, [{"message": "", "reply": [WRITE]}, {"result": "", "reply": [{"text": "Done."}]}]
+    ) as table:
+        (done,) = called(await answer(await table.client(), f"rewrite {mention}", yes))
+    assert done.error is not known
+
+
+async def test_a_result_that_was_cut_does_not_make_a_file_known(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("".join(f"line {number}\n" for number in range(200)))
+    rules = [
+        {"result": "not read|part", "reply": [{"text": "Done."}]},
+        {"result": "", "times": 1, "reply": [WRITE]},
+        {"message": "", "reply": [READ]},
+    ]
+    async with desk(tmp_path, rules, toolCall={"outputTruncation": {"lines": 20}}) as table:
+        _, refused = called(await answer(await table.client(), "go", yes))
+    assert refused.error
+
+
+async def test_after_a_summary_the_model_must_read_again_what_it_replaces(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("own words\n")
+    rules = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "^read", "reply": [READ]},
+        {"message": "^write", "reply": [WRITE]},
+        {"message": "", "reply": [{"text": "A summary."}]},
+    ]
+    async with desk(tmp_path, rules) as table:
+        client = await table.client()
+        await answer(client, "read", yes)
+        await answer(client, "/compact")
+        (refused,) = called(await answer(client, "write", yes))
+    assert "You have not read guide.md" in result(refused)
+
+
+async def test_an_edit_of_every_place_changes_no_place_that_was_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("own words\n")
+    everywhere: dict[str, Any] = {"tool": "edit_file", "arguments": {**EDIT["arguments"], "all_occurrences": True}}
+
+    def type_then_approve(call: ToolCallRunContent) -> CallDecision:
+        (tmp_path / "guide.md").write_text("own words\nmy own notes\n")
+        return yes(call)
+
+    rules = [{"message": "", "reply": [everywhere]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules) as table:
+        (refused,) = called(await answer(await table.client(), "go", type_then_approve))
+    assert "guide.md was changed since the edit was shown" in result(refused)
+    assert (tmp_path / "guide.md").read_text() == "own words\nmy own notes\n"
+
+
+async def test_two_edits_of_one_line_in_one_answer_are_both_made(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("own words\n")
+    other = {
+        "tool": "edit_file",
+        "arguments": {"path": "guide.md", "original_content": "words", "new_content": "notes"},
+    }
+    rules = [{"message": "", "reply": [EDIT, other]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules) as table:
+        ended = called(await answer(await table.client(), "go", yes))
+    assert [one.error for one in ended] == [False, False]
+    assert (tmp_path / "guide.md").read_text() == "ours notes\n"
+
+
+async def test_the_cells_of_a_mentioned_notebook_that_nobody_has_open_are_known(tmp_path: Path) -> None:
+    cell: dict[str, Any] = {
+        "id": "a",
+        "cell_type": "code",
+        "source": "x = 1",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+    book: dict[str, Any] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "closed.ipynb").write_text(json.dumps(book))
+    edit = {"tool": "notebook_edit_cell", "arguments": {"path": "closed.ipynb", "cell": "a", "source": "x = 2"}}
+    rules = [{"message": "", "reply": [edit]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules, NotebookFiles(Files((tmp_path,)))) as table:
+        (done,) = called(await answer(await table.client(), "change @closed.ipynb", yes))
+    assert not done.error
+    assert json.loads((tmp_path / "closed.ipynb").read_text())["cells"][0]["source"] == ["x = 2"]

@@ -13,6 +13,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, pr
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
+    RunCellsDetails,
     ShellCommandDetails,
     SubagentDetails,
     TaskDetails,
@@ -38,6 +39,7 @@ _SAID: Final[dict[type, frozenset[str]]] = {
     FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
     ShellCommandDetails: frozenset({"command", "background"}),
     TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
+    RunCellsDetails: frozenset({"cells"}),
 }
 
 
@@ -55,6 +57,8 @@ def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
             markdown += block(_lines(details.diff), "diff")
         case ShellCommandDetails():
             markdown += block(shorten(_command(arguments, details)), "sh")
+        case RunCellsDetails():
+            markdown += block(shorten(details.as_text()), "python")
         case _:
             pass
     return markdown + (block(shorten(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
@@ -101,6 +105,8 @@ def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> s
             text = f"{counts}\n{_lines(details.diff)}"
         case ShellCommandDetails():
             text = _command(arguments, details)
+        case RunCellsDetails():
+            text = f"{details.path}\n{details.as_text()}"
         case _:
             source = arguments.get("code")
             text = source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jupyter_eca.fronts.ahp.customizations import list_disabled
-from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, put, record
+from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none, put, record
 from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def read(text: str) -> Json:
     return cast("Json", notes) if isinstance(notes, dict) else {}
 
 
-def make_note(state: Json, messages: dict[str, Json]) -> Json:
-    """Make the note of a session. `messages` are those with attachments, by turn: the store keeps only the text."""
+def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json]) -> Json:
+    """Make the note of a session. `messages` are those with attachments, by turn: the store keeps only the text.
+    `starting` are the messages of turns that have not begun yet, by turn."""
     summary = state["summary"]
     return omit_none(
         created=summary["createdAt"],
@@ -60,6 +61,7 @@ def make_note(state: Json, messages: dict[str, Json]) -> Json:
         queue=state.get("queuedMessages"),
         off=sorted(list_disabled(state)) or None,
         messages=messages or None,
+        starting=starting or None,
     )
 
 
@@ -83,9 +85,12 @@ def apply_note(state: Json, note: Json) -> Json:
     """Return a state that was made from events, with the fields added that only the note knows."""
     about = state["summary"]
     status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
+    # The server ended before these turns began. Their messages wait, as if they had been queued.
+    begun = {str(turn["id"]) for turn in items(state, "turns")}
+    lost = [{"id": id, "userMessage": message} for id, message in record(note, "starting").items() if id not in begun]
     return put(
         state,
         summary=put(about, status=status),
         steeringMessage=note.get("steering"),
-        queuedMessages=note.get("queue"),
+        queuedMessages=[*lost, *items(note, "queue")] or None,
     )

@@ -13,11 +13,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.errors import EcaError, UnknownChat
+from jupyter_eca.engine.tool_call import ToolCallStatus
+from jupyter_eca.errors import EcaError, NotSaved, UnknownChat
 from jupyter_eca.fronts.ahp.dialect import make_session_uri
 from jupyter_eca.fronts.ahp.locales import ENGLISH, LANGUAGES
 from jupyter_eca.fronts.ahp.reducers import reduce_session
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, put, record
+from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.resources import at_client
 from jupyter_eca.fronts.ahp.resources.at_client import ClientCustomizations
 from jupyter_eca.fronts.ahp.session import config
@@ -47,6 +49,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# Actions with words of the user's, which must not be lost.
+_WORDS: Final = (actions.TurnStarted, actions.PendingMessageSet, actions.TitleChanged)
+
+# The answer to an approval of a client's own tool that has to wait.
+QUEUED: Final = "This call is approved. It starts when the calls before it have ended."
+
 # Actions that change the tools or the customizations of a session.
 _SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
 
@@ -54,8 +62,8 @@ _SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.A
 class AhpSession:
     """One session, and the `Asker` of the turns that its clients start.
 
-    `messages` are those with attachments, by turn. While events are read from the store, new ones wait in
-    `_waiting_events`.
+    `messages` are those with attachments, by turn. `starting` are the messages of turns that have not begun yet. While
+    events are read from the store, new ones wait in `_waiting_events`.
     """
 
     def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
@@ -74,12 +82,13 @@ class AhpSession:
         self._order = asyncio.Lock()
         # Turns of clients without any event yet: a refused prompt never reaches the store.
         self._unseen: set[str] = set()
-        self._starting: dict[str, asyncio.Task[None]] = {}
+        self.starting: dict[str, Json] = {}
+        self._start_tasks: dict[str, asyncio.Task[None]] = {}
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
         self._leaving: asyncio.Task[None] | None = None
         self._refresh_pending = False
         # Titles from clients that were given to the chat, and have not come back as its events yet.
-        self._titles: list[str] = []
+        self._renames: list[tuple[str, Json, ActionOrigin]] = []
         self._work: set[asyncio.Task[None]] = set()
         self._extras = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
@@ -99,7 +108,7 @@ class AhpSession:
         live = self._host.chats.live(self.chat)
         under_way = (
             self._order.locked()
-            or self._starting
+            or self._start_tasks
             or self.input_requests.open
             or self.client_tools.owner
             or self._waiting_events
@@ -154,27 +163,31 @@ class AhpSession:
                 self._project(event)
 
     def _project(self, event: Event) -> None:
-        if not self._is_echoed(event):
+        if not self._echo_rename(event):
             for action in self._projection.actions(event):
                 self.dispatch(action, event.at)
         if event.role is Role.USER and isinstance(event.content, TextContent):
             self._unseen.discard(event.turn)
+            self.starting.pop(event.turn, None)
             self._publish_model()
+        if event.outcome is Outcome.FAILED:
+            self._start(self._publish_choice)
         if event.outcome is not None:
             self.refresh()
         if event.outcome is Outcome.COMPLETED:
             self.next()
 
-    def _is_echoed(self, event: Event) -> bool:
-        """Return whether the event is a title from a client, and a later one from a client will replace it.
-
-        Both were sent to all clients when they came. The chat has the title of the last event, so that one is applied
-        if a title from elsewhere came in between.
-        """
-        if not isinstance(event.content, MetadataContent) or event.content.title not in self._titles:
+    def _echo_rename(self, event: Event) -> bool:
+        """Echo the action of a client whose title is now stored. Return whether the event is such a title."""
+        if not isinstance(event.content, MetadataContent):
             return False
-        del self._titles[: self._titles.index(event.content.title) + 1]
-        return bool(self._titles)
+        for rename in self._renames:
+            title, raw, origin = rename
+            if title == event.content.title:
+                self._renames.remove(rename)
+                self._apply(raw, event.at, origin)
+                return True
+        return False
 
     def _publish_model(self) -> None:
         """Show the model that the turn runs with: the client that prompted may have chosen another."""
@@ -182,6 +195,14 @@ class AhpSession:
         model = live.state.setup.model if live else ""
         if model and record(self.state["summary"], "model").get("id") != model:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
+
+    async def _publish_choice(self) -> None:
+        """Show the model of the turns to come: one that is not there does not stay chosen."""
+        with suppress(EcaError):
+            model = await self._host.turns.model(self.chat)
+            shown = record(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
+            if model and shown != model and not self.turn:
+                self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def reread(self) -> None:
         """Read the chat again after it was cut back: drop turns that are gone, add those that are new."""
@@ -244,6 +265,15 @@ class AhpSession:
 
     # -- from a client
 
+    async def save_promise(self, raw: Json, action: actions.SessionAction, client: str) -> None:
+        """Write what an action brings before it is echoed: an echo promises that nothing of it is lost."""
+        if not isinstance(action, _WORDS) or refuse_session_action(self.state, action, client):
+            return
+        if isinstance(action, actions.TurnStarted):
+            self.starting.setdefault(action.turn_id, raw["userMessage"])
+        with suppress(NotSaved):  # the turn will not begin, and its client is told why
+            await self._front.save_note(self, reduce_session(self.state, raw, now()))
+
     def handle(self, raw: Json, action: actions.SessionAction, origin: ActionOrigin) -> None:
         """Apply an action of a client, or refuse it."""
         if reason := refuse_session_action(self.state, action, origin.client):
@@ -257,11 +287,21 @@ class AhpSession:
                 )
                 self.client_tools.complete(action.tool_call_id, failed)
             return
+        if isinstance(action, actions.TitleChanged):
+            self._start(partial(self._rename, action.title, raw, origin))
+            return
         before = self.state
         # The host decides first, since another client may have decided in the meantime. Its events come after the echo.
-        if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied) and not self._decide(action):
-            self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
-            return
+        if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied):
+            counts = self._decide(action)
+            # The client that has the tool begins to run it when it hears of the approval. It must not hear of it before
+            # the calls in front of this one have ended: `ToolCallRunningContent` tells it.
+            if self._is_queued(action.tool_call_id) and action.tool_call_id in self._list_client_calls():
+                self._front.hub.refuse(self.uri, raw, origin, QUEUED)
+                return
+            if not counts:
+                self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
+                return
         self._apply(raw, now(), origin)
         self._carry_out(raw, action, before, origin.client)
         if isinstance(action, _SET_UP):
@@ -277,8 +317,6 @@ class AhpSession:
                 self._cancel(turn)
             case actions.ToolCallComplete(tool_call_id=call, result=result):
                 self.client_tools.complete(call, result)
-            case actions.TitleChanged(title=title):
-                self._start(partial(self._rename, title))
             case actions.ModelChanged() | actions.ConfigChanged():
                 self._host.turns.choose(self.chat, config.read_choice(self.state))
             case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
@@ -309,6 +347,18 @@ class AhpSession:
             self._host.turns.reject(self.chat, action.tool_call_id, describe_denial(action))
         return live is not None and live.state is not before
 
+    def _is_queued(self, call: str) -> bool:
+        """Whether a call is approved, and waits for the calls before it."""
+        live = self._host.chats.live(self.chat)
+        return live is not None and any(
+            one.id == call and one.status is ToolCallStatus.QUEUED for one in live.state.calls
+        )
+
+    def _list_client_calls(self) -> set[str]:
+        """Return the ids of the calls in the active turn whose tools belong to a client."""
+        calls = list_calls(record(self.state, "activeTurn"))
+        return {str(call["toolCallId"]) for call in calls if call.get("toolClientId")}
+
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         async def work_in_order() -> None:
             async with self._order:
@@ -337,10 +387,11 @@ class AhpSession:
         if message.get("attachments"):
             self.messages[turn] = message
         self._unseen.add(turn)
-        task = self._starting[turn] = self._start(
+        self.starting[turn] = message
+        task = self._start_tasks[turn] = self._start(
             partial(self._prompt, turn, UserMessage.model_validate(message), client)
         )
-        task.add_done_callback(lambda _: self._starting.pop(turn, None))
+        task.add_done_callback(lambda _: self._start_tasks.pop(turn, None))
 
     async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
         if self.turn != turn:
@@ -361,16 +412,24 @@ class AhpSession:
             return
         if state["summary"]["title"] and not items(state, "turns"):
             # The user set this title before the chat existed.
-            await self._rename(state["summary"]["title"])
+            with suppress(EcaError):
+                await self._host.archive.rename(self.chat, state["summary"]["title"])
         self._steer()
 
+    def _drop_starting(self, turn: str) -> None:
+        """Note that a turn does not begin: its message was refused or taken back, and is not kept for later."""
+        if self.starting.pop(turn, None) is not None:
+            self._front.keep(self)
+
     def _fail(self, turn: str, message: str) -> None:
+        self._drop_starting(turn)
         if self.turn == turn:
             error = ErrorInfo(error_type="refused", message=message)
             self.dispatch(actions.AhpTurnError(session=self.uri, turn_id=turn, error=error))
 
     def _cancel(self, turn: str) -> None:
-        if task := self._starting.get(turn):
+        self._drop_starting(turn)
+        if task := self._start_tasks.get(turn):
             task.cancel()
         live = self._host.chats.live(self.chat)
         if live is not None and live.state.turn == turn:
@@ -399,7 +458,8 @@ class AhpSession:
 
     def _cut(self) -> None:
         self._client_customizations.forget()
-        for task in self._starting.values():
+        for turn, task in self._start_tasks.items():
+            self._drop_starting(turn)
             task.cancel()
         remaining = {str(turn["id"]) for turn in items(self.state, "turns")}
         self._host.turns.stop(self.chat)
@@ -416,12 +476,16 @@ class AhpSession:
             _log.warning("%s could not be cut back", self.uri, exc_info=True)
             self._front.start(self.reread())
 
-    async def _rename(self, title: str) -> None:
-        self._titles.append(title)
+    async def _rename(self, title: str, raw: Json, origin: ActionOrigin) -> None:
+        """Give the chat a title. The client hears of it when it is stored."""
+        rename = (title, raw, origin)
+        self._renames.append(rename)
         try:
             await self._host.archive.rename(self.chat, title)
         except EcaError:
-            self._titles.remove(title)  # the session keeps the title until the chat exists
+            # The session keeps the title until the chat exists.
+            self._renames.remove(rename)
+            self._apply(raw, now(), origin)
 
     # -- the `Asker` of its turns
 

@@ -7,7 +7,7 @@
 import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
-import { ShellCommandDetails } from '../../wire/protocol';
+import { RunCellsDetails, ShellCommandDetails } from '../../wire/protocol';
 import { formatCount, toExactText, toPlainText } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
@@ -72,6 +72,8 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
       );
     case 'shellCommand':
       return <Commands details={details} />;
+    case 'runCells':
+      return <Cells details={details} />;
     case 'task':
       return <Tasks tasks={details.tasks} />;
     case 'jsonOutputs':
@@ -114,6 +116,26 @@ function Argument({ name, text }: { readonly name: string; readonly text: string
     <div className={short ? 'eca-mod-short' : undefined}>
       <dt>{toExactText(name)}</dt>
       <dd>{short ? toExactText(text) : <LongText text={text} exact />}</dd>
+    </div>
+  );
+}
+
+/** The cells that run, with their sources word for word. */
+function Cells({ details }: { readonly details: RunCellsDetails }): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div role="group" aria-label={trans.__('Cells that run')}>
+      <p className="eca-Tool-path">{toExactText(details.path)}</p>
+      <dl className="eca-Arguments">
+        {details.cells.map((cell, index) => (
+          <div key={index}>
+            <dt>{trans.__('Cell %1', cell.number)}</dt>
+            <dd>
+              <LongText text={cell.source} exact />
+            </dd>
+          </div>
+        ))}
+      </dl>
     </div>
   );
 }

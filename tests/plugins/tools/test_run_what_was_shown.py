@@ -1,0 +1,109 @@
+"""A run of cells shows the sources before it is approved, and runs exactly these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_eca.protocol.content import RunCellsDetails, ToolCallRunContent
+from tests.support.notebook_page import PATH, called, code, result, room, yes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from jupyter_eca.transport.eca_client import CallDecision
+    from tests.support.notebook_page import Page
+
+pytestmark = pytest.mark.asyncio
+
+CELLS = (code("a", "x = 1"), code("b", "y = 2"))
+
+
+def run(*cells: Any) -> dict[str, Any]:
+    return {"tool": "notebook_run_cells", "arguments": {"cells": list(cells)}}
+
+
+def edit(cell: Any, source: str) -> dict[str, Any]:
+    return {"tool": "notebook_edit_cell", "arguments": {"cell": cell, "source": source}}
+
+
+class Reader:
+    """Approves everything, and keeps what was shown of the runs."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self.shown: list[list[tuple[int, str, str]]] = []
+        self._meanwhile = meanwhile
+
+    def __call__(self, call: ToolCallRunContent) -> CallDecision:
+        if isinstance(call.details, RunCellsDetails):
+            assert call.details.path == PATH
+            self.shown.append([(cell.number, cell.id, cell.source) for cell in call.details.cells])
+            self._meanwhile()
+        return yes(call)
+
+
+def list_runs(page: Page) -> list[str]:
+    return [cell.source for cell in page.books[PATH] if cell.execution_count is not None]
+
+
+async def test_the_card_of_a_run_shows_the_sources_that_run(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS, read=False) as there:
+        reader = Reader()
+        (done,) = called(await there.ask([run(2, "a")], reader))
+        assert not done.error
+        assert reader.shown == [[(2, "b", "y = 2"), (1, "a", "x = 1")]]
+        assert list_runs(there.page) == ["x = 1", "y = 2"]
+
+
+async def test_a_cell_that_the_user_changes_between_card_and_click_does_not_run(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        reader = Reader(lambda: there.page.type("a", "x = 1  # half wri"))
+        (done,) = called(await there.ask([run("a")], reader))
+        assert done.error
+        assert f"Cell 1 of {PATH} was changed since the run was shown; nothing was run. It is now:" in result(done)
+        assert "# half wri" in result(done)
+        assert list_runs(there.page) == []
+        again = Reader()
+        assert not called(await there.ask([run("a")], again))[0].error
+        assert again.shown == [[(1, "a", "x = 1  # half wri")]]
+
+
+async def test_a_cell_that_was_changed_since_the_model_read_it_does_not_run_and_nobody_is_asked(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        there.page.type("a", "x = 1\n# user note")
+        reader = Reader()
+        (done,) = called(await there.ask([run("a", "b")], reader))
+        assert f"Cell 1 of {PATH} was changed since you read it; nothing was run. It is now:" in result(done)
+        assert reader.shown == []
+        assert list_runs(there.page) == []
+        assert not called(await there.ask([run("a", "b")], reader))[0].error
+
+
+async def test_a_run_behind_an_edit_shows_what_the_edit_makes_of_the_cell(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        reader = Reader()
+        edited, ran = called(await there.ask([edit("a", "x = 10"), run("a")], reader))
+        assert (edited.error, ran.error) == (False, False)
+        assert reader.shown == [[(1, "a", "x = 10")]]
+        assert list_runs(there.page) == ["x = 10"]
+
+
+async def test_a_run_by_number_behind_an_insertion_runs_the_cell_that_was_shown(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        reader = Reader()
+        insert = {"tool": "notebook_insert_cell", "arguments": {"source": "z = 3", "after": "a"}}
+        _, ran = called(await there.ask([insert, run(2)], reader))
+        assert not ran.error
+        assert [source for _, _, source in reader.shown[0]] == ["z = 3"]
+        assert list_runs(there.page) == ["z = 3"]
+
+
+async def test_a_run_that_needs_no_approval_runs_no_half_written_cell_either(tmp_path: Path) -> None:
+    allowed = {"approval": {"byDefault": "allow"}}
+    async with room(tmp_path, *CELLS, toolCall=allowed) as there:
+        there.page.type("a", "x = ")
+        (done,) = called(await there.ask([run("a")]))
+        assert done.error
+        assert list_runs(there.page) == []
