@@ -75,7 +75,7 @@ async def run_host(
     """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
     trusted = trusted or open_trusted_folders(find_database())
     read = partial(config.read_config, folders, config_file, options, trust=trusted)
-    settings = await asyncio.to_thread(read)
+    settings = await asyncio.to_thread(read, skip_broken_projects=True)
     for held in settings.held_back:
         _log.warning("%s Start with --trust-folder if you trust it.", trust.describe(held))
     kernel = LocalKernel(folders[0])
