@@ -384,3 +384,24 @@ async def test_a_broken_file_of_a_project_is_told_and_everything_else_works(work
         assert (await at.content("toolCallRun"))["manualApproval"]
         await at.send(Notification("chat/promptStop", {"chatId": "c"}))
         await at.content("progress", state="finished")
+
+
+@pytest.mark.parametrize(
+    ("written", "message", "advice"),
+    [
+        ({"defaultModel": "anthropic/claude-sonnet-5"}, "hi", "There is no key for Anthropic"),
+        ({"defaultModel": "", "providers": {"local": {"models": {}}}}, "/help", "/login"),
+    ],
+)
+async def test_an_editor_is_told_nothing_that_only_helps_in_a_notebook(
+    workspace: Path, written: dict[str, Any], message: str, advice: str
+) -> None:
+    (workspace / ".eca" / "config.json").write_text(json.dumps(written))
+    async with editor(workspace) as at:
+        result = await at.initialize(workspace)
+        await ask(at, message)
+        await at.content("progress", state="finished")
+        heard = f"{result} {at.heard}"
+    assert advice in heard
+    for words in ("%eca", "restart Jupyter,", "this notebook"):
+        assert words not in heard
