@@ -16,7 +16,7 @@ from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
 from tests.support.processes import have_ended
-from tests.workspace.mcp.house import sdk
+from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -320,6 +320,15 @@ async def test_version_is_printed_as_eca_editors_expect_it(tmp_path: Path) -> No
     from jupyter_eca import __version__
 
     assert run(tmp_path, "--version").stdout == f"eca {__version__}\n"
+
+
+async def test_ask_says_which_tool_servers_it_waits_for(workspace: Path) -> None:
+    servers = {"slow": raw("never shakes hands")}
+    config = settings(workspace, STORY, mcpServers=servers, mcpTimeoutSeconds=4)
+    (workspace / ".eca" / "config.json").write_text(json.dumps(config))
+    done = run(workspace, "ask", "terminal")
+    assert done.stdout.strip().endswith("Hello, terminal")
+    assert "waiting for the MCP server slow, for 4 s at most (mcpTimeoutSeconds)" in done.stderr
 
 
 async def test_ask_answers_in_the_terminal(workspace: Path) -> None:

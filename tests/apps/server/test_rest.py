@@ -93,7 +93,9 @@ async def test_without_the_token_nobody_comes_in(jp_fetch: Fetch, authorization:
             await jp_fetch("eca", "rest", path, method=method, body=body, headers={"Authorization": authorization})
         assert refused.value.code == 403
         assert refused.value.response is not None
-        assert "detail" in json.loads(refused.value.response.body)
+        detail = json.loads(refused.value.response.body)["detail"]
+        assert "Authorization: token TOKEN" in detail
+        assert "_xsrf" not in detail
 
 
 async def test_a_cookie_alone_neither_chats_from_another_page_nor_without_xsrf(jp_fetch: Fetch) -> None:

@@ -42,7 +42,8 @@ def answer(id: Any, method: str, params: dict[str, Any]) -> None:
         case "tools/list" if BEHAVIOUR == "malformed tools":
             schemas: list[Any] = [None, [], {"type": "array"}, {"type": "object", "properties": []}]
             schemas.append({"type": "object", "properties": {"a": {"type": "nonsense"}}})
-            bad = [{"name": f"bad{number}", "inputSchema": schema} for number, schema in enumerate(schemas)]
+            task = {"name": "task", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}
+            bad = [task] + [{"name": f"bad{number}", "inputSchema": schema} for number, schema in enumerate(schemas)]
             say({"id": id, "result": {"tools": [*bad, {"name": 5, "inputSchema": {"type": "object"}}, "odd", TOOL]}})
         case "tools/list":
             say({"id": id, "result": {"tools": [TOOL]}})
