@@ -34,6 +34,9 @@ def answer(id: Any, method: str, params: dict[str, Any]) -> None:
             if BEHAVIOUR == "repeats its secret":
                 result["instructions"] = f"My key is {os.environ['API_KEY']}, my mode is {os.environ['MODE']}."
                 TOOL["description"] = f"Works with {os.environ['API_KEY']}."
+                TOOL["title"] = f"Work by {os.environ['API_KEY']}"
+                key = {"type": "string", "default": os.environ["API_KEY"], "description": os.environ["API_KEY"]}
+                TOOL["inputSchema"] = {"type": "object", "properties": {"key": key}}
             say({"id": id, "result": result})
         case "tools/list" if BEHAVIOUR == "never lists":
             return
