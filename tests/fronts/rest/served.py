@@ -106,7 +106,7 @@ def running(
     (folder / ".eca").mkdir()
     (folder / ".eca" / "config.json").write_text(json.dumps(settings(folder, rules or RULES, **whole)))
     command = [sys.executable, "-m", "jupyter_eca", "rest", "--port", "0", *arguments]
-    env = environment(folder) | (variables or {})
+    env = {**environment(folder), **(variables or {})}
     errors = folder / "stderr.txt"
     with (
         errors.open("w") as stderr,

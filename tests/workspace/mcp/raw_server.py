@@ -14,7 +14,7 @@ from typing import Any
 
 BEHAVIOUR = sys.argv[1]
 LOG = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-TOOL = {"name": "work", "description": "Works.", "inputSchema": {"type": "object"}}
+TOOL: dict[str, Any] = {"name": "work", "description": "Works.", "inputSchema": {"type": "object"}}
 TEXT = {"content": [{"type": "text", "text": "done"}]}
 
 
