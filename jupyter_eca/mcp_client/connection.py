@@ -184,7 +184,7 @@ class ServerConnection:
 
     async def _await_end(self) -> None:
         await self.watch.ended.wait()
-        self.lose("it ended")
+        self.lose(self.watch.fault or "it ended")
 
     async def _keep_alive(self) -> None:
         """Ping the server, but only while no call is in progress: a server that does one thing at a time cannot answer

@@ -75,6 +75,9 @@ def call(id: Any, params: dict[str, Any]) -> None:
         case "garbage between":
             sys.stdout.write("starting the work...\n{broken\n")
             say({"id": id, "result": TEXT})
+        case "answers with much":
+            text = "x" * 1_000_000 * params["arguments"]["megabytes"]
+            say({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
         case "floods":
             sys.stderr.write("x" * 2_000_000)
             say({"id": id, "result": TEXT})

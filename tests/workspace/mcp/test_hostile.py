@@ -155,3 +155,14 @@ async def _arrives(log: Path, word: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while not log.exists() or word not in log.read_text():  # noqa: ASYNC110, ASYNC240
             await asyncio.sleep(0.01)
+
+
+async def test_a_result_that_is_too_large_fails_its_call_at_once_and_the_server_comes_back(tmp_path: Path) -> None:
+    async with house(tmp_path, {"much": raw("answers with much")}) as at:
+        await at.running("much")
+        assert len((await at.call("much__work", megabytes=20)).text) == 20_000_000
+        at.told.clear()
+        with pytest.raises(ToolError, match="'much' failed: it sent a message of more than 48 MiB"):
+            await at.call("much__work", megabytes=100)
+        await at.running("much")
+        assert (await at.call("much__work", megabytes=1)).text.startswith("xxx")
