@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import re
 from base64 import b64encode
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
@@ -112,6 +112,19 @@ def redact(text: str) -> str:
     for secret in sorted((value for value in tuple(_known) if value in text), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
+
+
+def redact_json(value: Any) -> Any:
+    """Return JSON data with every registered secret in its texts replaced. The keys of objects stay."""
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            return {key: redact_json(item) for key, item in cast("dict[str, Any]", value).items()}
+        case list():
+            return [redact_json(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def redact_url(url: str) -> str:

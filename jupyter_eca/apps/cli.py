@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,7 +121,7 @@ def _add_mcp(mcp: argparse.ArgumentParser) -> None:
 def _add_rest(rest: argparse.ArgumentParser) -> None:
     rest.add_argument("--port", type=int, default=8000, help="the port; 0 chooses a free one (default: %(default)s)")
     rest.add_argument(
-        "--host", default="127.0.0.1", help="the address; one that is not a loopback address needs a token"
+        "--host", default="127.0.0.1", help="the address; one that is not a loopback address needs a token of yours"
     )
     rest.add_argument(
         "--cors-origin",
@@ -137,8 +136,15 @@ def _add_rest(rest: argparse.ArgumentParser) -> None:
         default="rules",
         help="run all that the rules do not deny, none, or those that the rules allow (default: %(default)s)",
     )
-    rest.add_argument(
+    access = rest.add_mutually_exclusive_group()
+    access.add_argument(
         "--token",
-        default=os.environ.get("JUPYTER_ECA_REST_TOKEN", ""),
-        help="the token that clients must send; set it better in the environment, as JUPYTER_ECA_REST_TOKEN",
+        default="",
+        help="the token that clients must send; other users can read it here, so set JUPYTER_ECA_REST_TOKEN in the "
+        "environment instead (default: a new token for each start, which is printed)",
+    )
+    access.add_argument(
+        "--no-token",
+        action="store_true",
+        help="need no token on a loopback address: for frontends that send none, where you are the only user",
     )

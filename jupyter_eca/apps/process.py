@@ -49,6 +49,9 @@ _log = logging.getLogger(__name__)
 # Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
 PARENT_EVERY = 2.0
 
+# What an empty chat shows where there is no notebook, unless a configuration has another text.
+_WELCOME = "Ask about this project, its code or its data."
+
 # How long a key is remembered that only this process has, in memory.
 _COMMAND = "this command ends, and the next one does not know it"
 
@@ -75,7 +78,7 @@ async def run_host(
     """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
     trusted = trusted or open_trusted_folders(find_database())
     read = partial(config.read_config, folders, config_file, options, trust=trusted)
-    settings = await asyncio.to_thread(read)
+    settings = await asyncio.to_thread(read, skip_broken_projects=True)
     for held in settings.held_back:
         _log.warning("%s Start with --trust-folder if you trust it.", trust.describe(held))
     kernel = LocalKernel(folders[0])
@@ -128,7 +131,7 @@ class ProcessDoor:
                 trusted = open_trusted_folders(find_database(), folders if self._trust_folder else ())
                 # An editor that cannot ask has ECA's own behaviour. Our own programs know better.
                 trusted.trusts_all = not self._until and not _can_ask(params)
-                options = params.initialization_options
+                options = {"welcomeMessage": _WELCOME, **(params.initialization_options or {})}
                 async with run_host(folders, self._config_file, options, trusted) as host:
                     host.logins.until = self._until or host.logins.until
                     host.setups.is_one_shot = bool(self._until)

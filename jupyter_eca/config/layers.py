@@ -63,6 +63,14 @@ _AGENT_KEYS = ("defaultAgent", "defaultBehavior")
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
 
+# What holds in place of a project's files that cannot be read. They may restrict what runs without a question.
+_CAUTIOUS: Final[Json] = {"toolCall": {"approval": {"byDefault": "ask"}}, "chat": {"defaultTrust": False}}
+
+_SKIPPED: Final = (
+    "{reason} Until then this project's settings do not hold, and you are asked about each tool call that no rule of "
+    "yours allows."
+)
+
 _COUNTS: Final = (
     "The folder {folder} brings its own settings ({settings}). They hold, because this editor cannot ask you whether "
     "you trust the folder."
@@ -76,11 +84,14 @@ def read_config(
     home: Path | None = None,
     environment: Mapping[str, str] | None = None,
     trust: TrustedFolders | None = None,
+    *,
+    skip_broken_projects: bool = False,
 ) -> Config:
     """Read the configuration. Blocks: it reads files and may run the user's commands.
 
     `only` replaces the files of the user and the projects (`--config-file`). `home` replaces `~/.config`. Without
-    `trust` no folder is trusted.
+    `trust` no folder is trusted. With `skip_broken_projects` a project whose files have an error counts as one without
+    settings, and a warning says so: use it at the start, when there is no earlier configuration that could be kept.
 
     Raises: ConfigError, naming the file and the place in it.
     """
@@ -88,7 +99,7 @@ def read_config(
     added = _strings(options.get("env"))
     variables = {**(os.environ if environment is None else environment), **added}
     base = home or Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    reading = _ConfigReader(tuple(folders), base / "eca", variables, trust)
+    reading = _ConfigReader(tuple(folders), base / "eca", variables, trust, skip_broken_projects)
     reading.variables = added
     reading.client(options)
     if options.get("pureConfig") is not True:
@@ -119,6 +130,7 @@ class _ConfigReader:
     home: Path
     environment: Mapping[str, str]
     trust: TrustedFolders | None = None
+    skip_broken_projects: bool = False
     found: ReadingNotes = field(default_factory=ReadingNotes)
     sources: list[str] = field(default_factory=list[str])
     variables: dict[str, str] = field(default_factory=dict[str, str])
@@ -179,7 +191,15 @@ class _ConfigReader:
         self._settle_all(self._load_agents(self.home, own=True))
         self._settle_all(self._load_file(self.home / "config.json", own=True))
         for folder in self.folders:
-            self._project(folder)
+            before = self.data, list(self.added), list(self.sources), list(self.held_back)
+            try:
+                self._project(folder)
+            except ConfigError as error:
+                if not self.skip_broken_projects:
+                    raise
+                self.data, self.added, self.sources, self.held_back = before
+                self.found.warnings.append(_SKIPPED.format(reason=error))
+                self.add(_CAUTIOUS, str(folder))
 
     def _project(self, folder: Path) -> None:
         """Read the files of a project, and the files that it names in `extraConfigs`."""

@@ -57,6 +57,7 @@ from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
+from jupyter_eca.workspace.jobs.process_records import end_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -96,6 +97,8 @@ class Host:
         self._group = asyncio.TaskGroup()
         self.ready = asyncio.Event()
         self.started = now()
+        self.orphan_warnings: list[str] = []
+        """What an earlier process left running and was ended at the start, for the first client that sees all chats."""
         current = self.current = Current(config, workspace)
 
         # What knows nothing of chats. Editors name the same folders in another order: the chats must not vanish for it
@@ -189,6 +192,7 @@ class Host:
         redaction.install_log_filter()
         await self.store.open()
         await self._expire()
+        orphans = await asyncio.to_thread(end_orphans)
         async with self._group as tasks:
             works: list[Callable[[], Coroutine[Any, Any, None]]] = [
                 self.store.run,
@@ -200,6 +204,7 @@ class Host:
                 failed = partial(self.audiences.message, MessageType.ERROR)
                 works.append(lambda: watch(self.config, read, self.configure, failed))
             serving = [tasks.create_task(_keep_running(work)) for work in works]
+            self.orphan_warnings = [notifications.announce_orphan(self.turns, orphan) for orphan in orphans]
             self.ready.set()
             await self._ended.wait()
             for chat in self.chats.all_live():

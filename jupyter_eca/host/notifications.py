@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.subscribers import Notice
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.protocol.job import Job
     from jupyter_eca.protocol.provider import ProviderStatus
+    from jupyter_eca.workspace.jobs.process_records import Orphan
     from jupyter_eca.workspace.ports import Kernel
+
+_log = logging.getLogger(__name__)
 
 # Characters of the last error of a job, in a line that is read in passing.
 _NOTE_LENGTH = 300
@@ -108,6 +112,18 @@ def announce_job_end(turns: Turns, job: Job, note: str) -> None:
     told = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
     words = f"[Background job {job.id} {told}. bg_job reads its output.]"
     turns.note(str(job.chat_id), f"Background job {told}", words)
+
+
+def announce_orphan(turns: Turns, orphan: Orphan) -> str:
+    """Tell the chat of a process that ran on after its server was killed that it was ended. Return the same for the
+    user."""
+    name = " ".join(orphan.name.split())[:_NOTE_LENGTH]
+    text = f"The server was killed before. What it had started was still running, and was ended now: {name}"
+    _log.warning("%s", text)
+    if orphan.chat:
+        words = f"[The server was killed while this command ran. It was still running, and was ended now: {name}]"
+        turns.note(orphan.chat, text, words)
+    return text
 
 
 def announce_unsaved(audiences: Subscribers, chat: str, reason: str) -> None:

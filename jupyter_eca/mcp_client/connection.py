@@ -9,7 +9,7 @@ import contextlib
 import json
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 from mcp import Client, MCPError, UrlElicitationRequiredError
@@ -30,7 +30,7 @@ from mcp_types import (
     Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from jupyter_eca import redaction
 from jupyter_eca._version import __version__
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=BaseModel)
 
 # Pages of one list: a server that pages without end must not hang us.
 _PAGES: Final = 100
@@ -182,7 +184,7 @@ class ServerConnection:
 
     async def _await_end(self) -> None:
         await self.watch.ended.wait()
-        self.lose("it ended")
+        self.lose(self.watch.fault or "it ended")
 
     async def _keep_alive(self) -> None:
         """Ping the server, but only while no call is in progress: a server that does one thing at a time cannot answer
@@ -244,7 +246,7 @@ class ServerConnection:
             if answer.next_cursor in {None, cursor}:
                 break
             cursor = answer.next_cursor
-        return tuple(found)
+        return tuple(map(_hide_secrets, found))
 
     async def _refresh(self, changed: Callable[[], None]) -> None:
         """Fetch each list that changed. A list that cannot be fetched stays as it was."""
@@ -367,6 +369,17 @@ class ServerConnection:
             return await self.client.call_tool(name, arguments, progress_callback=progress)
 
         return await self.call_bounded(call, behalf)
+
+
+def _hide_secrets(offer: T) -> T:
+    """Return a tool, prompt or resource without the secrets that we gave to the server: it may repeat one in any text.
+    Names and addresses stay, because calls need them."""
+    data = offer.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    hidden = redaction.redact_json(data)
+    if hidden == data:
+        return offer
+    kept = {key: data[key] for key in ("name", "uri", "uriTemplate") if key in data}
+    return type(offer).model_validate({**hidden, **kept})
 
 
 async def run(

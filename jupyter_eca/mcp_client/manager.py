@@ -7,6 +7,7 @@ The port is `workspace.base.McpServers`. Imports no SDK: with no server configur
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -47,9 +48,14 @@ if TYPE_CHECKING:
 
     KeepTrust = Callable[[Callable[[], None]], Awaitable[None]]
 
+_log = logging.getLogger(__name__)
+
 # Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
 _CHANGED: Final = 5.0
 _COMPLETING: Final = 0.3
+
+# Seconds after which whoever waits for servers that start is told so. Most start within a second.
+_QUIET: Final = 2.0
 
 _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secret", "oauth_port", "auth_scope")
 
@@ -208,10 +214,19 @@ class McpManager:
 
     async def await_started(self, within: float) -> None:
         """Wait until all starting servers run or have failed, but no longer than that many seconds."""
-        with suppress(TimeoutError):
+        warning = asyncio.get_running_loop().call_later(_QUIET, self._warn_of_wait, within)
+        try:
             async with asyncio.timeout(within):
                 await self.known.wait()
                 await asyncio.gather(*(server.await_started() for server in self._servers.values()))
+        except TimeoutError:
+            pass
+        finally:
+            warning.cancel()
+
+    def _warn_of_wait(self, within: float) -> None:
+        names = ", ".join(server.name for server in self._servers.values() if server.is_starting)
+        _log.warning("waiting for the MCP server %s, for %g s at most (mcpTimeoutSeconds)", names, within)
 
     async def find_prompts(self, name: str, within: float) -> tuple[ServerPrompt, ...] | None:
         """Return the prompts of a server; None if there is no such server. Wait for a server that is starting, and for

@@ -311,9 +311,13 @@ class McpServer:
             return self.connection.lists
         return self._kept if self.wanted else None
 
+    @property
+    def is_starting(self) -> bool:
+        return self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}
+
     async def await_started(self) -> None:
         """Wait until the server runs, or no longer starts by itself."""
-        while self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}:
+        while self.is_starting:
             await self._news.wait()
 
     # -- inside

@@ -98,6 +98,8 @@ async def call_server(connection: ServerConnection, work: Callable[[ServerConnec
             # Where nobody is signed in, a 403 is an answer and ends nothing: here the SDK would have sent its user.
             connection.lose(_MORE, refused=True)
             raise ToolError(_MORE) from None
+        if connection.watch.fault:
+            raise ToolError(f"{connection.watch.fault}; the call may have been done") from None
         if _is_closed(error):
             raise ToolError("it ended during the call, which may or may not have been done") from None
         raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else summarize_error(error)) from None

@@ -22,10 +22,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
 from jupyter_eca.errors import LocalError
+from jupyter_eca.mcp_client.bounded_lines import ENCODING, MAX_BYTES, ON_OVERFLOW
 from jupyter_eca.mcp_client.tool_checks import split_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -75,6 +76,13 @@ class TransportWatch:
     """The tools of the last list that cannot be used, each with the reason."""
     hear: Callable[[str], None] = lambda _: None
     updated: Callable[[str], None] = lambda _: None
+    fault: str = ""
+    """Why we ended the transport, if we did."""
+
+    def end_for_size(self) -> None:
+        """End the transport: the server sends a message that is larger than what we read."""
+        self.fault = f"it sent a message of more than {MAX_BYTES >> 20} MiB"
+        self.ended.set()
 
     def mark(self, *lists: str) -> None:
         self.stale.update(lists)
@@ -161,8 +169,14 @@ async def stdio(
     env = {**inherited, **{name: value.get_secret_value() for name, value in settings.env.items()}}
     command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
     parameters = StdioServerParameters(
-        command=command, args=list(settings.args), env=env, cwd=folder, encoding_error_handler="replace"
+        command=command,
+        args=list(settings.args),
+        env=env,
+        cwd=folder,
+        encoding=ENCODING,
+        encoding_error_handler="replace",
     )
+    ON_OVERFLOW.set(watch.end_for_size)
     reading, writing = os.pipe()
     # A thread, since asyncio reads no pipe of ours on Windows; a daemon, since a grandchild may keep the pipe open.
     threading.Thread(target=_listen, args=(reading, watch), name="mcp stderr", daemon=True).start()
@@ -192,7 +206,7 @@ async def http(
 ) -> AsyncGenerator[TransportStreams]:
     _check(settings.url)
     async with (
-        _client(settings, auth) as client,
+        _client(settings, auth, watch) as client,
         watch_messages(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
     ):
         yield streams
@@ -203,7 +217,7 @@ async def sse(
     settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
     def factory(*_: Any, **__: Any) -> httpx2.AsyncClient:
-        return _client(settings, auth)
+        return _client(settings, auth, watch)
 
     async with watch_messages(sse_client(settings.url or "", httpx_client_factory=factory), watch) as streams:
         yield streams
@@ -215,8 +229,33 @@ def _check(url: str | None) -> None:
         raise LocalError(f"{url!r} is no URL of a server: it must start with http:// or https://.")
 
 
-def _client(settings: McpServerConfig, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The body of an answer. An event of a stream of events, or the body as a whole, must not be too large."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, watch: TransportWatch, *, is_events: bool) -> None:
+        self._body = body
+        self._watch = watch
+        self._is_events = is_events
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._body:
+            end = max(piece.rfind(b"\n\n"), piece.rfind(b"\n\r\n")) if self._is_events else -1
+            size = len(piece) - end if end >= 0 else size + len(piece)
+            if size > MAX_BYTES:
+                self._watch.end_for_size()
+                raise httpx2.ReadError(self._watch.fault)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+def _client(settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch) -> httpx2.AsyncClient:
     async def look(response: httpx2.Response) -> None:
+        is_events = response.headers.get("content-type", "").startswith("text/event-stream")
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _BoundedStream(response.stream, watch, is_events=is_events)
         refusal = REFUSAL.get()
         if refusal is not None and response.status_code >= 400:
             refusal.append(response.status_code)

@@ -26,6 +26,11 @@ def find_jupyter_folders() -> tuple[Path, ...]:
     return Path(jupyter_config_dir()), Path(jupyter_data_dir())
 
 
+def find_process_records() -> Path:
+    """Return the folder of the records of running processes. See `jobs/process_records.py`."""
+    return find_database().with_name("processes")
+
+
 def parse_file_uri(uri: str) -> Path | None:
     """Return the path that a `file:` URI names; None for what is on no disk. An absolute path is accepted too, since
     some clients send one in place of a URI."""

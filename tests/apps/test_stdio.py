@@ -16,7 +16,7 @@ from tests.plugins.test_loader import install
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
 from tests.support.processes import have_ended
-from tests.workspace.mcp.house import sdk
+from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -277,14 +277,14 @@ async def test_a_body_that_is_no_json_is_answered_and_the_next_is_served(workspa
 
 
 async def test_a_broken_configuration_is_named_and_mending_it_lets_the_editor_in(workspace: Path) -> None:
-    file = workspace / ".eca" / "config.json"
-    good = file.read_text()
+    file = workspace / "config" / "eca" / "config.json"  # the user's own
+    file.parent.mkdir(parents=True)
     file.write_text('{"providers": [}')
     async with editor(workspace) as at:
         await at.send(Request(1, "initialize", {}))
         assert isinstance(message := await at.next(), ErrorResponse)
         assert str(file) in message.message
-        file.write_text(good)
+        file.write_text("{}")
         assert await at.initialize(workspace)
 
 
@@ -320,6 +320,15 @@ async def test_version_is_printed_as_eca_editors_expect_it(tmp_path: Path) -> No
     from jupyter_eca import __version__
 
     assert run(tmp_path, "--version").stdout == f"eca {__version__}\n"
+
+
+async def test_ask_says_which_tool_servers_it_waits_for(workspace: Path) -> None:
+    servers = {"slow": raw("never shakes hands")}
+    config = settings(workspace, STORY, mcpServers=servers, mcpTimeoutSeconds=4)
+    (workspace / ".eca" / "config.json").write_text(json.dumps(config))
+    done = run(workspace, "ask", "terminal")
+    assert done.stdout.strip().endswith("Hello, terminal")
+    assert "waiting for the MCP server slow, for 4 s at most (mcpTimeoutSeconds)" in done.stderr
 
 
 async def test_ask_answers_in_the_terminal(workspace: Path) -> None:
@@ -361,3 +370,47 @@ async def test_doctor_tells_what_is_set_up(workspace: Path) -> None:
     done = run(workspace, "doctor")
     assert "| default model | `scripted/test` |" in done.stdout
     assert done.returncode == 0
+
+
+async def test_a_broken_file_of_a_project_is_told_and_everything_else_works(workspace: Path, tmp_path: Path) -> None:
+    file = workspace / ".eca" / "config.json"
+    own = tmp_path / "ws" / "config" / "eca" / "config.json"  # as `environment` has the user's folder
+    own.parent.mkdir(parents=True)
+    approve = {"toolCall": {"approval": {"byDefault": "allow"}}}
+    own.write_text(json.dumps({**json.loads(file.read_text()), **approve}))
+    file.write_text('{"toolCall": {"approval": {"deny": {"run_code": {}}}}')
+    async with editor(workspace) as at:
+        await at.initialize(workspace)
+        told = await at.until(lambda m: isinstance(m, Notification) and m.method == "$/showMessage")
+        assert isinstance(told, Notification)
+        assert f"{file} is not JSON" in told.params["message"]
+        assert "this project's settings do not hold" in told.params["message"]
+        await ask(at, "you")
+        await at.content("progress", state="finished")
+        assert at.said() == "Hello, you"
+        # The file may have denied this call, so it does not run unasked.
+        await ask(at, "make")
+        assert (await at.content("toolCallRun"))["manualApproval"]
+        await at.send(Notification("chat/promptStop", {"chatId": "c"}))
+        await at.content("progress", state="finished")
+
+
+@pytest.mark.parametrize(
+    ("written", "message", "advice"),
+    [
+        ({"defaultModel": "anthropic/claude-sonnet-5"}, "hi", "There is no key for Anthropic"),
+        ({"defaultModel": "", "providers": {"local": {"models": {}}}}, "/help", "/login"),
+    ],
+)
+async def test_an_editor_is_told_nothing_that_only_helps_in_a_notebook(
+    workspace: Path, written: dict[str, Any], message: str, advice: str
+) -> None:
+    (workspace / ".eca" / "config.json").write_text(json.dumps(written))
+    async with editor(workspace) as at:
+        result = await at.initialize(workspace)
+        await ask(at, message)
+        await at.content("progress", state="finished")
+        heard = f"{result} {at.heard}"
+    assert advice in heard
+    for words in ("%eca", "restart Jupyter,", "this notebook"):
+        assert words not in heard

@@ -73,7 +73,7 @@ class EcaServer:
         folder = self.folder
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
-        settings = await asyncio.to_thread(read)
+        settings = await asyncio.to_thread(read, skip_broken_projects=True)
         app, files = self._serverapp, Files((folder,))
         kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._prompting_kernel)
         workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from jupyter_core.utils import ensure_async
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mount import FrontMount
 
     Message = MutableMapping[str, Any]
+
+
+_NO_USER: Final = (
+    "Jupyter does not know you. Send its token as `Authorization: token TOKEN`; `jupyter server list` shows it."
+)
 
 
 class AsgiHandler(APIHandler):
@@ -71,10 +76,12 @@ class AsgiHandler(APIHandler):
         """Write no ETag: it would be computed of a body that streams."""
         return None
 
-    def write_error(self, status_code: int, **kwargs: Any) -> None:  # noqa: ARG002
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Write an error as FastAPI does, which clients of the chat contract know."""
         error = (kwargs.get("exc_info") or (None, None))[1]
         detail = error.log_message if isinstance(error, HTTPError) else None
+        if status_code == 403 and self.current_user is None and self.check_host():
+            detail = _NO_USER  # Jupyter would say that `_xsrf` is missing, which such a client does not need
         self.finish(json.dumps({"detail": detail or self._reason}))
 
     # -- ASGI

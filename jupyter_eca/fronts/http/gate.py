@@ -39,7 +39,7 @@ class Gate:
         if not (self.token or self.local):
             raise ConfigError(
                 f"{self.host} can be reached by others: anybody could chat and run tools as you. Give a token "
-                "(--token, or JUPYTER_ECA_REST_TOKEN in the environment), or listen on 127.0.0.1."
+                "(JUPYTER_ECA_REST_TOKEN in the environment), or listen on 127.0.0.1."
             )
         for origin in self.origins:
             parts = urlsplit(origin)

@@ -36,7 +36,7 @@ DIRECT: dict[str, Any] = {"all://": None, "http://": None, "https://": None}
 PLAINLY = {"Accept-Encoding": "identity"}
 
 _MISSING_KEY = (
-    "There is no key for {api}. Set {variable} in the environment and restart Jupyter, "
+    "There is no key for {api}. Set {variable} in the environment and restart Jupyter or your editor, "
     "or set `providers.{provider}.key` in ~/.config/eca/config.json."
 )
 _ODD_KEY = "The key for {url} has characters no key has. Copy `providers.{provider}.key` or {variable} again."

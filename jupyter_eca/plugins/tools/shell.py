@@ -90,7 +90,7 @@ async def shell_command(
         label = label if len(label) <= _LABEL_LENGTH else label[: _LABEL_LENGTH - 1] + "…"
         job = await _jobs(context).start(context.chat, command, folder, label, context.call)
         return ToolResult(STARTED.format(job.id), details=details)
-    done = await run_to_end(command, folder, min(timeout, MAX_SECONDS))
+    done = await run_to_end(command, folder, min(timeout, MAX_SECONDS), context.chat)
     return ToolResult(done.text, error=done.error, details=details)
 
 
@@ -129,10 +129,10 @@ class ShellRun:
     error: bool
 
 
-async def run_to_end(command: str, folder: Path, seconds: float) -> ShellRun:
+async def run_to_end(command: str, folder: Path, seconds: float, chat: str = "") -> ShellRun:
     """Run a command to its end, or to the end of the time or of the turn. Then what it had printed is still
     reported."""
-    process, note = await _start(command, folder)
+    process, note = await _start(command, folder, chat)
     transcript = TerminalTranscript()
     async with asyncio.TaskGroup() as tasks:
         reader = tasks.create_task(_feed_output(process.output, transcript))
@@ -156,9 +156,9 @@ async def run_to_end(command: str, folder: Path, seconds: float) -> ShellRun:
     return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
-async def _start(command: str, folder: Path) -> tuple[shell.ShellProcess, str]:
+async def _start(command: str, folder: Path, chat: str) -> tuple[shell.ShellProcess, str]:
     """Start a command. The note says if it ends at once: what it printed before anybody listened counts as well."""
-    starting = asyncio.ensure_future(shell.start(command, folder))
+    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat))
     try:
         return await asyncio.shield(starting), ""
     except asyncio.CancelledError:

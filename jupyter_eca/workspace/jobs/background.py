@@ -118,7 +118,7 @@ class BackgroundJobs:
         """
         async with self._starting:
             self._check_capacity()
-            process = await shell.start(command, folder, separate_errors=True)
+            process = await shell.start(command, folder, separate_errors=True, chat=chat)
             spec, output = NewJob(chat, label, command, call), _JobOutput()
             entry = _RunningJob(_make_job(spec), spec, output.lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import shutil
 import signal
 import sys
@@ -16,23 +15,18 @@ from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.environment import inherit_environment
+from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import psutil
-
 # Shells with the quoting rules of POSIX. Approval rules are decided from a command line that
 # `engine/approval/shell_parser.py` read by these rules.
 _POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
-
-# Every process that a command starts inherits this variable, so that a process which left its group and its session is
-# still found.
-_MARK: Final = "JUPYTER_ECA_COMMAND"
 
 # Nothing may wait for a key press in a pager.
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
@@ -43,10 +37,6 @@ _NO_BARE_REPOSITORY: Final = ("safe.bareRepository", "explicit")
 
 # Bytes that are read ahead of whoever consumes the output.
 _LIMIT: Final = 65_536
-
-# A process can start another one while we look for it. The second round finds that one; more rounds are for processes
-# that keep starting others.
-_ROUNDS: Final = 5
 
 # Seconds that the pipes have to close after the last process has ended.
 _DRAIN_SECONDS: Final = 1.0
@@ -75,7 +65,7 @@ class ShellProcess:
     exited: asyncio.Event
     """Set when the shell itself has exited. Processes that it started may still run."""
     _transport: asyncio.SubprocessTransport
-    _mark: str
+    _record: ProcessRecord
 
     @property
     def code(self) -> int | None:
@@ -87,18 +77,17 @@ class ShellProcess:
         many seconds. Return how many had to be killed."""
         pid = self._transport.get_pid()
         if grace and not self.exited.is_set():
-            await asyncio.to_thread(_signal_all, pid, self._mark, "terminate")
+            await asyncio.to_thread(signal_processes, self._record.mark, pid, "terminate")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.exited.wait(), grace)
         if not self.exited.is_set() and hasattr(os, "killpg"):
             with suppress(ProcessLookupError):  # at once, before we look for others: it may be writing
                 os.killpg(pid, signal.SIGKILL)
-        killed_count = 0
-        for _ in range(_ROUNDS):
-            killed = await asyncio.to_thread(_signal_all, pid, self._mark, "kill")
-            killed_count += killed
-            if not killed:
-                break
+        return await asyncio.to_thread(self._kill_all, pid)
+
+    def _kill_all(self, pid: int) -> int:
+        killed_count = kill_processes(self._record.mark, pid)
+        self._record.close()
         return killed_count
 
     async def close(self, *readers: asyncio.Task[None]) -> None:
@@ -111,20 +100,27 @@ class ShellProcess:
 
 
 async def start(
-    command: str, folder: Path, *, separate_errors: bool = False, input_data: bytes | None = None, shell: str = ""
+    command: str,
+    folder: Path,
+    *,
+    separate_errors: bool = False,
+    input_data: bytes | None = None,
+    shell: str = "",
+    chat: str = "",
 ) -> ShellProcess:
     """Start a command in a shell.
 
     `separate_errors` gives errors a stream of their own. `input_data` is what the command reads on its standard input.
-    `shell` is the shell, if it is not to be that of the user.
+    `shell` is the shell, if it is not to be that of the user. `chat` is the chat that is told if this program is killed
+    while the command runs.
 
     Raises: ToolError when the command cannot be started.
     """
-    mark = secrets.token_hex(8)
     environment = inherit_environment()  # a model may read it, so it has no token of a server
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)
+    record = ProcessRecord.open(command, chat)
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             _Protocol,
@@ -132,7 +128,7 @@ async def start(
             "-c",
             command,
             cwd=folder,
-            env={**environment, **_PLAIN_OUTPUT, **_configure_git(environment), _MARK: mark},
+            env={**environment, **_PLAIN_OUTPUT, **_configure_git(environment), MARK: record.mark},
             stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE if separate_errors else asyncio.subprocess.STDOUT,
@@ -145,15 +141,18 @@ async def start(
         # The process may have started others already. asyncio itself would wait here for all that hold its pipes.
         with suppress(OSError, ValueError, NotImplementedError):
             transport, protocol = await starting
-            await _make_process(transport, protocol, mark).kill()
+            await _make_process(transport, protocol, record).kill()
             transport.close()
+        record.close()
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # not implemented: the selector loop on Windows
+        record.close()
         raise ToolError(f"The command cannot be started: {error}.") from error
     finally:
         if not isinstance(stdin, int):
             stdin.close()
-    return _make_process(transport, protocol, mark)
+    record.note_process(transport.get_pid())
+    return _make_process(transport, protocol, record)
 
 
 def _configure_git(environment: Mapping[str, str]) -> dict[str, str]:
@@ -192,9 +191,9 @@ def _write_input(input_data: bytes) -> IO[bytes]:
     return file
 
 
-def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, mark: str) -> ShellProcess:
+def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, record: ProcessRecord) -> ShellProcess:
     output: asyncio.StreamReader = protocol.stdout  # type: ignore[assignment]
-    return ShellProcess(output, protocol.stderr, protocol.exited, transport, mark)
+    return ShellProcess(output, protocol.stderr, protocol.exited, transport, record)
 
 
 def _find_shell() -> str:
@@ -205,23 +204,3 @@ def _find_shell() -> str:
             "No POSIX shell is installed here.", "Ask the user to install one, for example Git for Windows."
         )
     return shell
-
-
-def _signal_all(pid: int, mark: str, method: str) -> int:
-    """Call a method of every process that has the mark or is in the session. Return their number. It takes 10 ms for
-    200 processes."""
-    import psutil
-
-    sent = 0
-    for other_pid in psutil.pids():
-        with suppress(psutil.Error, OSError):  # it ended meanwhile, or is that of another user
-            process = psutil.Process(other_pid)
-            if _belongs_to(process, pid, mark) and process.status() != psutil.STATUS_ZOMBIE:
-                getattr(process, method)()
-                sent += 1
-    return sent
-
-
-def _belongs_to(process: psutil.Process, pid: int, mark: str) -> bool:
-    in_session = hasattr(os, "getsid") and os.getsid(process.pid) == pid
-    return in_session or process.environ().get(_MARK) == mark

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import KernelState, KernelVariablesResult
 from jupyter_eca.workspace.environment import inherit_environment
+from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -47,6 +48,7 @@ class LocalKernel:
         self._starting = asyncio.Lock()
         self._start: asyncio.Task[ClientKernel] | None = None
         self._manager: Any = None
+        self._record: ProcessRecord | None = None
         self._kernel: ClientKernel | None = None
         self._elsewhere: dict[Path, LocalKernel] = {}
         self.id: str | None = None
@@ -133,18 +135,22 @@ class LocalKernel:
         # jupyter_client is only partly typed
         manager: Any = AsyncKernelManager()
         client: Any = None
+        record = ProcessRecord.open("the Python kernel of the assistant")
         try:
+            manager.connection_file = str(record.attachment)
             # A model runs code here, so it has no token of a server, as in a shell command.
-            await manager.start_kernel(cwd=str(self._folder), env=inherit_environment())
+            await manager.start_kernel(cwd=str(self._folder), env={**inherit_environment(), MARK: record.mark})
+            record.note_process(manager.provisioner.pid)
             client = manager.client()
             client.start_channels()
             await client.wait_for_ready(timeout=START_SECONDS)
         except BaseException as error:
             await run_to_end(_discard(manager, client))
+            record.close()
             if isinstance(error, RuntimeError | OSError):
                 raise ToolError(f"No Python kernel could be started: {error}.", "Is ipykernel installed?") from error
             raise
-        self._manager = manager
+        self._manager, self._record = manager, record
         self._kernel, self.id = ClientKernel(manager, client, _LANGUAGE), uuid.uuid4().hex
         return self._kernel
 
@@ -165,6 +171,8 @@ class LocalKernel:
             ended, self._kernel, self.id = self._kernel, None, None
             await ended.end()
             await self._manager.shutdown_kernel(now=True)
+            if self._record is not None:
+                self._record.close()
 
 
 async def _discard(manager: Any, client: Any) -> None:

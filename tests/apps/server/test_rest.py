@@ -93,7 +93,9 @@ async def test_without_the_token_nobody_comes_in(jp_fetch: Fetch, authorization:
             await jp_fetch("eca", "rest", path, method=method, body=body, headers={"Authorization": authorization})
         assert refused.value.code == 403
         assert refused.value.response is not None
-        assert "detail" in json.loads(refused.value.response.body)
+        detail = json.loads(refused.value.response.body)["detail"]
+        assert "Authorization: token TOKEN" in detail
+        assert "_xsrf" not in detail
 
 
 async def test_a_cookie_alone_neither_chats_from_another_page_nor_without_xsrf(jp_fetch: Fetch) -> None:
@@ -160,14 +162,17 @@ async def test_events_come_one_by_one_uncompressed_and_leaving_stops_the_answer(
     assert all(piece.endswith(b"\n\n") and piece.count(b"\n\n") == 1 for piece in heard)
 
 
-async def test_a_broken_configuration_is_named_and_mended_without_a_restart(jp_fetch: Fetch, jp_root_dir: Path) -> None:
-    file = jp_root_dir / ".eca" / "config.json"
-    good = file.read_text()
+async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
+    jp_fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    file = tmp_path / "own" / "eca" / "config.json"
+    file.parent.mkdir(parents=True)
     file.write_text("{")
     with pytest.raises(HTTPClientError) as refused:
         await jp_fetch("eca", "rest", "status")
     assert refused.value.code == 503
     assert refused.value.response is not None
     assert str(file) in json.loads(refused.value.response.body)["detail"]
-    file.write_text(good)
+    file.write_text("{}")
     assert (await jp_fetch("eca", "rest", "status")).code == 200

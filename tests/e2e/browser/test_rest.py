@@ -68,8 +68,8 @@ def frontends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory, frontends: list[str]) -> Iterator[Running]:
-    options = ("--approve", "allow", "--token", TOKEN, "--cors-origin", frontends[0])
-    with running(tmp_path_factory.mktemp("rest"), *options) as at:
+    options, variables = ("--approve", "allow", "--cors-origin", frontends[0]), {"JUPYTER_ECA_REST_TOKEN": TOKEN}
+    with running(tmp_path_factory.mktemp("rest"), *options, variables=variables) as at:
         yield at
 
 

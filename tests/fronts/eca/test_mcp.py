@@ -197,3 +197,33 @@ async def test_a_server_that_is_started_again_starts_in_the_folder_of_now(tmp_pa
         await panel.peer.notify("workspace/didChangeWorkspaceFolders", {"event": change})
         await panel.peer.notify("mcp/startServer", {"name": "one"})
         await panel.sees("one", "running")
+
+
+def read_together(folder: Path, pattern: str) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.glob(pattern))
+
+
+async def test_no_secret_of_a_server_is_on_the_wire_in_the_file_of_chats_or_in_a_request(tmp_path: Path) -> None:
+    """The server repeats its key wherever it can; the address has a password and a key written out."""
+    secret = "zq7k-of-the-server-1"  # noqa: S105  # of this test alone
+    chatty = raw("repeats its secret", tmp_path / "log", env={"API_KEY": secret, "MODE": "readonly"})
+    address = {"url": "http://me:zq7k@127.0.0.1:9/mcp?key=zq7k"}
+    rules: list[dict[str, Any]] = [
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "work", "reply": [{"tool": "chatty__work", "arguments": {}}]},
+    ]
+    servers = {"chatty": chatty, "address": address}
+    async with seat(tmp_path, rules, mcpServers=servers) as (at, panel):
+        heard: list[Any] = []
+        heard.append(await panel.sees("chatty", "running"))
+        heard.append(await panel.sees("address", "failed"))
+        assert heard[1]["url"] == "http://…@127.0.0.1:9/mcp?key=…"
+        client = await at.client()
+        heard.append(await answer(client, "work", lambda _: CallDecision(approved=True)))
+        shown = await answer(client, "/prompt-show")
+        request = await at.host.turns.draft("chat", "and now?")
+    files = read_together(tmp_path, "chats.db*")
+    assert "chatty__work" in str(request)
+    assert "my mode is readonly" in str(request), "what else the server says is told"
+    for place in (str(heard), str(shown), str(request), files.decode("latin-1")):
+        assert "zq7k" not in place

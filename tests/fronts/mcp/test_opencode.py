@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from jupyter_eca.fronts.mcp.server import McpFront
 from tests.fronts.mcp.live import PROGRAM, SAID, UNRELATED, opencode
 from tests.fronts.mcp.programs import on_http, on_stdio
 from tests.fronts.mcp.room import LEGACY, MODERN, User, call, ok
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -88,6 +90,29 @@ async def test_a_server_that_is_not_there_is_named_with_what_to_do(tmp_path: Pat
     assert data["suggestions"] == ["Start it: opencode serve --port 4096.", "Set OPENCODE_SERVER_URL to where it is."]
     assert elsewhere
     assert "There is no folder" in told["error"]
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_drips_without_end_is_given_up_after_the_timeout(tmp_path: Path) -> None:
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[")
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        environment = {"OPENCODE_SERVER_URL": f"http://127.0.0.1:{port}", "OPENCODE_TIMEOUT": "300"}
+        backend = OpenCode(tmp_path, environment)
+        front = McpFront(backend)
+        async with asyncio.timeout(PATIENCE), front.running(), Client(front.server, mode=LEGACY) as client:
+            failed, data = await call(client, "opencode_agent_list")
+        await backend.api.close()
+    assert failed
+    assert "did not answer" in data["error"]
+    assert "Set OPENCODE_TIMEOUT higher (milliseconds)." in data["suggestions"]
 
 
 @pytest.mark.parametrize("wrong", [{"OPENCODE_TIMEOUT": "long"}, {"OPENCODE_SERVER_URL": "here"}])

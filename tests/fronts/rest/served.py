@@ -19,7 +19,7 @@ from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Mapping
 
 ROOT = Path(__file__).parents[3]
 # A process may end its tool servers for seconds on a busy machine.
@@ -78,16 +78,27 @@ def said(events: list[dict[str, Any]]) -> str:
 
 @dataclass
 class Running:
-    """`policy` is what the program says at its start about tool calls."""
+    """`policy` is what the program says at its start about tool calls, `token` the token that it says, `errors` is its
+    stderr."""
 
     url: str
     process: subprocess.Popen[str]
     policy: str
+    token: str
+    errors: Path
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
 
 @contextmanager
 def running(
-    folder: Path, *arguments: str, rules: list[dict[str, Any]] | None = None, **config: Any
+    folder: Path,
+    *arguments: str,
+    rules: list[dict[str, Any]] | None = None,
+    variables: Mapping[str, str] | None = None,
+    **config: Any,
 ) -> Generator[Running]:
     """Two tool servers: the SDK's `tour`, and `other`."""
     servers = {"tour": sdk(), "other": raw("good")}
@@ -95,13 +106,19 @@ def running(
     (folder / ".eca").mkdir()
     (folder / ".eca" / "config.json").write_text(json.dumps(settings(folder, rules or RULES, **whole)))
     command = [sys.executable, "-m", "jupyter_eca", "rest", "--port", "0", *arguments]
-    with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as process:
+    env = {**environment(folder), **(variables or {})}
+    errors = folder / "stderr.txt"
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+    ):
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
             assert "http://" in line, "it did not start"
             url = next(word for word in line.split() if word.startswith("http://"))
-            yield Running(url, process, process.stdout.readline())
+            policy, access = process.stdout.readline(), process.stdout.readline()
+            yield Running(url, process, policy, access.partition("Token: ")[2].strip(), errors)
         finally:
             process.terminate()
             assert process.wait(START) == 0
@@ -109,7 +126,7 @@ def running(
 
 @asynccontextmanager
 async def talking(at: Running) -> AsyncGenerator[Served]:
-    async with httpx2.AsyncClient(base_url=at.url, timeout=PATIENCE * 2, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=at.url, headers=at.headers, timeout=PATIENCE * 2, trust_env=False) as client:
         served = Served(client, at.process.pid)
         await served.post("/disconnect")
         yield served

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     rules = [{"message": "", "reply": [{"text": "Hello."}]}]
-    with running(tmp_path_factory.mktemp("rest"), rules=rules, mcpServers={"other": raw("good")}) as at:
+    with running(tmp_path_factory.mktemp("rest"), "--no-token", rules=rules, mcpServers={"other": raw("good")}) as at:
         yield at
 
 

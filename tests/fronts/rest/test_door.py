@@ -23,8 +23,9 @@ TOKEN = "a long secret"  # noqa: S105  # of this test alone
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    variables = {"JUPYTER_ECA_REST_TOKEN": TOKEN}
     with (
-        running(tmp_path_factory.mktemp("rest"), "--token", TOKEN, "--cors-origin", "http://a.example") as at,
+        running(tmp_path_factory.mktemp("rest"), "--cors-origin", "http://a.example", variables=variables) as at,
         httpx2.Client(base_url=at.url, trust_env=False) as client,
     ):
         yield client
@@ -64,6 +65,37 @@ def test_a_page_that_has_no_token_may_read_that_it_needs_one(door: httpx2.Client
     assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (401, "http://a.example")
 
 
+def test_another_user_of_this_machine_needs_the_token_that_is_told_at_the_start(tmp_path: Path) -> None:
+    with running(tmp_path) as at, httpx2.Client(base_url=at.url, trust_env=False) as client:
+        assert len(at.token) >= 32
+        for method, path in (("GET", "/servers"), ("POST", "/chat"), ("POST", "/connect/tour"), ("GET", "/chats")):
+            assert client.request(method, path, json={"message": "hi"}).status_code == 401, path
+        answer = client.post("/chat", json={"message": "you"}, headers=at.headers)
+        assert answer.status_code == 200
+        assert answer.json()["response"] == "Hello, you"
+
+
+def test_a_token_of_the_environment_is_taken_and_not_told(tmp_path: Path) -> None:
+    with running(tmp_path, variables={"JUPYTER_ECA_REST_TOKEN": TOKEN}) as at:
+        assert at.token == "the one that you set"  # noqa: S105  # what is said in its place
+        assert at.errors.read_text() == ""
+
+
+def test_a_token_in_the_command_is_warned_of(tmp_path: Path) -> None:
+    """Every user of the machine can list the commands that run."""
+    with running(tmp_path, "--token", TOKEN) as at, httpx2.Client(base_url=at.url, trust_env=False) as client:
+        assert client.get("/status", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+        warning = at.errors.read_text()
+        assert "JUPYTER_ECA_REST_TOKEN" in warning
+        assert TOKEN not in warning + at.token
+
+
+def test_no_token_is_needed_where_its_user_says_so(tmp_path: Path) -> None:
+    with running(tmp_path, "--no-token") as at, httpx2.Client(base_url=at.url, trust_env=False) as client:
+        assert at.token == ""
+        assert client.get("/status").status_code == 200
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "my.example"])  # noqa: S104  # it is refused
 def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
     with pytest.raises(ConfigError, match="Give a token"):
@@ -72,7 +104,7 @@ def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])
-def test_an_address_of_this_machine_alone_needs_none(host: str) -> None:
+def test_an_address_of_this_machine_alone_is_local(host: str) -> None:
     assert Gate(host).local
 
 
@@ -87,7 +119,12 @@ def test_an_origin_is_named_whole(origin: str) -> None:
 def test_what_is_wrong_is_one_line_and_status_1(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        for arguments, told in ((("--host", "0.0.0.0"), "Give a token"), (("--port", port), "cannot be used")):  # noqa: S104
+        remote = ("--host", "0.0.0.0")  # noqa: S104  # it is refused
+        for arguments, told in (
+            (remote, "Give a token"),
+            ((*remote, "--no-token"), "Give a token"),
+            (("--port", port), "cannot be used"),
+        ):
             command = [sys.executable, "-m", "jupyter_eca", "rest", *arguments]
             done = subprocess.run(
                 command,

@@ -142,7 +142,9 @@ async def test_many_streams_at_once_keep_every_event_in_order_and_the_memory_fla
     limits = httpx2.Limits(max_connections=streams)
     for rounds in range(ROUNDS):
         # New connections: the server closes one that was idle for a few seconds, perhaps just as it is used again.
-        async with httpx2.AsyncClient(base_url=process.url, timeout=120, trust_env=False, limits=limits) as client:
+        async with httpx2.AsyncClient(
+            base_url=process.url, headers=process.headers, timeout=120, trust_env=False, limits=limits
+        ) as client:
             answers = await asyncio.gather(*(_streamed(client, f"{rounds}-{n}") for n in range(streams)))
         sizes.append(memory().rss >> 20)
         for events in answers:

@@ -13,7 +13,7 @@ import pytest
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
-from jupyter_eca.protocol.jsonrpc import ErrorCode, Notification
+from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import answer, desk, outcomes, said
 from tests.support.raw_client import connect, connect_and_initialize
@@ -220,3 +220,25 @@ async def test_half_characters_in_texts_of_ours_are_stored_as_replacement_charac
         assert row is not None
         assert row.model == "caf\N{REPLACEMENT CHARACTER}"
         assert said(await answer(client, "you", chat="other")) == "Hello, you"
+
+
+async def test_a_damaged_file_is_named_with_what_to_do_about_it(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as at:
+        client = await at.client()
+        for number in range(8):
+            await answer(client, "much " * 4_000, chat=f"chat {number}")
+    database = tmp_path / "chats.db"
+    for page in range(2, database.stat().st_size // 4096):
+        with database.open("r+b") as file:
+            file.seek(page * 4096)
+            file.write(b"\xff" * 200)
+    async with desk(tmp_path, RULES) as at, connect_and_initialize(at) as client:
+        for method, params in (
+            ("chat/list", {}),
+            ("chat/open", {"chatId": "chat 1"}),
+            ("chat/prompt", {"chatId": "chat 1", "message": "you"}),
+        ):
+            reply = await client.ask(method, params)
+            assert isinstance(reply, ErrorResponse), reply
+            assert str(database) in reply.message
+            assert "The file is damaged: end all programs that use it, then restore or move it away." in reply.message

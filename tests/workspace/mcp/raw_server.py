@@ -14,7 +14,7 @@ from typing import Any
 
 BEHAVIOUR = sys.argv[1]
 LOG = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-TOOL = {"name": "work", "description": "Works.", "inputSchema": {"type": "object"}}
+TOOL: dict[str, Any] = {"name": "work", "description": "Works.", "inputSchema": {"type": "object"}}
 TEXT = {"content": [{"type": "text", "text": "done"}]}
 
 
@@ -34,6 +34,9 @@ def answer(id: Any, method: str, params: dict[str, Any]) -> None:
             if BEHAVIOUR == "repeats its secret":
                 result["instructions"] = f"My key is {os.environ['API_KEY']}, my mode is {os.environ['MODE']}."
                 TOOL["description"] = f"Works with {os.environ['API_KEY']}."
+                TOOL["title"] = f"Work by {os.environ['API_KEY']}"
+                key = {"type": "string", "default": os.environ["API_KEY"], "description": os.environ["API_KEY"]}
+                TOOL["inputSchema"] = {"type": "object", "properties": {"key": key}}
             say({"id": id, "result": result})
         case "tools/list" if BEHAVIOUR == "never lists":
             return
@@ -42,7 +45,8 @@ def answer(id: Any, method: str, params: dict[str, Any]) -> None:
         case "tools/list" if BEHAVIOUR == "malformed tools":
             schemas: list[Any] = [None, [], {"type": "array"}, {"type": "object", "properties": []}]
             schemas.append({"type": "object", "properties": {"a": {"type": "nonsense"}}})
-            bad = [{"name": f"bad{number}", "inputSchema": schema} for number, schema in enumerate(schemas)]
+            task = {"name": "task", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}
+            bad = [task] + [{"name": f"bad{number}", "inputSchema": schema} for number, schema in enumerate(schemas)]
             say({"id": id, "result": {"tools": [*bad, {"name": 5, "inputSchema": {"type": "object"}}, "odd", TOOL]}})
         case "tools/list":
             say({"id": id, "result": {"tools": [TOOL]}})
@@ -71,6 +75,9 @@ def call(id: Any, params: dict[str, Any]) -> None:
         case "garbage between":
             sys.stdout.write("starting the work...\n{broken\n")
             say({"id": id, "result": TEXT})
+        case "answers with much":
+            text = "x" * 1_000_000 * params["arguments"]["megabytes"]
+            say({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
         case "floods":
             sys.stderr.write("x" * 2_000_000)
             say({"id": id, "result": TEXT})

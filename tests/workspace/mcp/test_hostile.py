@@ -45,9 +45,10 @@ async def test_a_malformed_tool_is_left_out_and_told_and_the_others_can_be_used(
         assert [tool.name for tool in shown.tools or ()] == ["work"]
         assert (await at.call("odd__work")).text == "done"
         log = [line.text for line in at.manager.log("odd")]
-    for name in ("bad0", "bad1", "bad2", "bad3", "bad4", "number 6", "number 7"):
+    for name in ("bad0", "bad1", "bad2", "bad3", "bad4", "number 7", "number 8"):
         assert f"the tool {name!r} is left out: " in str(shown.error)
         assert any(f"the tool {name!r} is left out: " in line for line in log)
+    assert "the tool 'task' is left out: it runs only as a task, which is not supported" in str(shown.error)
     assert "inputSchema.properties.a.type: 'nonsense' is not valid" in str(shown.error)
 
 
@@ -154,3 +155,14 @@ async def _arrives(log: Path, word: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while not log.exists() or word not in log.read_text():  # noqa: ASYNC110, ASYNC240
             await asyncio.sleep(0.01)
+
+
+async def test_a_result_that_is_too_large_fails_its_call_at_once_and_the_server_comes_back(tmp_path: Path) -> None:
+    async with house(tmp_path, {"much": raw("answers with much")}) as at:
+        await at.running("much")
+        assert len((await at.call("much__work", megabytes=20)).text) == 20_000_000
+        at.told.clear()
+        with pytest.raises(ToolError, match="'much' failed: it sent a message of more than 48 MiB"):
+            await at.call("much__work", megabytes=100)
+        await at.running("much")
+        assert (await at.call("much__work", megabytes=1)).text.startswith("xxx")

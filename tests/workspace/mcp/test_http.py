@@ -140,3 +140,16 @@ async def test_a_server_that_goes_away_ends_what_waits_for_it(tmp_path: Path) ->
             await at.until(lambda: bool(mcp_tools(at.manager)))
         with pytest.raises(ToolError):
             await waiting
+
+
+async def test_an_answer_that_is_too_large_fails_its_call_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUCH", "x" * 60_000_000)
+    async with web() as site, house(tmp_path, {"far": {"url": site.url}}) as at:
+        await at.running("far")
+        at.told.clear()
+        with pytest.raises(ToolError, match="'far' failed: it sent a message of more than 48 MiB"):
+            await at.call("far__environment", name="MUCH")
+        await at.running("far")
+        assert (await at.call("far__add", a=2, b=3)).text == "5"

@@ -43,7 +43,7 @@ class EmbeddedDoor:
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
         # Watching the files would wake the kernel every few seconds.
-        self._host = Host(read(), workspace, find_database(), read, trusted, watches=False)
+        self._host = Host(read(skip_broken_projects=True), workspace, find_database(), read, trusted, watches=False)
         self._host.logins.until = "this kernel ends"
 
     def beside(self) -> EmbeddedDoor:

@@ -91,10 +91,19 @@ async def _announce(session: EcaSession) -> None:
         await session.notify("tool/serverUpdated", session.describe_server(server))
     config = await host.notifications.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
-    for warning in host.config.warnings:
+    for warning in (*_take_orphan_warnings(session), *host.config.warnings):
         message = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", message)
     await _notify_progress(session, "finish")
+
+
+def _take_orphan_warnings(session: EcaSession) -> list[str]:
+    """Return once what an earlier process left running. A kernel's client sees only the chats of its notebook."""
+    if not session.door.sees_all:
+        return []
+    host = session.host
+    warnings, host.orphan_warnings = host.orphan_warnings, []
+    return warnings
 
 
 async def _notify_progress(session: EcaSession, type: str) -> None:

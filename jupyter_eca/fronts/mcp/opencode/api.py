@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -69,8 +70,10 @@ class Api:
         more: dict[str, Any] = {"timeout": None} if endless else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
-            answer = await self._client.request(method, path, params=params, json=body, **more)
-        except httpx2.TimeoutException:
+            # The client's own timeout is for each read: an answer that comes in drops would never end.
+            async with asyncio.timeout(None if endless else self.patience):
+                answer = await self._client.request(method, path, params=params, json=body, **more)
+        except (httpx2.TimeoutException, TimeoutError):
             raise describe_timeout(f"{method} {path}") from None
         except httpx2.HTTPError as error:
             raise RefusedCall(
