@@ -8,9 +8,10 @@ import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
 import { ShellCommandDetails } from '../../wire/protocol';
-import { formatCount, toExactText, toPlainText } from '../../render/format';
+import { formatCount, toExactText } from '../../render/format';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
+import { ExactText } from '../common/ExactText';
 import { LongText } from '../common/LongText';
 import { Tasks } from './Plan';
 import { explainDecision } from './approval_reason';
@@ -49,7 +50,9 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
         </div>
       )}
       <p className="eca-Tool-origin">
-        {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name}
+        {toExactText(
+          block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name
+        )}
       </p>
       <Reason block={block} />
     </div>
@@ -133,7 +136,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
           <span className="eca-Shell-prompt" aria-hidden="true">
             ${' '}
           </span>
-          {toExactText(text)}
+          <ExactText text={text} />
         </pre>
       ))}
       {parsed !== undefined && parsed.length > 1 && (
@@ -153,7 +156,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
 function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   const words = explainDecision(block, trans);
-  return words === '' ? null : <p className="eca-Tool-why">{toPlainText(words)}</p>;
+  return words === '' ? null : <p className="eca-Tool-why">{toExactText(words)}</p>;
 }
 
 function formatJson(json: string): string {
