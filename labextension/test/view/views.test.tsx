@@ -204,6 +204,14 @@ test('the notice of a folder hides nothing of its settings', () => {
   expect(html).not.toMatch(/[\u202e\u200b]/);
 });
 
+test('a result that a server sends as text and as JSON appears once, with the arguments', () => {
+  const details = { type: 'jsonOutputs', jsons: ['{"city": "Basel"}'] } as const;
+  const outputs = [{ type: 'text', text: '{"city":"Basel"}', error: false }] as const;
+  const html = block({ ...CALL, status: 'waiting', details, outputs, arguments: { where: 'here' } });
+  expect(html.match(/Basel/g)).toHaveLength(1);
+  expect(html).toContain('here');
+});
+
 test('a long line of a diff says that it is cut', () => {
   const diff = `@@ -0,0 +1 @@\n+${'x'.repeat(30_000)}end\n`;
   const html = block({ ...CALL, details: { type: 'fileChange', path: 'a', diff, linesAdded: 1, linesRemoved: 0 } });

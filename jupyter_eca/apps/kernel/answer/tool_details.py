@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -49,14 +50,12 @@ def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
     return markdown + (block(_shorten_exact(_as_json(others)), "json") if others else "")
 
 
-def results(details: ToolCallDetails | None) -> str:
+def results(details: ToolCallDetails | None, text: str) -> str:
     """Describe what a call returned besides its text, folded."""
-    match details:
-        case JsonOutputsDetails(jsons=jsons) if jsons:
-            blocks = "".join(block(shorten(_indent(json_text)), "json") for json_text in jsons)
-            return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>"
-        case _:
-            return ""
+    jsons = details.jsons if isinstance(details, JsonOutputsDetails) else ()
+    others = [format_json(json_text) for json_text in jsons if not repeats_text(json_text, text)]
+    blocks = "".join(block(shorten(other), "json") for other in others)
+    return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>" if blocks else ""
 
 
 def headline(details: ToolCallDetails | None) -> str:
@@ -143,13 +142,6 @@ def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
 
 def _join(part: ShellCommandPart) -> str:
     return shlex.join((part.command, *part.args)) if part.args else part.command
-
-
-def _indent(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
-    except ValueError:
-        return text
 
 
 def _subject(subject: str, status: TaskStatus) -> str:

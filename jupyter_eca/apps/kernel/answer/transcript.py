@@ -344,7 +344,7 @@ def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
     body = details.about(call.arguments, call.details) + (f"\n\n{prose(why)}" if why else "")
     if call.output and not isinstance(call.details, TaskDetails):
         body += block(shorten(call.output))
-    body += details.results(call.details)
+    body += details.results(call.details, call.output)
     if call.inside is not None:
         body = _steps(call.inside) + body
     head_and_body = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head

@@ -9,6 +9,7 @@ import * as React from 'react';
 import { ToolBlock } from '../../chat/blocks';
 import { ShellCommandDetails } from '../../wire/protocol';
 import { formatCount, toExactText } from '../../render/format';
+import { formatJson, repeatsText } from '../../render/json_results';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
 import { ExactText } from '../common/ExactText';
@@ -30,12 +31,18 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
   const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
   const told = block.status === 'done' && shown;
   const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
+  // Many MCP servers send a result twice: as text for the model and as JSON for programs.
+  const results = block.details?.type === 'jsonOutputs' ? block.details.jsons : [];
+  const jsons = results.filter(json => !repeatsText(json, output));
   return (
     <div className="eca-Tool-body">
       <ArgumentsView block={block} />
-      {output !== '' && (
+      {output + jsons.join('') !== '' && (
         <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
-          <LongText text={whole ?? output} />
+          {output !== '' && <LongText text={whole ?? (results.length > 0 ? formatJson(output) : output)} />}
+          {jsons.map((json, index) => (
+            <LongText key={index} text={formatJson(json)} />
+          ))}
           {block.whole !== undefined && whole === undefined && fetchWholeOutput !== undefined && (
             <button
               type="button"
@@ -77,14 +84,6 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
       return <Commands details={details} />;
     case 'task':
       return <Tasks tasks={details.tasks} />;
-    case 'jsonOutputs':
-      return (
-        <>
-          {details.jsons.map((json, index) => (
-            <LongText key={index} text={formatJson(json)} exact />
-          ))}
-        </>
-      );
     default:
       return <Arguments block={block} />;
   }
@@ -157,12 +156,4 @@ function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | 
   const { trans } = useEnv();
   const words = explainDecision(block, trans);
   return words === '' ? null : <p className="eca-Tool-why">{toExactText(words)}</p>;
-}
-
-function formatJson(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), undefined, 2);
-  } catch {
-    return json;
-  }
 }
