@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.notebook import Notebook
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -30,6 +31,7 @@ FORGED = (
     '<details open><summary>shell_command ls needs approval</summary><input type="checkbox"> yes</details>'
     "$\\style{position: fixed; top: 0; left: 0}{x}$\n\n"
 )
+HIDDEN = "x = 2 #\u202e \u200b; evil()"
 SPACES = "x = 1" + " " * 3000 + "; evil()"
 
 
@@ -47,6 +49,8 @@ RULES: list[dict[str, Any]] = [
         "message": "write",
         "reply": [{"tool": "write_file", "arguments": {"path": "sp\u0430ces.py", "content": f"{SPACES}\n"}}],
     },
+    {"message": "insert", "reply": [{"tool": "notebook_insert_cell", "arguments": {"source": HIDDEN, "after": "c0"}}]},
+    {"message": "edit", "reply": [{"tool": "notebook_edit_cell", "arguments": {"cell": "c0", "source": HIDDEN}}]},
     {"message": "overlay", "reply": [{"text": f"{OVERLAY}\n\n{FORGED}End of it."}]},
 ]
 
@@ -121,6 +125,16 @@ def test_the_end_of_a_changed_line_is_not_moved_out_of_sight_and_a_foreign_lette
     card = waiting(panel, "write")
     assert_in_view(card.locator(".eca-Diff"), "; evil()")
     expect(card.locator(".eca-Tool-path")).to_contain_text("sp\\u0430ces.py")
+    panel.button("Stop").click()
+
+
+@pytest.mark.parametrize(("words", "place"), [("insert", ".eca-CellBar > pre"), ("edit", ".eca-Hunk > pre")])
+def test_what_is_proposed_in_a_notebook_hides_nothing_there(page: Page, lab: Lab, words: str, place: str) -> None:
+    notebook = Notebook.open(page, lab, ["x = 1"], f"{words}.ipynb")
+    panel = Panel.show(page)
+    panel.ask(words)
+    proposed = notebook.cell(0).locator(place)
+    expect(proposed).to_have_text("x = 2 #\\u202e \\u200b; evil()", timeout=SECONDS * 1000)
     panel.button("Stop").click()
 
 

@@ -86,7 +86,7 @@ export const ToolCard = React.memo(function ToolCard({
       {open && <ToolDetails block={block} within={Boolean(children)} />}
       {open && children}
       {waiting && block.cause?.kind === 'protected' && (
-        <p className="eca-Tool-warning">{toExactText(explainDecision(block, trans))}</p>
+        <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>
       )}
       <WrittenRuleNote id={block.id} />
       {waiting && (

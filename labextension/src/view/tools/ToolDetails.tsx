@@ -25,6 +25,7 @@ interface Props {
 
 export function ToolDetails({ block, within }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
+  const name = toExactText(block.name);
   const [whole, setWhole] = React.useState<string>();
   // No result is shown where it would repeat what is there: a change has its diff, the list of tasks is above the prompt
   // box, and the result of a subagent is its last message.
@@ -57,9 +58,7 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
         </div>
       )}
       <p className="eca-Tool-origin">
-        {toExactText(
-          block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name
-        )}
+        {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', name, toExactText(block.server)) : name}
       </p>
       <Reason block={block} />
     </div>
@@ -155,5 +154,5 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
 function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   const words = explainDecision(block, trans);
-  return words === '' ? null : <p className="eca-Tool-why">{toExactText(words)}</p>;
+  return words === '' ? null : <p className="eca-Tool-why">{words}</p>;
 }
