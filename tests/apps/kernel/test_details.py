@@ -25,6 +25,18 @@ SHELL: dict[str, Any] = {"type": "shellCommand", "commands": [{"command": "rm", 
 PIXEL = base64.b64encode(b"a pixel").decode()
 
 
+def answer_with(monkeypatch: pytest.MonkeyPatch, answer: str) -> list[str]:
+    """Type the answer to every question. The questions are in the list that is returned."""
+    asked: list[str] = []
+
+    def read(prompt: str) -> str:
+        asked.append(prompt)
+        return answer
+
+    monkeypatch.setattr("builtins.input", read)
+    return asked
+
+
 def plan(*statuses: str) -> dict[str, Any]:
     tasks = [{"id": str(n), "subject": f"Step {n}", "status": status} for n, status in enumerate(statuses, 1)]
     summary = {"done": 0, "inProgress": 0, "pending": 0, "total": len(tasks)}
@@ -86,13 +98,7 @@ def test_a_command_of_another_servers_tool_is_put_together() -> None:
 def test_who_types_reads_what_would_happen_before_the_question(
     monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], details: dict[str, Any] | None, words: str
 ) -> None:
-    asked: list[str] = []
-
-    def reads(prompt: str) -> str:
-        asked.append(prompt)
-        return "y"
-
-    monkeypatch.setattr("builtins.input", reads)
+    asked = answer_with(monkeypatch, "y")
     (call,) = transcript({**run(arguments, asks=True), "details": details}).undecided_calls
     assert ask_decision(call).approved
     assert asked[0].startswith(f"\nrun_code wants to run:\n{words}\nRun it? ")
@@ -108,13 +114,7 @@ def test_who_types_reads_what_would_happen_before_the_question(
 def test_who_types_reads_what_an_approval_for_the_session_means(
     monkeypatch: pytest.MonkeyPatch, remembers: list[str], hint: str
 ) -> None:
-    asked: list[str] = []
-
-    def answer(prompt: str) -> str:
-        asked.append(prompt)
-        return "s"
-
-    monkeypatch.setattr("builtins.input", answer)
+    asked = answer_with(monkeypatch, "s")
     (call,) = transcript({**run(asks=True), "remembers": remembers}).undecided_calls
     decision = ask_decision(call)
     assert hint in asked[0]
@@ -125,16 +125,14 @@ def test_who_types_reads_what_an_approval_for_the_session_means(
 def test_an_approval_for_the_session_that_is_not_offered_approves_nothing(
     monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(prompt) or answer)
+    asked = answer_with(monkeypatch, answer)
     (call,) = transcript(run(asks=True)).undecided_calls
     assert not ask_decision(call).approved
     assert "[y]es, [n]o" in asked[0]
 
 
 def test_the_name_of_a_tool_cannot_look_like_lines_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(prompt) or "n")
+    asked = answer_with(monkeypatch, "n")
     (call,) = transcript({**run({}, asks=True), "name": "ls\x1b[8m wants to run:\nls"}).undecided_calls
     ask_decision(call)
     assert asked[0].startswith("\nls\\u001b[8m wants to run: ls wants to run:\n")
