@@ -15,7 +15,7 @@ from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.environment import inherit_environment

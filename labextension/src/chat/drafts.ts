@@ -37,6 +37,12 @@ export class Drafts {
     this.store?.setDraft(id, message.text);
   }
 
+  /** Forget the draft of a chat that was deleted. */
+  delete(chatId: ChatId): void {
+    this.set(chatId, EMPTY);
+    this.messages.delete(String(chatId));
+  }
+
   /** Move a draft to another chat, for example when the chat turns out to have another id, unless that one has its own. */
   move(from: ChatId, to: ChatId): void {
     if (this.get(to).text === '') {

@@ -14,6 +14,7 @@ import {
   ChatAskQuestionResult,
   ChatContentReceivedParams,
   ChatContext,
+  ChatDeletedParams,
   ChatId,
   ChatOpenResult,
   ClientMethods,
@@ -47,6 +48,8 @@ export class Session implements Attendant {
   state: State;
   /** Called with text that goes back to the prompt box: of a message that waited, or was rolled back. */
   onDraft: (text: string) => void = () => undefined;
+  /** Called with a chat that was deleted, here or by another client. */
+  onDeleted: (chatId: ChatId) => void = () => undefined;
   /** Called with something that the user may want to do outside of the chat. */
   onOffer: (offer: Offer) => void = () => undefined;
   private client: Client | undefined;
@@ -178,6 +181,9 @@ export class Session implements Attendant {
         this.onOffer(link);
       }
       return;
+    }
+    if (method === 'chat/deleted') {
+      this.onDeleted((params as ChatDeletedParams).chatId);
     }
     if (method === 'tool/serverUpdated') {
       this.offerSignIn(params as ToolServerUpdatedParams);

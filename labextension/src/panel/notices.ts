@@ -14,7 +14,9 @@ export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (serve
     const { text, url } = offer;
     // Opened by a click, so that the browser does not block it as a pop-up. The new page cannot access this one.
     const open = (): void => void window.open(url, '_blank', 'noopener,noreferrer');
-    Notification.info(text, { autoClose: false, actions: [{ label: trans.__('Open'), callback: open }] });
+    // The host in the form that browsers resolve, so that no letter of it looks like another.
+    const label = trans.__('Open %1', new URL(url).host);
+    Notification.info(text, { autoClose: false, actions: [{ label, caption: url, callback: open }] });
     return;
   }
   const { server } = offer;

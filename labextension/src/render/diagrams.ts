@@ -14,8 +14,17 @@ type Parser = NonNullable<IRenderMimeRegistry['markdownParser']>;
 /** Unicode never gives this character a meaning, so no text of a model needs it. */
 const SPLIT = '\uFDD0';
 
-/** Parts of a source that can make the drawing load something, or open something. */
-const LOADS = /\/\/|url\s*\(|@import|@\{|<\s*(?!\/?(?:br|b|i|em|strong|sub|sup)\b)[a-z!]|&#|\\|javascript:|data:/i;
+/**
+ * Parts of a source that can make the drawing load something, or open something: addresses, functions of CSS that load,
+ * HTML, and what can spell these in another way (entities of HTML and of Mermaid, escapes of CSS).
+ */
+const LOADS =
+  /\/\/|\b(?:https?|wss?|ftp|blob|javascript)\s*:|data:|(?:url|src|image|image-set|cross-fade)\s*\(|@import|@\{|<\s*(?!\/?(?:br|b|i|em|strong|sub|sup)\b)[a-z!/]|<\/?\w+[^>]*=|&#|#\w+;|ﬂ°|\\/i;
+
+/** Return whether drawing the diagram may load something, as far as its source tells. */
+export function mayLoad(source: string): boolean {
+  return LOADS.test(source);
+}
 
 /**
  * Return a parser that draws no diagram. It hides the word `mermaid` from the parser wherever it stands, because parsers
@@ -43,7 +52,7 @@ function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle):
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'eca-Link eca-Diagram-button';
-  button.textContent = LOADS.test(source)
+  button.textContent = mayLoad(source)
     ? trans.__('Draw this diagram (it may load data from the web)')
     : trans.__('Draw this diagram');
   let picture: HTMLImageElement | undefined;

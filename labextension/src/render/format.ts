@@ -12,17 +12,49 @@ export function toPlainText(text: string): string {
   return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
 }
 
+/** Characters that are not drawn, or look like a blank, a slash or a semicolon; but the space, the tab and the end of a line. */
 const HIDDEN =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/g;
+  /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u2044\u2215\u29f8\uff0f\u037e]/u;
+/** Arabic, Syriac, the scripts of India and its neighbours, Mongolian. */
+const JOINED = /[\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]/;
+const PICTOGRAPH = /[\xa9\xae\u203c-\u3299\u{1f000}-\u{1faff}]/u;
+/** Joiners and selectors are kept where writing needs them. */
+const NAMED = new RegExp(
+  `(?<=${JOINED.source})[\\u200c\\u200d](?=${JOINED.source})` +
+    `|(?<=${PICTOGRAPH.source}\\ufe0f?)\\u200d(?=${PICTOGRAPH.source})` +
+    `|(?<=${PICTOGRAPH.source})\\ufe0f|\\ufe0f(?=\\u20e3)` +
+    `|(?<hidden>${HIDDEN.source})`,
+  'gu'
+);
+/** Cyrillic, Armenian, Cherokee, and the Greek letters that look like Latin ones. */
+const LOOKALIKE =
+  /[\u0400-\u052f\u0531-\u0587\u13a0-\u13fd\uab70-\uabbf\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf]/g;
 
 /**
- * Return the text with a name in the place of each character that a page would not draw. For what somebody approves:
- * nothing of it may be left out, as terminal escapes are by `toPlainText`.
+ * Return the text with a name in the place of each character that a page does not draw, or that looks like another. For
+ * what somebody approves: nothing of it may be left out, as terminal escapes are by `toPlainText`.
+ * `jupyter_eca/apps/kernel/answer/exact_text.py` does the same for terminals.
  */
 export function toExactText(text: string): string {
   return text
-    .replace(/\r\n?/g, '\n')
-    .replace(HIDDEN, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    .replace(/\r\n/g, '\n')
+    .replace(NAMED, (found, ...rest) =>
+      (rest.at(-1) as { hidden?: string }).hidden === undefined ? found : nameOf(found)
+    )
+    .replace(/[\p{L}\p{N}_]+/gu, word => (/[A-Za-z]/.test(word) ? word.replace(LOOKALIKE, nameOf) : word));
+}
+
+function nameOf(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+}
+
+/** As many empty lines could move the end of a command out of sight. */
+const EMPTY_LINES = /(?<=\n)((?:[ \t]*\n){4,})/;
+
+/** Split a text at its long runs of empty lines, which are given as their numbers. */
+export function splitAtEmptyLines(text: string): readonly (string | number)[] {
+  return text.split(EMPTY_LINES).map((part, index) => (index % 2 === 1 ? part.split('\n').length - 1 : part));
 }
 
 /** Format a count: 950, 1.2k, 34k, 1.2M. */

@@ -15,8 +15,9 @@ const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir'
 for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
   ATTRIBUTES.add(name);
 }
-/** The classes of highlighted code. With other classes, text could look like a dialog of Lab. */
-const CLASSES = /^(language-[\w+#-]+|cm-[\w-]+|ͼ\w+)$/;
+/** The classes of highlighted code. With other classes, also those of its editor, text could look like a dialog of Lab or
+ * lie over a tool call. */
+const CLASSES = /^(language-[\w+#-]+|cm-s-jupyter|ͼ\w+)$/;
 const DRAWN = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
 const LEADS_OUT = /^(https?:|mailto:)/i;
 

@@ -7,6 +7,8 @@
 import { Cell } from '@jupyterlab/cells';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
+import { toExactText } from '../render/format';
+
 import '../../style/review.css';
 
 export type Tone = 'added' | 'removed' | 'changed';
@@ -56,7 +58,7 @@ export class CellBar extends Widget {
     text.textContent = words;
     head.append(text, ...buttons.map((one, n) => this.createButton(one, n)));
     const pre = document.createElement('pre');
-    pre.textContent = source ?? '';
+    pre.textContent = toExactText(source ?? '');
     pre.tabIndex = 0;
     this.node.replaceChildren(head, ...(source === undefined ? [] : [pre]));
     if (hadFocus) {

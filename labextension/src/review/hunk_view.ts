@@ -8,6 +8,7 @@ import { presentableDiff } from '@codemirror/merge';
 import { EditorState, Range, StateEffect, StateField, Text } from '@codemirror/state';
 import { Decoration, DecorationSet, EditorView, WidgetType } from '@codemirror/view';
 
+import { toExactText } from '../render/format';
 import { Side } from './cell_diff';
 import { Hunk } from './hunks';
 
@@ -169,12 +170,12 @@ class OtherTextWidget extends WidgetType {
       if (first < last) {
         const part = document.createElement('span');
         part.className = 'eca-Hunk-part';
-        part.textContent = other.slice(first, last);
-        pre.append(other.slice(at, first), part);
+        part.textContent = toExactText(other.slice(first, last));
+        pre.append(toExactText(other.slice(at, first)), part);
         at = last;
       }
     }
-    pre.append(other.slice(at, end));
+    pre.append(toExactText(other.slice(at, end)));
     return pre;
   }
 }

@@ -17,6 +17,9 @@ interface Props {
   readonly onCancel: () => void;
 }
 
+/** The name stands in commands (`/server:prompt`) and in the names of tools. */
+const NAME = /^[A-Za-z0-9_.-]+$/;
+
 export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [kind, setKind] = React.useState<'command' | 'url'>('command');
@@ -26,6 +29,14 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
     event.preventDefault();
     const said = new FormData(event.currentTarget);
     const params = readServer(name => readField(said, name));
+    if (!NAME.test(readField(said, 'name').trim())) {
+      setTrouble(
+        trans.__(
+          'A name has letters, digits, dots, hyphens and underscores only, for example my-server. Change the name.'
+        )
+      );
+      return;
+    }
     if (params === undefined) {
       setTrouble(trans.__('A line must be NAME=value.'));
       return;
@@ -38,7 +49,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
     <form className="eca-Card eca-Form" onSubmit={event => void submit(event)}>
       <label>
         {trans.__('Name')}
-        <input className="eca-Input" name="name" required autoFocus autoComplete="off" pattern="[A-Za-z0-9_.\-]+" />
+        <input className="eca-Input" name="name" required autoFocus autoComplete="off" />
       </label>
       <fieldset>
         <legend>{trans.__('Reached by')}</legend>

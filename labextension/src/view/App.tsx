@@ -19,6 +19,7 @@ import { ChatContext, ChatId } from '../wire/protocol';
 import { dequeue, enqueue } from '../chat/queue';
 import { Session } from '../chat/session';
 import { Chat, Selection, State } from '../chat/state';
+import { toPlainText } from '../render/format';
 import { Trigger } from '../chat/completion_trigger';
 import { describeForScreenReader } from './announcement';
 import { Boundary } from './common/Boundary';
@@ -63,6 +64,7 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
   const [exporting, setExporting] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
   useKeptFocus(panel);
+  useForgottenDrafts(session, drafts);
   return (
     <div
       ref={panel}
@@ -74,7 +76,7 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
       }}
     >
       <Header
-        title={listing ? trans.__('Chats') : chat.title || trans.__('New chat')}
+        title={listing ? trans.__('Chats') : toPlainText(chat.title) || trans.__('New chat')}
         listing={listing}
         onList={() => {
           void session.loadChats();
@@ -380,6 +382,18 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
       </Composer>
     </>
   );
+}
+
+/** Forget what was typed in a chat when it is deleted. */
+function useForgottenDrafts(session: Session, drafts: Drafts): void {
+  React.useEffect(() => {
+    session.onDeleted = chatId => {
+      drafts.delete(chatId);
+    };
+    return () => {
+      session.onDeleted = () => undefined;
+    };
+  }, [session, drafts]);
 }
 
 /** Load the changes of the chat whenever a turn has ended and something was added to the chat since. */

@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { ChatId, ChatSummary } from '../wire/protocol';
+import { toPlainText } from '../render/format';
 import { useEnv } from './common/env';
 import { Icon, IconButton } from './common/Icon';
 
@@ -65,7 +66,7 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
 function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
   const [doing, setDoing] = React.useState<'renaming' | 'deleting' | 'renamed'>();
-  const title = chat.title ?? trans.__('Untitled chat');
+  const title = chat.title === undefined ? trans.__('Untitled chat') : toPlainText(chat.title);
   if (doing === 'renaming') {
     return (
       <li>

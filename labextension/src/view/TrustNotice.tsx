@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { HeldSettings, UntrustedSettingsParams } from '../wire/protocol';
+import { toExactText } from '../render/format';
 import { useEnv } from './common/env';
 import { Icon } from './common/Icon';
 
@@ -30,10 +31,10 @@ export function TrustNotice({ untrusted, onTrust }: Props): React.ReactElement |
         >
           <Icon name="alert" />
           <div>
-            <p dir="auto" title={held.folder}>
+            <p dir="auto" title={toExactText(held.folder)}>
               {trans.__(
                 'This folder brings its own settings: %1. They do nothing until you trust this folder.',
-                held.summary
+                toExactText(held.summary)
               )}
             </p>
             <details>
@@ -42,7 +43,7 @@ export function TrustNotice({ untrusted, onTrust }: Props): React.ReactElement |
                 {held.settings.map(({ key, value }) => (
                   <li key={key}>
                     <code>
-                      {key}: {value}
+                      {toExactText(key)}: {toExactText(value)}
                     </code>
                   </li>
                 ))}

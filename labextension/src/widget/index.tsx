@@ -18,8 +18,9 @@ import { Surroundings } from '../view/App';
 import { Env } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
+import { pathOf } from '../render/sanitize';
 import { createMarkdownRenderer } from './markdown';
-import { Widget, WidgetModel } from './model';
+import { findTypesetter, Widget, WidgetModel } from './model';
 import { callLater, newId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
@@ -58,7 +59,7 @@ class Panel {
     this.env = {
       trans: untranslated,
       code,
-      markdown: createMarkdownRenderer(code, untranslated),
+      markdown: createMarkdownRenderer(code, untranslated, findTypesetter(model)),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       openPath: path => {
         this.session.showMessage('info', path);
@@ -130,6 +131,12 @@ export default (): Widget => {
         event.stopPropagation();
       });
       const { session, drafts, env } = panel ?? new Panel(model);
+      el.addEventListener('click', event => {
+        const path = pathOf(event.target);
+        if (path !== undefined) {
+          env.openPath(path);
+        }
+      });
       const root = createRoot(el);
       root.render(
         <WidgetPanel

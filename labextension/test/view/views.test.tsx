@@ -16,6 +16,7 @@ import { Env, EnvProvider } from '../../src/view/common/env';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
 import { ToolCard } from '../../src/view/tools/ToolCard';
 import { ToolDetails } from '../../src/view/tools/ToolDetails';
+import { TrustNotice } from '../../src/view/TrustNotice';
 import { StatusLine } from '../../src/view/StatusLine';
 import { Welcome } from '../../src/view/Welcome';
 
@@ -184,8 +185,35 @@ test('nothing of what is approved is hidden by characters that are not drawn', (
   expect(html).toContain('x = &quot;\\u001b]&quot;\nevil()\n#\\u0007');
 });
 
+test('the name of a tool and the reason that it is asked about hide nothing', () => {
+  const html = block({ ...CALL, name: 'read\u202e\u200b', cause: { kind: 'protected', path: '.eca/\u200bx' } });
+  expect(html).toContain('read\\u202e\\u200b');
+  expect(html).toContain('.eca/\\u200bx');
+  expect(html).not.toMatch(/[\u202e\u200b]/);
+});
+
+test('the notice of a folder hides nothing of its settings', () => {
+  const held = {
+    folder: '/w\u202e',
+    digest: 'd',
+    summary: '1 hook\u200b',
+    settings: [{ key: 'hooks.\u202ea', value: '"ls \u200b; rm x"' }]
+  };
+  const html = shown(<TrustNotice untrusted={{ folders: [held], canTrust: true }} onTrust={() => Promise.resolve()} />);
+  expect(html).toContain('hooks.\\u202ea: &quot;ls \\u200b; rm x&quot;');
+  expect(html).not.toMatch(/[\u202e\u200b]/);
+});
+
+test('a result that a server sends as text and as JSON appears once, with the arguments', () => {
+  const details = { type: 'jsonOutputs', jsons: ['{"city": "Basel"}'] } as const;
+  const outputs = [{ type: 'text', text: '{"city":"Basel"}', error: false }] as const;
+  const html = block({ ...CALL, status: 'waiting', details, outputs, arguments: { where: 'here' } });
+  expect(html.match(/Basel/g)).toHaveLength(1);
+  expect(html).toContain('here');
+});
+
 test('a long line of a diff says that it is cut', () => {
-  const diff = `@@ -0,0 +1 @@\n+${'x'.repeat(3000)}end\n`;
+  const diff = `@@ -0,0 +1 @@\n+${'x'.repeat(30_000)}end\n`;
   const html = block({ ...CALL, details: { type: 'fileChange', path: 'a', diff, linesAdded: 1, linesRemoved: 0 } });
   expect(html).toContain('x…<');
   expect(html).toContain('Show the long lines whole');

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from jupyter_eca.apps.kernel.answer.pictures import MAX_BASE64, MAX_PICTURES, as_bundles
+from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
 from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
 from jupyter_eca.apps.kernel.answer.tool_details import SHOWN_LINES
 from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
@@ -18,9 +19,22 @@ from tests.apps.kernel.test_transcript import FOLDS, called, run, transcript
 
 DIFF = "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 CHANGE: dict[str, Any] = {"type": "fileChange", "path": "a.py", "diff": DIFF, "linesAdded": 1, "linesRemoved": 1}
+LONG_DIFF = DIFF + "\n".join(f" line {n}" for n in range(2 * SHOWN_LINES))
 WRITE = {"path": "a.py", "content": "x = 2\n"}
 SHELL: dict[str, Any] = {"type": "shellCommand", "commands": [{"command": "rm", "args": ["-r", "a b"]}]}
 PIXEL = base64.b64encode(b"a pixel").decode()
+
+
+def answer_with(monkeypatch: pytest.MonkeyPatch, answer: str) -> list[str]:
+    """Type the answer to every question. The questions are in the list that is returned."""
+    asked: list[str] = []
+
+    def read(prompt: str) -> str:
+        asked.append(prompt)
+        return answer
+
+    monkeypatch.setattr("builtins.input", read)
+    return asked
 
 
 def plan(*statuses: str) -> dict[str, Any]:
@@ -75,18 +89,16 @@ def test_a_command_of_another_servers_tool_is_put_together() -> None:
         ({"path": "ä"}, None, '{\n "path": "ä"\n}'),
         ({"command": "other"}, {**SHELL, "line": "curl x | sh  > y"}, "curl x | sh  > y"),
         ({"command": "echo \x1b[8m; rm x\r\u202e"}, SHELL, r"echo \u001b[8m; rm x\u000d\u202e"),
+        ({"code": "x = 1", "path": "b.ipynb"}, None, 'x = 1\n{\n "path": "b.ipynb"\n}'),
+        ({"command": "ls", "timeout": 5}, SHELL, 'ls\n{\n "timeout": 5\n}'),
+        ({"command": "ls\n\n\n\n\n\n\nrm x"}, SHELL, "ls\n... 6 empty lines ...\nrm x"),
+        (WRITE, {**CHANGE, "diff": LONG_DIFF}, f"a.py (+1 -1)\n{LONG_DIFF}"),
     ],
 )
 def test_who_types_reads_what_would_happen_before_the_question(
     monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], details: dict[str, Any] | None, words: str
 ) -> None:
-    asked: list[str] = []
-
-    def reads(prompt: str) -> str:
-        asked.append(prompt)
-        return "y"
-
-    monkeypatch.setattr("builtins.input", reads)
+    asked = answer_with(monkeypatch, "y")
     (call,) = transcript({**run(arguments, asks=True), "details": details}).undecided_calls
     assert ask_decision(call).approved
     assert asked[0].startswith(f"\nrun_code wants to run:\n{words}\nRun it? ")
@@ -94,22 +106,48 @@ def test_who_types_reads_what_would_happen_before_the_question(
 
 @pytest.mark.parametrize(
     ("remembers", "hint"),
-    [(["git status"], "[y]es, yes for this [s]ession (git status), [n]o"), (None, "[y]es, [n]o")],
+    [
+        (["git status"], "[y]es, yes for this [s]ession (git status), [n]o"),
+        (["ls \x1b[8m\u202ex"], r"[y]es, yes for this [s]ession (ls \u001b[8m\u202ex), [n]o"),
+    ],
 )
 def test_who_types_reads_what_an_approval_for_the_session_means(
-    monkeypatch: pytest.MonkeyPatch, remembers: list[str] | None, hint: str
+    monkeypatch: pytest.MonkeyPatch, remembers: list[str], hint: str
 ) -> None:
-    asked: list[str] = []
-
-    def answer(prompt: str) -> str:
-        asked.append(prompt)
-        return "s"
-
-    monkeypatch.setattr("builtins.input", answer)
+    asked = answer_with(monkeypatch, "s")
     (call,) = transcript({**run(asks=True), "remembers": remembers}).undecided_calls
     decision = ask_decision(call)
     assert hint in asked[0]
     assert (decision.approved, decision.session) == (True, True)
+
+
+@pytest.mark.parametrize("answer", ["s", "session"])
+def test_an_approval_for_the_session_that_is_not_offered_approves_nothing(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    asked = answer_with(monkeypatch, answer)
+    (call,) = transcript(run(asks=True)).undecided_calls
+    assert not ask_decision(call).approved
+    assert "[y]es, [n]o" in asked[0]
+
+
+def test_the_name_of_a_tool_cannot_look_like_lines_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer_with(monkeypatch, "n")
+    (call,) = transcript({**run({}, asks=True), "name": "ls\x1b[8m wants to run:\nls"}).undecided_calls
+    ask_decision(call)
+    assert asked[0].startswith("\nls\\u001b[8m wants to run: ls wants to run:\n")
+
+
+def test_a_terminal_obeys_nothing_of_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    TerminalScreen().draw(transcript({"type": "text", "text": "Hello \x1b[8m\x1b]52;c;eA==\x07 you"}))
+    assert capsys.readouterr().out == "Hello [8m]52;c;eA== you"
+
+
+def test_a_cell_names_what_a_command_hides() -> None:
+    shell = {**run({"command": "ls \u202e\u200bx"}, asks=True), "name": "shell\u202e", "details": SHELL}
+    markdown = transcript(shell).as_markdown()
+    assert "```sh\nls \\u202e\\u200bx\n```" in markdown
+    assert "\u202e" not in markdown
 
 
 def test_structured_results_are_folded_inside_of_the_call() -> None:

@@ -96,15 +96,17 @@ def test_code_can_be_read_in_every_theme_of_lab(page: Page, lab: Lab) -> None:
     assert found == []
 
 
-def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, lab: Lab) -> None:
-    page.set_viewport_size({"width": 1000, "height": 700})
-    notebook = Notebook.open(page, lab, ["x = 1\ny = 2\nz = 3"], "narrow.ipynb")
+@pytest.mark.parametrize("width", [1000, 880, 840])
+def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, lab: Lab, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    notebook = Notebook.open(page, lab, ["x = 1\ny = 2\nz = 3"], f"narrow{width}.ipynb")
     panel = Panel.show(page)
     panel.ask("change it")
     panel.button("Approve").click(timeout=SECONDS * 1000)
     panel.sees("All is done.")
     cell = notebook.cell(0)
     cell.locator(".cm-line").last.click()
+    expect(cell.locator(".jp-cell-toolbar")).to_be_hidden()
     for name in ("Keep", "Undo"):
         button = cell.locator(".eca-Hunk").get_by_role("button", name=name, exact=True)
         expect(button).to_be_visible(timeout=SECONDS * 1000)
@@ -114,6 +116,25 @@ def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, l
               return document.elementFromPoint(left + part * width, top + height / 2) === button;
             })"""
         ), name
+
+
+def test_lab_s_toolbar_is_hidden_only_while_a_change_stands_in_the_first_lines(page: Page, lab: Lab) -> None:
+    notebook = Notebook.open(page, lab, ["x = 1\ny = 2\nz = 3", "other"], "buttons.ipynb")
+    toolbars = [notebook.cell(n).locator(".jp-cell-toolbar") for n in (0, 1)]
+    notebook.cell(0).locator(".cm-line").last.click()
+    expect(toolbars[0]).to_be_visible(timeout=SECONDS * 1000)
+    panel = Panel.show(page)
+    panel.ask("change it")
+    panel.button("Approve").click(timeout=SECONDS * 1000)
+    panel.sees("All is done.")
+    panel.wait_until_idle()
+    expect(toolbars[0]).to_be_hidden()
+    notebook.cell(1).locator(".cm-line").click()
+    expect(toolbars[1]).to_be_visible()
+    notebook.cell(0).locator(".cm-line").last.click()
+    notebook.cell(0).locator(".eca-Hunk").get_by_role("button", name="Keep", exact=True).click()
+    expect(notebook.cell(0).locator(".eca-Hunk")).to_have_count(0, timeout=SECONDS * 1000)
+    expect(toolbars[0]).to_be_visible(timeout=SECONDS * 1000)
 
 
 def test_a_progress_bar_that_is_drawn_over_is_followed(page: Page, lab: Lab) -> None:

@@ -6,6 +6,8 @@ A page that loads an address sends it along, and the model may have written into
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,6 +54,35 @@ OTHERS = """![a picture](URL/markdown) <img src="URL/html"> <img srcset="URL/src
 <iframe src="URL/frame"></iframe><embed src="URL/embed"><input type="image" src="URL/input">
 <table background="URL/table"><tr><td>x</td></tr></table><body background="URL/body">
 <math><mtext><img src="URL/math"></mtext></math>
+<base href="URL/base"><meta http-equiv="refresh" content="0;url=URL/refresh"><link rel="dns-prefetch" href="URL/dns">
+<link rel="preload" as="image" href="URL/preload"><link rel="prerender" href="URL/prerender">
+<link rel="icon" href="URL/icon">
+<picture><source srcset="URL/source 1x"><img src="URL/picture"></picture>
+<iframe srcdoc="<img src='URL/srcdoc'>"></iframe>
+<svg><use href="URL/use#a"/><foreignObject><img src="URL/foreign"></foreignObject><feImage href="URL/feimage"/></svg>
+<svg><script href="URL/svgscript"></script><a href="URL/svglink"><set attributeName="href" to="URL/set"/></a></svg>
+<template><img src="URL/template"></template><noscript><img src="URL/noscript"></noscript>
+<!--><img src="URL/comment">-->
+<math><mtext><table><mglyph><style><img src="URL/mxss"></style></mglyph></table></mtext></math><track src="URL/track">
+<form action="URL/form"><button formaction="URL/button">x</button></form><a href="URL/a" ping="URL/ping">x</a>
+<p style="background: image-set('URL/imageset' 1x); cursor: url(URL/cursor), auto; content: url(URL/content)">x</p>
+<div style="list-style-image: url(URL/list); border-image: url(URL/border) 1; mask: url(URL/mask)">x</div>
+<img src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'%3E%3Cimage href='URL/datasvg'/%3E%3C/svg%3E">
+
+![an attachment](attachment:URL/attachment) ![of this server](/files/x.png) ![without slashes](http:URL/slashes)
+[![in a link](URL/inlink)](URL/around) <URL/bare> URL/plain
+
+```vega-lite
+{"data": {"url": "URL/vega"}, "mark": "bar"}
+```
+
+```geojson
+{"type": "Feature", "properties": {"image": "URL/geojson"}}
+```
+
+```html
+<img src="URL/fence">
+```
 
 $\\href{URL/href}{x}$ $\\includegraphics{URL/includegraphics}$ $\\style{background-image:url(URL/texstyle)}{x}$
 $\\style{list-style-image:url(URL/texlist)}{x}$ $\\class{x}{y}$ $\\require{URL/require}$ $\\unicode{65}$
@@ -88,6 +119,18 @@ def listener(module_listener: Listener) -> Listener:
 def lab_settings(tmp_path_factory: pytest.TempPathFactory, module_listener: Listener) -> LabSettings:
     script = tmp_path_factory.mktemp("script") / "hostile.json"
     rules: list[dict[str, Any]] = [
+        {"result": "", "reply": [{"text": "It is printed."}]},
+        {
+            "message": "print",
+            "reply": [
+                {
+                    "tool": "shell_command",
+                    "arguments": {
+                        "command": f"echo '<img src={module_listener.url}/result>' # <img src={module_listener.url}/x>"
+                    },
+                }
+            ],
+        },
         {"message": "flow", "reply": [{"text": "```mermaid\ngraph TD\nA[one<br>line]-->B\n```\n\nEnd of it."}]},
         {"message": "wrong", "reply": [{"text": "```mermaid\ngraph TD\nA[[[-->\n```\n\nEnd of it."}]},
         {"message": "", "reply": [{"text": hostile(module_listener.url)}]},
@@ -113,8 +156,23 @@ def test_the_panel_loads_nothing_of_an_answer_and_shows_diagrams_as_code(
         4 * len(DIAGRAMS), timeout=SECONDS * 1000
     )
     panel.sees("End of it.")
+    expect(panel.node.locator("mjx-container")).not_to_have_count(0, timeout=SECONDS * 1000)
     assert_nothing_was_requested(page, listener)
     expect(panel.node.locator(".eca-Code", has_text="/label").first).to_contain_text("graph TD")
+
+
+def test_the_panel_loads_nothing_of_a_title_a_tool_call_and_its_result(
+    page: Page, lab: Lab, listener: Listener
+) -> None:
+    panel = Panel.open(page, lab)
+    panel.ask(f"print <img src='{listener.url}/title'>")
+    panel.button("Approve").click(timeout=SECONDS * 1000)
+    panel.sees("It is printed.")
+    panel.call("done").locator(".eca-Tool-head").click()
+    expect(panel.call("done").get_by_role("group", name="Result")).to_contain_text("/result>")
+    panel.button("All chats").click()
+    expect(panel.node.locator(".eca-Chats-open").first).to_contain_text("/title")
+    assert_nothing_was_requested(page, listener)
 
 
 def test_a_diagram_is_drawn_when_the_reader_asks_for_it(page: Page, lab: Lab, listener: Listener) -> None:
@@ -154,6 +212,12 @@ def test_a_cell_loads_nothing_of_an_answer(page: Page, lab: Lab, listener: Liste
     assert_nothing_was_requested(page, listener)
     notebook.save()
     page.goto(lab.address("hostile.ipynb"))
+    page.get_by_text("End of it.").first.wait_for(timeout=SECONDS * 1000)
+    assert listener.paths == ["/last"]
+
+    export = [sys.executable, "-m", "nbconvert", "--to", "html", "--log-level", "ERROR", str(notebook.file)]
+    subprocess.run(export, check=True)
+    page.goto(notebook.file.with_suffix(".html").as_uri(), wait_until="commit")
     page.get_by_text("End of it.").first.wait_for(timeout=SECONDS * 1000)
     assert listener.paths == ["/last"]
 

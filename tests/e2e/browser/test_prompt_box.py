@@ -107,6 +107,37 @@ def test_what_is_typed_in_a_chat_that_never_began_goes_to_the_next_new_chat(page
     expect(panel.box).to_have_value("not yet asked")
 
 
+def test_what_is_typed_in_a_chat_goes_with_the_chat_when_it_is_deleted(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    ask(panel, "a private topic")
+    panel.box.fill("a private thought")
+    stored = "() => JSON.stringify({ ...sessionStorage }).includes('a private thought')"
+    page.wait_for_function(stored)
+    panel.button("New chat").click()
+    panel.button("All chats").click()
+    row = panel.node.locator(".eca-Chats li", has_text="a private topic")
+    row.hover()
+    row.get_by_role("button", name="Delete a private topic").click()
+    row.get_by_role("button", name="Delete", exact=True).click()
+    expect(row).to_have_count(0, timeout=SECONDS * 1000)
+    assert not page.evaluate(stored)
+
+
+def test_the_focus_stays_at_the_call_when_a_reason_is_left_and_when_it_is_given(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    panel.ask("write")
+    panel.button("Reject…").focus()
+    panel.button("Reject…").press("Enter")
+    reason = panel.node.get_by_role("textbox", name="Reason, sent to the assistant")
+    expect(reason).to_be_focused(timeout=SECONDS * 1000)
+    reason.press("Escape")
+    expect(panel.call("waiting").locator(".eca-Tool-head")).to_be_focused()
+    panel.button("Reject…").press("Enter")
+    reason.press("Enter")
+    panel.sees("I leave it.")
+    expect(panel.call("rejected").last.locator(".eca-Tool-head")).to_be_focused()
+
+
 def test_the_focus_stays_in_the_panel_after_a_decision_and_after_stop(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("write")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -59,7 +60,7 @@ def test_a_user_of_lab_signs_in_with_two_clicks(page: Page, lab: Lab, site: Web)
     expect(link.first).to_be_visible(timeout=SECONDS * 1000)
     assert site.gate.granted == []
     with page.context.expect_page(timeout=SECONDS * 1000) as opened:
-        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_role("button", name=f"Open {urlsplit(site.url).netloc}", exact=True).click()
     expect(opened.value.get_by_role("heading")).to_have_text("Signed in", timeout=SECONDS * 1000)
     expect(opened.value.get_by_text("There is no system keyring to keep that in")).to_be_visible()
     assert opened.value.url.startswith(f"{lab.url}eca/oauth/callback?")

@@ -25,7 +25,7 @@ from tests.support.host_and_client import settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, WebSocketRoute
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
@@ -36,9 +36,13 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return environment(tmp_path_factory.mktemp("voila") / "env", "voila")
+
+
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
-    python = environment(tmp_path / "env", "voila")
+def url(tmp_path: Path, python: Path) -> Iterator[str]:
     root, config = tmp_path / "root", tmp_path / "home" / ".config" / "eca"
     root.mkdir()
     config.mkdir(parents=True)
@@ -89,3 +93,42 @@ def test_a_visitor_reads_the_answers_and_asks_and_approves_in_the_panel(page: Pa
     panel.button("Approve").click(timeout=SECONDS * 1000)
     panel.sees("I read: 45", SECONDS)
     panel.wait_until_idle()
+
+
+def test_what_a_visitor_types_before_the_connection_is_there_stays_and_can_be_sent(page: Page, url: str) -> None:
+    held: list[tuple[WebSocketRoute, str | bytes]] = []
+    released = False
+
+    def hold_back(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+
+        def send(message: str | bytes) -> None:
+            text = message if isinstance(message, str) else message.decode("utf-8", "replace")
+            if not released and '"open":true' in text.replace(" ", ""):
+                held.append((server, message))
+            else:
+                server.send(message)
+
+        route.on_message(send)
+
+    page.route_web_socket("**/channels*", hold_back)
+    page.goto(url)
+    panel = Panel(page)
+    expect(panel.box).to_be_visible(timeout=SECONDS * 1000)
+    panel.box.fill("too early")
+    assert held
+    released = True
+    for server, message in held:
+        server.send(message)
+    expect(panel.node.locator(".eca-Connection.eca-mod-open")).to_have_count(1, timeout=SECONDS * 1000)
+    expect(panel.box).to_have_value("too early")
+    panel.box.press("Enter")
+    panel.sees("You said: too early", SECONDS)
+
+
+def test_formulas_are_drawn(page: Page, url: str) -> None:
+    page.goto(url)
+    panel = Panel(page)
+    expect(panel.node.locator(".eca-Connection.eca-mod-open")).to_have_count(1, timeout=SECONDS * 1000)
+    panel.ask("$a_1$")
+    expect(panel.node.locator(".eca-Answer mjx-container")).to_have_count(1, timeout=SECONDS * 1000)

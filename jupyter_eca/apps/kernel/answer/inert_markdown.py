@@ -18,6 +18,8 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+from jupyter_eca.apps.kernel.answer.exact_text import drop_control_characters
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -67,7 +69,7 @@ def inert(text: str) -> str:
 
 def prose(text: str) -> str:
     """Return the text with its formatting; fences are shown as they are written."""
-    return _TOKEN.sub(_escape_found, text)
+    return _TOKEN.sub(_escape_found, drop_control_characters(text))
 
 
 def block(text: str, language: str = "") -> str:

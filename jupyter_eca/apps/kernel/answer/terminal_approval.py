@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_eca.apps.kernel.answer.exact_text import as_typed_text
 from jupyter_eca.apps.kernel.answer.tool_details import plain_about
 from jupyter_eca.apps.kernel.engine.interrupt import in_input
 from jupyter_eca.transport.eca_client import CallDecision
@@ -22,15 +23,17 @@ def ask_decision(call: TranscriptCall) -> CallDecision:
     """
     session = f"yes for this [s]ession ({', '.join(call.remembers)}), " if call.remembers else ""
     about = "\n".join(filter(None, (plain_about(call.arguments, call.details), call.why)))
+    name = " ".join(call.name.split())
+    question = f"\n{name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or a reason: "
     try:
         with in_input():
-            answer = input(f"\n{call.name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or a reason: ")
+            answer = input(as_typed_text(question))
     except EOFError:
         return CallDecision(approved=False)
     match answer.strip().lower():
         case "y" | "yes":
             return CallDecision(approved=True)
-        case "s" | "session":
+        case "s" | "session" if call.remembers:
             return CallDecision(approved=True, session=True)
         case "" | "n" | "no":
             return CallDecision(approved=False)

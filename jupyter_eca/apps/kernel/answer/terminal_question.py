@@ -7,6 +7,7 @@ from __future__ import annotations
 import getpass
 from typing import TYPE_CHECKING
 
+from jupyter_eca.apps.kernel.answer.exact_text import as_typed_text
 from jupyter_eca.apps.kernel.engine.interrupt import in_input
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
@@ -28,7 +29,7 @@ def ask_answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         for line, option in zip(lines, options, strict=True)
     ]
     hint = "Number" + (" or answer" if question.allow_freeform else "") if options else "Answer"
-    text = "\n".join([question.question, *lines])
+    text = as_typed_text("\n".join([question.question, *lines]))
     try:
         with in_input():
             words = _secretly(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")

@@ -5,11 +5,12 @@ them into the answer.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -28,12 +29,6 @@ SHOWN_CHARS: Final = 2_000
 # A reader sees about one screen of a change, and can open the file to see more.
 SHOWN_LINES: Final = 40
 
-# Characters of terminals, and those that are not drawn or change the direction of writing. `labextension/src/render/
-# format.ts` has the same.
-_HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
-)
-
 # These arguments are left out, because the details show them in a better way.
 _SAID: Final[dict[type, frozenset[str]]] = {
     FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
@@ -45,40 +40,33 @@ _SAID: Final[dict[type, frozenset[str]]] = {
 
 def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
     """Describe what a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
-    covered = _SAID.get(type(details), frozenset())
-    source = arguments.get("code")
-    coded = isinstance(source, str)
-    others = {
-        name: value for name, value in arguments.items() if name not in covered and not (coded and name == "code")
-    }
-    markdown = block(shorten(source), "python") if isinstance(source, str) else ""
+    source, others = _split_arguments(arguments, details)
+    markdown = "" if source is None else block(_shorten_exact(source), "python")
     match details:
         case FileChangeDetails():
-            markdown += block(_lines(details.diff), "diff")
+            markdown += block(as_exact_text(_lines(details.diff)), "diff")
         case ShellCommandDetails():
-            markdown += block(shorten(_command(arguments, details)), "sh")
+            markdown += block(_shorten_exact(_command(arguments, details)), "sh")
         case RunCellsDetails():
-            markdown += block(shorten(details.as_text()), "python")
+            markdown += block(_shorten_exact(details.as_text()), "python")
         case _:
             pass
-    return markdown + (block(shorten(json.dumps(others, ensure_ascii=False, indent=1)), "json") if others else "")
+    return markdown + (block(_shorten_exact(_as_json(others)), "json") if others else "")
 
 
-def results(details: ToolCallDetails | None) -> str:
+def results(details: ToolCallDetails | None, text: str) -> str:
     """Describe what a call returned besides its text, folded."""
-    match details:
-        case JsonOutputsDetails(jsons=jsons) if jsons:
-            blocks = "".join(block(shorten(_indent(json_text)), "json") for json_text in jsons)
-            return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>"
-        case _:
-            return ""
+    jsons = details.jsons if isinstance(details, JsonOutputsDetails) else ()
+    others = [format_json(json_text) for json_text in jsons if not repeats_text(json_text, text)]
+    blocks = "".join(block(shorten(other), "json") for other in others)
+    return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>" if blocks else ""
 
 
 def headline(details: ToolCallDetails | None) -> str:
     """Return a few words for the place after the name of the call, as Markdown. They begin with a space."""
     match details:
         case FileChangeDetails(path=path, lines_added=added, lines_removed=removed):
-            return f" {code(path)} +{added} −{removed}"  # noqa: RUF001  # a minus sign
+            return f" {code(as_exact_text(path))} +{added} −{removed}"  # noqa: RUF001  # a minus sign
         case SubagentDetails(agent_name=name, step=step, max_steps=most):
             return f" {code(name)} step {step}" + (f" of {most}" if most else "")
         case _:
@@ -93,24 +81,32 @@ def checklist(details: TaskDetails) -> str:
 
 def plain_checklist(details: TaskDetails) -> str:
     marks = {TaskStatus.DONE: "x", TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">"}
-    return "\n".join(f"[{marks[task.status]}] {' '.join(task.subject.split())}" for task in details.tasks)
+    lines = [f"[{marks[task.status]}] {' '.join(task.subject.split())}" for task in details.tasks]
+    return drop_control_characters("\n".join(lines))
 
 
 def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """Describe, for a terminal, what somebody must read before they approve. A character that the terminal would obey
-    instead of drawing it is named."""
+    """Describe, for a terminal, all that somebody must read before they approve. Nothing can be unfolded there."""
+    source, others = _split_arguments(arguments, details)
+    parts = [] if source is None else [source]
     match details:
         case FileChangeDetails():
-            counts = f"{details.path} (+{details.lines_added} -{details.lines_removed})"
-            text = f"{counts}\n{_lines(details.diff)}"
+            parts.append(f"{details.path} (+{details.lines_added} -{details.lines_removed})\n{details.diff.rstrip()}")
         case ShellCommandDetails():
-            text = _command(arguments, details)
+            parts.append(_command(arguments, details))
         case RunCellsDetails():
-            text = f"{details.path}\n{details.as_text()}"
+            parts.append(f"{details.path}\n{details.as_text()}")
         case _:
-            source = arguments.get("code")
-            text = source if isinstance(source, str) else json.dumps(arguments, ensure_ascii=False, indent=1)
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+            pass
+    return "\n".join([*parts, *([_as_json(others)] if others else [])])
+
+
+def _split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:
+    """Return the code among the arguments, and the arguments that neither the code nor the details show."""
+    source = arguments.get("code")
+    covered = _SAID.get(type(details), frozenset()) | (frozenset({"code"}) if isinstance(source, str) else frozenset())
+    others = {name: value for name, value in arguments.items() if name not in covered}
+    return (source if isinstance(source, str) else None), others
 
 
 def fold(text: str, summary: str) -> str:
@@ -128,8 +124,16 @@ def shorten(text: str) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}\n… {len(text) - SHOWN_CHARS} characters more"
 
 
+def _shorten_exact(text: str) -> str:
+    return as_exact_text(shorten(text))
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
 def _lines(text: str) -> str:
-    lines = text.rstrip("\n").splitlines()
+    lines = text.rstrip("\n").split("\n")
     hidden = len(lines) - SHOWN_LINES
     return shorten("\n".join(lines if hidden <= 0 else [*lines[:SHOWN_LINES], f"… {hidden} lines more"]))
 
@@ -144,13 +148,6 @@ def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
 
 def _join(part: ShellCommandPart) -> str:
     return shlex.join((part.command, *part.args)) if part.args else part.command
-
-
-def _indent(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
-    except ValueError:
-        return text
 
 
 def _subject(subject: str, status: TaskStatus) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel.answer import tool_details as details
+from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
 from jupyter_eca.apps.kernel.answer.tool_details import shorten
 from jupyter_eca.engine.approval import reason as why
@@ -338,12 +339,12 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
 
 
 def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
-    head = f"{code(call.name)}{details.headline(call.details)} {html.escape(call.state)}"
+    head = f"{code(as_exact_text(call.name))}{details.headline(call.details)} {html.escape(call.state)}"
     head += f" · {code(progressed)}" if progressed else ""
     body = details.about(call.arguments, call.details) + (f"\n\n{prose(why)}" if why else "")
     if call.output and not isinstance(call.details, TaskDetails):
         body += block(shorten(call.output))
-    body += details.results(call.details)
+    body += details.results(call.details, call.output)
     if call.inside is not None:
         body = _steps(call.inside) + body
     head_and_body = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
@@ -356,7 +357,7 @@ def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
 def _steps(inside: CellTranscript) -> str:
     """Return the last calls of a subagent. Its final text is the result of its call."""
     calls = inside.calls
-    lines = [f"- {code(call.name)} {html.escape(call.state)}" for call in calls[-_STEPS:]]
+    lines = [f"- {code(as_exact_text(call.name))} {html.escape(call.state)}" for call in calls[-_STEPS:]]
     earlier = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
     return "\n\n" + "\n".join(earlier + lines) if lines else ""
 
@@ -374,12 +375,12 @@ def _why(content: ToolCallContent) -> str:
 def plain(part: Part) -> str:
     match part:
         case SpokenText(text=text):
-            return text
+            return drop_control_characters(text)
         case Reasoning():
             return ""
         case TranscriptCall():
-            return f"[{part.name}] {part.state}"
+            return f"[{drop_control_characters(part.name)}] {part.state}"
         case Picture():
-            return part.words
+            return drop_control_characters(part.words)
         case Flag(text=text):
-            return f"⚑ {text}"
+            return f"⚑ {drop_control_characters(text)}"

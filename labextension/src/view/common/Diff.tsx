@@ -11,7 +11,8 @@ import { toExactText } from '../../render/format';
 import { useEnv } from './env';
 
 const MOST_LINES = 400;
-const MOST_CHARACTERS = 2000;
+/** Who approves should not have to ask for the end of a line. */
+const MOST_CHARACTERS = 20_000;
 const SIGN: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
 
 export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }): React.ReactElement {

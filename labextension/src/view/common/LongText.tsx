@@ -6,11 +6,14 @@
 
 import * as React from 'react';
 
-import { toExactText, toPlainText } from '../../render/format';
+import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
+import { ExactText } from './ExactText';
 
 const FIRST = 4000;
 const MORE = 40_000;
+/** Who approves should not have to ask for the end. */
+const FIRST_EXACT = 40_000;
 
 interface Props {
   readonly text: string;
@@ -20,13 +23,13 @@ interface Props {
 
 export const LongText = React.memo(function LongText({ text, exact = false }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [size, setSize] = React.useState(FIRST);
+  const [size, setSize] = React.useState(exact ? FIRST_EXACT : FIRST);
   // Cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
-  const shown = React.useMemo(() => (exact ? toExactText : toPlainText)(text.slice(0, size)), [text, size, exact]);
+  const part = React.useMemo(() => text.slice(0, size), [text, size]);
   return (
     <div className="eca-LongText">
       <pre dir="auto" tabIndex={0}>
-        {shown}
+        {exact ? <ExactText text={part} /> : toPlainText(part)}
       </pre>
       {text.length > size && (
         <button

@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import type { Session } from '../../chat/session';
 import type { State } from '../../chat/state';
+import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 
@@ -25,7 +26,7 @@ export function Messages({ session, messages }: Props): React.ReactElement {
       {messages.slice(-3).map(({ key, type, text }) => (
         <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'error' ? 'alert' : undefined}>
           <Icon name="alert" />
-          <span dir="auto">{text.slice(0, LONGEST)}</span>
+          <span dir="auto">{toPlainText(text.slice(0, LONGEST))}</span>
           <IconButton
             icon="close"
             label={trans.__('Dismiss')}

@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import { ApprovalRules } from '../../chat/approval_rules';
 import { ApprovalsProposeResult, RulePlace, RuleText } from '../../wire/protocol';
+import { toExactText } from '../../render/format';
 import { useEnv } from '../common/env';
 
 /** Return the rule as it is written in the file. */
@@ -82,7 +83,7 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
       ) : (
         <>
           <p>{heading}</p>
-          <pre>{formatRule(rule)}</pre>
+          <pre>{toExactText(formatRule(rule))}</pre>
           {error !== '' && (
             <p className="eca-Trouble" role="alert">
               {error}
@@ -147,7 +148,7 @@ export function WrittenRuleNote({ id }: { readonly id: string }): React.ReactEle
   }
   return (
     <p className="eca-Always-written">
-      <span>{trans.__('Rule %1 written to %2', one.rule.rule, one.file)}</span>{' '}
+      <span>{trans.__('Rule %1 written to %2', toExactText(one.rule.rule), toExactText(one.file))}</span>{' '}
       <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(id)}>
         {trans.__('Undo')}
       </button>

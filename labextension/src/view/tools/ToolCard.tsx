@@ -60,7 +60,7 @@ export const ToolCard = React.memo(function ToolCard({
   return (
     <section
       className={`eca-Tool eca-mod-${block.status}${listed ? ' eca-mod-listed' : ''}`}
-      aria-label={trans.__('Tool call %1: %2', block.name, status)}
+      aria-label={trans.__('Tool call %1: %2', toExactText(block.name), status)}
       data-status={block.status}
     >
       <button
@@ -86,7 +86,7 @@ export const ToolCard = React.memo(function ToolCard({
       {open && <ToolDetails block={block} within={Boolean(children)} />}
       {open && children}
       {waiting && block.cause?.kind === 'protected' && (
-        <p className="eca-Tool-warning">{toPlainText(explainDecision(block, trans))}</p>
+        <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>
       )}
       <WrittenRuleNote id={block.id} />
       {waiting && (

@@ -8,9 +8,11 @@ import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
 import { RunCellsDetails, ShellCommandDetails } from '../../wire/protocol';
-import { formatCount, toExactText, toPlainText } from '../../render/format';
+import { formatCount, toExactText } from '../../render/format';
+import { formatJson, repeatsText } from '../../render/json_results';
 import { Diff } from '../common/Diff';
 import { useEnv } from '../common/env';
+import { ExactText } from '../common/ExactText';
 import { LongText } from '../common/LongText';
 import { Tasks } from './Plan';
 import { explainDecision } from './approval_reason';
@@ -23,18 +25,25 @@ interface Props {
 
 export function ToolDetails({ block, within }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
+  const name = toExactText(block.name);
   const [whole, setWhole] = React.useState<string>();
   // No result is shown where it would repeat what is there: a change has its diff, the list of tasks is above the prompt
   // box, and the result of a subagent is its last message.
   const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
   const told = block.status === 'done' && shown;
   const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
+  // Many MCP servers send a result twice: as text for the model and as JSON for programs.
+  const results = block.details?.type === 'jsonOutputs' ? block.details.jsons : [];
+  const jsons = results.filter(json => !repeatsText(json, output));
   return (
     <div className="eca-Tool-body">
       <ArgumentsView block={block} />
-      {output !== '' && (
+      {output + jsons.join('') !== '' && (
         <div role="group" aria-label={trans.__('Result')} className="eca-Tool-result">
-          <LongText text={whole ?? output} />
+          {output !== '' && <LongText text={whole ?? (results.length > 0 ? formatJson(output) : output)} />}
+          {jsons.map((json, index) => (
+            <LongText key={index} text={formatJson(json)} />
+          ))}
           {block.whole !== undefined && whole === undefined && fetchWholeOutput !== undefined && (
             <button
               type="button"
@@ -49,7 +58,7 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
         </div>
       )}
       <p className="eca-Tool-origin">
-        {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', block.name, block.server) : block.name}
+        {block.origin === 'mcp' ? trans.__('%1, from the MCP server %2', name, toExactText(block.server)) : name}
       </p>
       <Reason block={block} />
     </div>
@@ -76,14 +85,6 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
       return <Cells details={details} />;
     case 'task':
       return <Tasks tasks={details.tasks} />;
-    case 'jsonOutputs':
-      return (
-        <>
-          {details.jsons.map((json, index) => (
-            <LongText key={index} text={formatJson(json)} exact />
-          ))}
-        </>
-      );
     default:
       return <Arguments block={block} />;
   }
@@ -155,7 +156,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
           <span className="eca-Shell-prompt" aria-hidden="true">
             ${' '}
           </span>
-          {toExactText(text)}
+          <ExactText text={text} />
         </pre>
       ))}
       {parsed !== undefined && parsed.length > 1 && (
@@ -175,13 +176,5 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
 function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   const words = explainDecision(block, trans);
-  return words === '' ? null : <p className="eca-Tool-why">{toPlainText(words)}</p>;
-}
-
-function formatJson(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), undefined, 2);
-  } catch {
-    return json;
-  }
+  return words === '' ? null : <p className="eca-Tool-why">{words}</p>;
 }

@@ -7,6 +7,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../../chat/blocks';
+import { toExactText } from '../../render/format';
 
 /** Whether the call is asked about each time: no approval is remembered, and no rule can allow it. */
 export function isAskedEachTime({ cause }: ToolBlock): boolean {
@@ -18,8 +19,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
   if (cause === undefined) {
     return '';
   }
-  const { rule } = cause;
-  const agent = cause.agent ?? '';
+  const rule = cause.rule === undefined ? undefined : toExactText(cause.rule);
+  const agent = toExactText(cause.agent ?? '');
   const forbidden = reason === 'user-config';
   switch (cause.kind) {
     case 'rule': {
@@ -31,7 +32,7 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
           : trans.__('Allowed by the %1', whose);
     }
     case 'protected':
-      return trans.__('This changes what may run without asking: %1', cause.path ?? '');
+      return trans.__('This changes what may run without asking: %1', toExactText(cause.path ?? ''));
     case 'unparsed':
       return trans.__(
         'Asked: it is not certain what the command line runs, and the rule %1 forbids some commands',

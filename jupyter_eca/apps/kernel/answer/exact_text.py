@@ -1,0 +1,67 @@
+r"""Text of others as it is shown in a terminal and on approval. Pure.
+
+Who approves a command, a path or a change must see every character of it. A terminal obeys some characters instead of
+drawing them. Others have no width, look like a space, or turn the direction of writing. A letter of another alphabet
+can look like one of ours. `as_exact_text` names them: `rm\u202e`. `labextension/src/render/format.ts` does the same in
+the page; `tests/fixtures/exact_texts.json` holds for both.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Control and format characters, separators but the space, halves of surrogate pairs, private and ignorable characters;
+# then what looks like a blank, a slash or a semicolon and is none.
+_HIDDEN: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5"
+    "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010ffff"
+    "\u2800\u2044\u2215\u29f8\uff0f\u037e"
+)
+_PICTOGRAPHS: Final = "\xa9\xae\u203c-\u3299\U0001f000-\U0001faff"
+# Arabic, Syriac, the scripts of India and its neighbours, Mongolian.
+_JOINED: Final = "\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af"
+# Joiners and selectors are kept where writing needs them.
+_NAMED: Final = re.compile(
+    rf"(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
+    rf"|(?<=[{_PICTOGRAPHS}\ufe0f])\u200d(?=[{_PICTOGRAPHS}])"
+    rf"|(?<=[{_PICTOGRAPHS}])\ufe0f|\ufe0f(?=\u20e3)"
+    rf"|(?P<hidden>[{_HIDDEN}])"
+)
+# Cyrillic, Armenian, Cherokee, and the Greek letters that look like Latin ones.
+_LOOKALIKE: Final = re.compile(
+    "[\u0400-\u052f\u0531-\u0587\u13a0-\u13fd\uab70-\uabbf\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4"
+    "\u03a5\u03a7\u03bf]"
+)
+_WORD: Final = re.compile(r"\w+")
+_LATIN: Final = re.compile("[A-Za-z]")
+# As many empty lines could move the end of a command out of sight.
+_EMPTY_LINES: Final = re.compile(r"(?<=\n)(?:[ \t]*\n){4,}")
+# What a terminal or the direction of writing obeys.
+_ACTING: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def as_exact_text(text: str) -> str:
+    """Return the text with a name in the place of each character that is not drawn, or not drawn as what it is."""
+    named = _NAMED.sub(lambda found: _name(found[0]) if found["hidden"] else found[0], text.replace("\r\n", "\n"))
+    return _WORD.sub(_name_lookalikes, named)
+
+
+def as_typed_text(text: str) -> str:
+    """Return the exact text for a terminal, where a long run of empty lines is one line that counts them."""
+    return _EMPTY_LINES.sub(lambda found: f"... {found[0].count(chr(10))} empty lines ...\n", as_exact_text(text))
+
+
+def drop_control_characters(text: str) -> str:
+    """Return the text without characters that a terminal obeys. For texts that nobody approves."""
+    return _ACTING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _name_lookalikes(word: re.Match[str]) -> str:
+    return _LOOKALIKE.sub(lambda found: _name(found[0]), word[0]) if _LATIN.search(word[0]) else word[0]
+
+
+def _name(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\u{{{number:x}}}"
