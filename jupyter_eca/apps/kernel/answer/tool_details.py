@@ -104,7 +104,7 @@ def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> s
 def _split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:
     """Return the code among the arguments, and the arguments that neither the code nor the details show."""
     source = arguments.get("code")
-    covered = _SAID.get(type(details), frozenset()) | (frozenset({"code"}) if isinstance(source, str) else frozenset())
+    covered = _SAID.get(type(details), frozenset[str]()) | ({"code"} if isinstance(source, str) else set[str]())
     others = {name: value for name, value in arguments.items() if name not in covered}
     return (source if isinstance(source, str) else None), others
 
