@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
-from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
+from jupyter_eca.config.disk.regular_file import read_regular
 from jupyter_eca.engine.model.compaction import estimate_tokens
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.model.request import ModelRequest
+
+
+# A script may hold whole notebooks, with their outputs.
+MAX_SCRIPT_BYTES = 100_000_000
 
 
 class ReplyPart(Model):
@@ -146,7 +150,7 @@ def _fill(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
 def load(path: Path) -> Script:
     """Load a script. Raises: ProviderError that names the file."""
     try:
-        return Script.model_validate_json(read_regular(path, MAX_TEXT_BYTES))
+        return Script.model_validate_json(read_regular(path, MAX_SCRIPT_BYTES))
     except OSError as error:
         raise ProviderError(f"The script {path} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
