@@ -59,6 +59,7 @@ async def connection(process: Running, message: str, chat: str) -> AsyncGenerato
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**16)
     body = json.dumps({"message": message, "chat_id": chat}).encode()
     head = f"POST /chat/stream HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in process.headers.items())
     writer.write(f"{head}Accept-Encoding: gzip, br\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     try:
         yield reader
