@@ -307,9 +307,9 @@ class McpServer:
     def lists(self) -> ServerLists | None:
         """What the server offers. While a lost connection is made again, it is what the server offered last: a call
         waits for the connection. None for a server that never ran, or is not wanted."""
-        if self.connection is not None:
-            return self.connection.lists
-        return self._kept if self.wanted else None
+        if not self.wanted:  # the connection of a stopped server ends a moment later
+            return None
+        return self.connection.lists if self.connection is not None else self._kept
 
     @property
     def is_starting(self) -> bool:
