@@ -212,9 +212,11 @@ class McpManager:
         finally:
             server.restart()
 
-    async def await_started(self, within: float) -> None:
-        """Wait until all starting servers run or have failed, but no longer than that many seconds."""
-        warning = asyncio.get_running_loop().call_later(_QUIET, self._warn_of_wait, within)
+    async def await_started(self, within: float, *, warns: bool = False) -> None:
+        """Wait until all starting servers run or have failed, but no longer than that many seconds. With `warns` a
+        longer wait is logged: for a program whose user sees the log and nothing else until the answer begins."""
+        loop = asyncio.get_running_loop()
+        warning = loop.call_later(_QUIET, self._warn_of_wait, within) if warns else None
         try:
             async with asyncio.timeout(within):
                 await self.known.wait()
@@ -222,7 +224,8 @@ class McpManager:
         except TimeoutError:
             pass
         finally:
-            warning.cancel()
+            if warning is not None:
+                warning.cancel()
 
     def _warn_of_wait(self, within: float) -> None:
         names = ", ".join(server.name for server in self._servers.values() if server.is_starting)

@@ -69,7 +69,8 @@ class Setups:
         audiences = services.audiences
         if pin and (context.from_cell or self.is_one_shot):
             watched = audiences.has_approver(context.chat) and not self.is_one_shot
-            await services.mcp.await_started(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
+            patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
+            await services.mcp.await_started(patience, warns=self.is_one_shot)
         resolved = services.current.resolved
         chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
         for complaint in services.toolbox.complaints:
