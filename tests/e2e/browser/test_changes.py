@@ -28,9 +28,11 @@ def edit(cell: str, source: str) -> dict[str, Any]:
     return {"tool": "notebook_edit_cell", "arguments": {"cell": cell, "source": source}}
 
 
+CHANGES = [edit("c0", "x = 11"), edit("c1", "y = 22"), edit("c2", "z = 33")]
 RULES: list[dict[str, Any]] = [
+    {"message": "^change", "tool": "notebook_read", "result": "", "reply": CHANGES},
     {"result": "", "reply": [{"text": "All is done."}]},
-    {"message": "^change", "reply": [edit("c0", "x = 11"), edit("c1", "y = 22"), edit("c2", "z = 33")]},
+    {"message": "^change", "reply": [{"tool": "notebook_read", "arguments": {}}]},
 ]
 
 
