@@ -74,6 +74,8 @@ class ServerSetup:
     """The names of the server's own tools that are not disabled."""
     untrusted: tuple[lifecycle.HeldSettings, ...] = ()
     """The settings of folders that do nothing until the user trusts the folder."""
+    warnings: list[str] = field(default_factory=list[str])
+    """Warnings and errors that concern no chat, such as a configuration that cannot be read, in their order."""
     known: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the first `config/updated` has arrived."""
 
@@ -280,6 +282,8 @@ class EcaClient:
                 if listener := self._listeners.get(str(chat_id)):
                     content = TextContent(text=text)
                     listener(chat.ChatContentReceivedParams(chat_id=chat_id, role=Role.SYSTEM, content=content))
+            case lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING | lifecycle.MessageType.ERROR):
+                self.setup.warnings.append(message.message)
             case chats.ChatOpenedParams(chat_id=chat_id):
                 if self.on_chat_opened is not None:
                     self.on_chat_opened(str(chat_id))

@@ -45,7 +45,7 @@ class CellSession:
         self.turn: CellTurn | None = None
         """The turn that a cell waits for now."""
         self._kernel: ShellKernel | None = None
-        self._known_digests: set[str] = set()
+        self._shown_notices: set[str] = set()
 
     @property
     def kernel(self) -> ShellKernel:
@@ -88,13 +88,21 @@ class CellSession:
             # Names of models and folders come from others too.
             self.shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
 
+    def say_warnings(self, warnings: list[str]) -> None:
+        """Say each warning once, and clear the list. The server repeats its warnings after a lost connection."""
+        for text in warnings:
+            if text not in self._shown_notices:
+                self._shown_notices.add(text)
+                self.say(text)
+        warnings.clear()
+
     def say_untrusted(self, folders: Sequence[HeldSettings]) -> None:
         """Say once which settings of a folder do nothing until the user trusts it."""
         for held in folders:
-            if held.digest not in self._known_digests:
+            if held.digest not in self._shown_notices:
                 from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
 
-                self._known_digests.add(held.digest)
+                self._shown_notices.add(held.digest)
                 self.say(describe(held) + ELSEWHERE.format(folder=held.folder))
 
     async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:

@@ -139,6 +139,7 @@ class Magic:
             async with self._follow_resume(client, ask):
                 await turn.run(ask, model, session.locking.of(ask))
             session.locking.learn(turn, ask)
+            session.say_warnings(client.setup.warnings)
             session.say_untrusted(client.setup.untrusted)
             await self._completion.learn(client)
         finally:

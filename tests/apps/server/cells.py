@@ -33,6 +33,7 @@ class Watcher:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.events: list[Event] = []
+        self.notices: list[str] = []
         self._shown = asyncio.Event()
 
     @staticmethod
@@ -51,7 +52,8 @@ class Watcher:
     answers = approves
 
     def tell(self, notice: Notice) -> None:
-        """Only events are waited for."""
+        self.notices.append(notice.method)
+        self._shown.set()
 
     def show_anew(self, again: Again) -> None:
         """As above."""
@@ -62,6 +64,13 @@ class Watcher:
     def show(self, events: list[Event]) -> None:
         self.events += events
         self._shown.set()
+
+    async def until_notice(self, method: str) -> None:
+        """Wait for a notification to all clients with that method."""
+        async with asyncio.timeout(PATIENCE):
+            while method not in self.notices:
+                self._shown.clear()
+                await self._shown.wait()
 
     async def until(self, kind: str, role: Role = Role.ASSISTANT) -> Event:
         """The first event with a content of this type, and this role."""

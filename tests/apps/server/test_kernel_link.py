@@ -165,7 +165,7 @@ async def test_a_stop_from_elsewhere_interrupts_code_that_runs_in_the_kernel(jp_
         assert (await at.run("%eca you")).markdown == "Hello, you"
 
 
-async def test_a_broken_configuration_is_one_line_in_the_cell_and_mending_it_is_enough(
+async def test_a_broken_configuration_is_named_below_the_answer_and_mending_it_is_enough(
     jp_serverapp: Any, jp_root_dir: Path
 ) -> None:
     file = jp_root_dir / ".eca" / "config.json"
@@ -173,12 +173,15 @@ async def test_a_broken_configuration_is_one_line_in_the_cell_and_mending_it_is_
     file.write_text("{")
     async with kernel(jp_serverapp) as at:
         await at.run("%load_ext jupyter_eca")
-        refused = await at.run("%eca you")
-        assert str(file) in refused.error
-        assert "\n" not in refused.error
+        *answer, warning = (await at.run("%eca you")).displays
+        assert answer
+        assert str(file) in warning["text/markdown"]
+        assert "this project's settings do not hold" in warning["text/markdown"]
+        assert str(file) not in (await at.run("%eca you")).markdown
+        watcher = await Watcher.of(jp_serverapp)
         file.write_text(good)
-        assert "runs in the Jupyter server" in (await at.run("%eca status")).markdown
-        assert (await at.run("%eca you")).markdown == "Hello, you"
+        await watcher.until_notice("config/updated")
+        assert (await at.run("%eca -n you")).markdown == "Hello, you"
 
 
 async def test_a_locked_answer_is_replayed_in_the_next_kernel_and_its_variable_is_there(

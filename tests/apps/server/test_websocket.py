@@ -33,6 +33,15 @@ async def reply(socket: Any, message: dict[str, Any]) -> dict[str, Any]:
                 return heard
 
 
+async def until_method(socket: Any, method: str) -> dict[str, Any]:
+    """Read messages until a notification with that method comes. Return its params."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            heard = json.loads(await socket.read_message())
+            if heard.get("method") == method:
+                return heard["params"]
+
+
 async def until_finished(socket: Any) -> list[dict[str, Any]]:
     contents: list[dict[str, Any]] = []
     async with asyncio.timeout(PATIENCE):
@@ -129,9 +138,14 @@ async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
     good = file.read_text()
     file.write_text("{")
     socket = await jp_ws_fetch("eca", "ws")
-    assert str(file) in (await reply(socket, START))["error"]["message"]
-    file.write_text(good)
     assert "result" in await reply(socket, START)
+    await socket.write_message(json.dumps({"jsonrpc": "2.0", "method": "initialized", "params": {}}))
+    shown = await until_method(socket, "$/showMessage")
+    assert str(file) in shown["message"]
+    assert "this project's settings do not hold" in shown["message"]
+    file.write_text(good)
+    while "scripted/test" not in (await until_method(socket, "config/updated"))["chat"].get("models", ()):
+        pass
     socket.close()
 
 
