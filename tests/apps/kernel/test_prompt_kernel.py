@@ -78,8 +78,6 @@ async def test_an_error_in_a_cell_of_code_names_the_line_that_the_reader_sees(se
         ("%who_ls dict\nprint('and code')", "and code"),
         ("%%bash\necho from bash", "from bash"),
         ("/help", "/compact"),
-        ("# Parameters\ncity = 'Bonn'", ""),
-        ("%%python\nprint('in', city)", "in Bonn"),
         ("# Parameters\nof the model", "I heard: # Parameters"),
         ("", ""),
     ],
@@ -88,6 +86,11 @@ async def test_a_magic_at_the_start_of_a_cell_is_what_it_always_is(seat: Seat, c
     shown = await seat.run(cell)
     assert shown.status == "ok"
     assert says in shown.text
+
+
+async def test_a_cell_of_parameters_is_code(seat: Seat) -> None:
+    assert (await seat.run("# Parameters\ncity = 'Bonn'")).status == "ok"
+    assert "in Bonn" in (await seat.run("%%python\nprint('in', city)")).text
 
 
 async def test_what_a_program_runs_is_code(seat: Seat) -> None:
