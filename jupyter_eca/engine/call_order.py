@@ -12,8 +12,8 @@ it was written for a state that is not there. A failed read stops nothing.
 | edit (rejected), run, read | `run` and `read` do not run; the model is told why |
 | read (failed), edit | `edit` runs |
 
-`spawn_agent` counts as a read: subagents of one answer work side by side, and what stands behind them waits for them
-if it changes something.
+A call of `spawn_agent` is a read when the agent only reads: such subagents of one answer work side by side. An agent
+that can change things counts as a change, and so does a tool of an MCP server, whatever its server says of it.
 
 It must not know how a call is started or skipped: `tool_calls` does that.
 """

@@ -153,8 +153,10 @@ class ToolCall:
     def reads(self) -> bool:
         """Whether it changes nothing. Of a tool that nobody offers that is not known. A command line of programs that
         only read changes nothing either, so `grep` with its exit code 1 for "nothing found" stops no call."""
-        if self.tool is None or self.tool.reads:
+        if self.tool is None or self.tool.is_read_only:
             return self.tool is not None
+        if self.arguments.get("agent") in self.tool.reading_agents:
+            return True
         command = self.arguments.get("command") if self.tool.remembers is Remembers.COMMANDS else None
         return isinstance(command, str) and only_reads(command)
 

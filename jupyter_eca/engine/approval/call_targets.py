@@ -134,8 +134,7 @@ def _list_texts(value: Any) -> Iterator[str]:
 def _find_protected(
     tool: ToolSpec, arguments: Mapping[str, Any], paths: Mapping[str, tuple[str, ...]], resolver: PathResolver
 ) -> str:
-    # What a server says of its own tool is no reason to trust it.
-    if tool.reads and tool.origin is Origin.NATIVE:
+    if tool.is_read_only:
         return ""
     runs_line = tool.remembers is Remembers.COMMANDS
     touches = resolver.is_protected if runs_line else resolver.holds_protected

@@ -48,10 +48,16 @@ class ToolSpec:
     changes: tuple[str, ...] = ()
     """Paths that it changes whatever its arguments are."""
     reads: bool = False
-    """Whether it changes nothing. Such calls run side by side, and all others run in the order of the answer. Of a tool
-    of another server, this is only what the server says."""
+    """Whether it changes nothing. Of a tool of another server, this is only what the server says."""
+    reading_agents: tuple[str, ...] = ()
+    """For a tool that gives a task to an `agent`: the agents that change nothing."""
     definition: str = ""
     """What a tool that can change is made of, besides its description and its schema."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it is certain that it changes nothing. What a server says of its own tool is not certain."""
+        return self.reads and self.origin is Origin.NATIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,11 +150,19 @@ class Setups:
 
     def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Describe tools for the engine and a model: `spawn_agent` with the agents there are, and not without any."""
-        others = [
-            (one.name, one.description) for one in self._services.current.resolved.list_spawnable(agent_name).values()
-        ]
+        owner = self._services.current.resolved.agent(agent_name)
+        others = self._services.current.resolved.list_spawnable(agent_name).values()
+        described = [(one.name, one.description) for one in others]
+        reading = tuple(one.name for one in others if one.looks_only or owner.looks_only)
         return tuple(
-            replace(spec, description=subagents.describe_tool(spec.description, others)) if spec.name == SPAWN else spec
+            replace(
+                spec,
+                description=subagents.describe_tool(spec.description, described),
+                reads=False,
+                reading_agents=reading,
+            )
+            if spec.name == SPAWN
+            else spec
             for spec in (replace(tool.spec, reads=tool.reads) for tool in tools)
             if spec.name != SPAWN or others
         )
