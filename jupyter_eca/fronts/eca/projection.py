@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.protocol import chat, chats
 from jupyter_eca.protocol.content import (
     FlagContent,
@@ -78,9 +79,8 @@ def _plain(content: Content) -> Content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
         case ToolCallRunContent():
-            return content.model_copy(
-                update={**_plain_details(content), "cause": None, "remembers": None, "waits_for": None}
-            )
+            own = {"cause": None, "remembers": None, "waits_for": None}
+            return content.model_copy(update={**_plain_details(content), **own, "summary": _make_summary(content)})
         case ToolCallRejectedContent():
             return content.model_copy(update={**_plain_details(content), "cause": None})
         case ProgressContent():
@@ -91,6 +91,13 @@ def _plain(content: Content) -> Content:
             return content.model_copy(update=_plain_details(content))
         case _:
             return content
+
+
+def _make_summary(content: ToolCallRunContent) -> str | None:
+    """Return the summary, which is what editors show of a call that they ask about."""
+    if not content.manual_approval:
+        return content.summary
+    return add_warning(content.summary or content.name, content.cause)
 
 
 def _plain_details(content: ToolCallContent) -> dict[str, object]:
