@@ -2,20 +2,20 @@
 
 The words on the button and the comparison with later calls come from this one value. It is never wider than what the
 user saw: a file tool is remembered for one folder, code for one notebook, a command for its line or, when it only
-reads, for its program. A tool of a server is remembered with its definition: when the server changes the tool, the
-approval does not hold for it.
+reads, for its program. A tool of somebody else is remembered for what its arguments name (`named_arguments`), and with
+its definition: when the server changes the tool, the approval does not hold for it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import posixpath
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.approval.call_targets import FOLDER
+from jupyter_eca.engine.approval.named_arguments import describe_folder, name_folder
 from jupyter_eca.engine.approval.shell_parser import find_keys
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.protocol.content import Origin
@@ -35,6 +35,7 @@ class ScopeKind(StrEnum):
     LINE = "line"
     FOLDER = "folder"
     NOTEBOOK = "notebook"
+    ARGUMENTS = "arguments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class ApprovalScope:
     """A digest of the tool's definition; empty for our own tools, which do not change."""
     kind: ScopeKind = ScopeKind.TOOL
     value: str = ""
-    """The program, the line, the folders of the paths or the notebook; empty for every call of the tool."""
+    """The program, the line, the folders of the paths, the notebook or what the arguments name; empty for every call
+    of the tool."""
     folder: str = ""
     """For a command, the folder where it runs."""
 
@@ -57,11 +59,13 @@ class ApprovalScope:
         """Return the words on the button."""
         match self.kind:
             case ScopeKind.TOOL:
-                return self.name
+                return f"every call of {self.name}"
+            case ScopeKind.ARGUMENTS:
+                return f"{self.name} ({self.value})"
             case ScopeKind.PROGRAM | ScopeKind.LINE:
                 return f"{self.value} (in {self.folder}/)" if self.folder not in {"", "."} else self.value
             case ScopeKind.FOLDER:
-                return f"{self.name} in {'the top folder' if self.value == './' else self.value}"
+                return f"{self.name} in {describe_folder(self.value)}"
             case ScopeKind.NOTEBOOK:
                 return f"{self.name} in {self.value or 'this kernel'}"
 
@@ -81,14 +85,16 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
     """Return what "approve for this session" remembers of a call. Empty: the call is asked about each time."""
     scope = ApprovalScope(key(tool), tool.name, _compute_digest(tool))
     match tool.remembers:
-        case Remembers.TOOL:
-            return (scope,)
+        case Remembers.TOOL | Remembers.ARGUMENTS:
+            if not targets.named:
+                return (scope,)
+            return (replace(scope, kind=ScopeKind.ARGUMENTS, value=", ".join(targets.named)),)
         case Remembers.COMMANDS:
             line = arguments.get("command")
             folder = targets.paths.get(FOLDER, (".",))[0]
             return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
         case Remembers.FOLDER:
-            folders = [_name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
+            folders = [name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
             found = len(folders) == len(tool.paths)
             return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if found else ()
         case Remembers.NOTEBOOK:
@@ -103,10 +109,6 @@ def _list_command_scopes(scope: ApprovalScope, line: str, folder: str) -> tuple[
     if found.line:
         return (replace(scope, kind=ScopeKind.LINE, value=found.line, folder=folder),)
     return tuple(replace(scope, kind=ScopeKind.PROGRAM, value=program, folder=folder) for program in found.programs)
-
-
-def _name_folder(path: str) -> str:
-    return f"{posixpath.dirname(path) or '.'}/".replace("//", "/")
 
 
 def _compute_digest(tool: ToolSpec) -> str:

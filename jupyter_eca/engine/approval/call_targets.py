@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
+from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
 from jupyter_eca.engine.approval.protected_paths import find_in_text, is_protected, is_protected_by_pattern
 from jupyter_eca.engine.approval.shell_parser import expands, parse_commands
 from jupyter_eca.engine.model.request import Remembers
@@ -50,6 +51,8 @@ class CallTargets:
     """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
     notebook: str = ""
     """The notebook that is meant where the arguments name none."""
+    named: tuple[str, ...] = ()
+    """What the arguments name, in words: what an approval of a tool whose arguments are not known to us is for."""
 
 
 def resolve_by_text(path: str, folder: str) -> tuple[str, ...]:
@@ -98,7 +101,19 @@ def find_targets(
     if tool.remembers is Remembers.COMMANDS and FOLDER not in paths and start[0] != ".":
         paths[FOLDER] = start
     nearest = resolver.resolve(notebook, "")[0] if notebook else ""
-    return CallTargets(paths, _find_protected(tool, arguments, paths, resolver), nearest)
+    return CallTargets(
+        paths, _find_protected(tool, arguments, paths, resolver), nearest, _list_named(tool, arguments, resolver)
+    )
+
+
+def _list_named(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
+    match tool.remembers:
+        case Remembers.ARGUMENTS:
+            return describe_exactly(arguments)
+        case Remembers.TOOL if not tool.is_read_only:
+            return describe_named(arguments, lambda path: resolver.resolve(path, "")[0])
+        case _:
+            return ()
 
 
 def _is_ours(tool: ToolSpec) -> bool:

@@ -14,10 +14,12 @@ from jupyter_eca.protocol.content import Origin
 
 
 class Remembers(StrEnum):
-    """What "approve for this session" remembers: the tool, the shell line in its `command`, the tool in the folders of
-    its `paths`, or the tool in one notebook."""
+    """What "approve for this session" remembers: the tool with what its arguments name (of a tool that changes
+    nothing, just the tool), the tool with exactly these arguments, the shell line in its `command`, the tool in the
+    folders of its `paths`, or the tool in one notebook."""
 
     TOOL = "tool"
+    ARGUMENTS = "arguments"
     COMMANDS = "commands"
     FOLDER = "folder"
     NOTEBOOK = "notebook"
