@@ -17,7 +17,7 @@ from jupyter_eca.engine.approval.policy import Adjusted
 from jupyter_eca.engine.approval.shell_parser import only_reads
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.table import Table
-from jupyter_eca.protocol.content import Origin
+from jupyter_eca.protocol.content import FileChangeDetails, Origin
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.approval.call_targets import CallTargets
@@ -159,6 +159,13 @@ class ToolCall:
             return True
         command = self.arguments.get("command") if self.tool.remembers is Remembers.COMMANDS else None
         return isinstance(command, str) and only_reads(command)
+
+    @property
+    def loads(self) -> str:
+        """What a page would load from elsewhere as soon as it shows what the call changes; "" for nothing."""
+        if isinstance(self.details, FileChangeDetails) and not self.reads:
+            return self.details.loads or ""
+        return ""
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call share."""

@@ -87,17 +87,17 @@ def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
 
 
 def _judge(
-    state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None
+    state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None, loads: str = ""
 ) -> Verdict:
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
-    return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets)
+    return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets, loads=loads)
 
 
 def _judge_again(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Judge a call whose arguments are known, by the rules and the approvals of now."""
-    return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets))
+    return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets, call.loads))
 
 
 def _is_free(state: ChatState, id: str) -> bool:

@@ -1,9 +1,10 @@
 """Whether a tool call runs, is asked about or is denied, and why: ECA's `toolCall.approval` rules. Pure.
 
 Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
-Two questions come after all of these, and nothing but a denial takes them back: a call that changes what may run
-without asking (`protected_paths`), and a command line where a rule denies some commands and it is not certain which
-ones the line runs. Trust turns every other question into a permission at the end, and never lifts a denial.
+Three questions come after all of these, and nothing but a denial takes them back: about a call that changes what may
+run without asking (`protected_paths`), about a Markdown cell that loads something as soon as it is shown, and about a
+command line where a rule denies some commands and it is not certain which ones the line runs. Trust turns every other
+question into a permission at the end, and never lifts a denial.
 
 What is remembered are the scopes of `approval_scope`. How patterns are compared is in `rule_matching`; the words for a
 verdict are in `reason`.
@@ -52,7 +53,7 @@ class Verdict:
     @property
     def is_final(self) -> bool:
         """Whether it is a question that neither trust nor an earlier approval answers."""
-        return self.cause is not None and self.cause.kind in {"protected", "unparsed"}
+        return self.cause is not None and self.cause.kind in {"protected", "loads", "unparsed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +226,12 @@ def decide(
     *,
     trust: bool = False,
     targets: CallTargets | None = None,
+    loads: str = "",
 ) -> Verdict:
     """Decide about a call. The cause of the verdict is the first thing that selects the call.
 
-    `targets` are what the call names; without them, they are found by the text of the arguments alone.
+    `targets` are what the call names; without them, they are found by the text of the arguments alone. `loads` is what
+    a page would load as soon as it shows what the call changes.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -236,6 +239,8 @@ def decide(
         return verdict
     if call.targets.protected:
         return Verdict(Decision.ASK, cause=Cause(kind="protected", path=call.targets.protected))
+    if loads:
+        return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_denial(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
     if verdict.decision is not Decision.ASK or verdict.cause is None:

@@ -21,6 +21,8 @@ def describe_warning(cause: Cause) -> str:
     match cause.kind:
         case "protected":
             return f"This changes what may run without asking (`{cause.path}`)"
+        case "loads":
+            return f"As soon as the cell is shown, the page loads `{cause.loads}`"
         case "unparsed":
             return f"It is not certain what the command line runs, and the rule `{cause.rule}` forbids some commands"
         case "changed":
@@ -46,7 +48,7 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             return f"{_DONE[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
-        case "protected" | "unparsed" | "changed":
+        case "protected" | "loads" | "unparsed" | "changed":
             warning = describe_warning(cause)
             return f"Asked: {warning[:1].lower()}{warning[1:]}"
         case "trust":

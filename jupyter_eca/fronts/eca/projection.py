@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.protocol import chat, chats
 from jupyter_eca.protocol.content import (
+    FileChangeDetails,
     FlagContent,
     MetadataContent,
     ProgressContent,
@@ -104,6 +105,8 @@ def _plain_details(content: ToolCallContent) -> dict[str, object]:
     match content.details:
         case ShellCommandDetails() as details:
             return {"details": details.model_copy(update={"line": None, "parsed": None})}
+        case FileChangeDetails(loads=str()) as details:
+            return {"details": details.model_copy(update={"loads": None})}
         case RunCellsDetails():
             return {"details": None}
         case _:

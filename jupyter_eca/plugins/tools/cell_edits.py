@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_notebook
+from jupyter_eca.plugins.tools.notebook import NotebookPath, check_loaded, notebooks, read_notebook
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
@@ -242,6 +242,7 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
     _require_known(context, document, change, partly=_is_partial(arguments))
     change = cell_changes.place(document, change)
     wanted = cell_changes.apply(document, change)
+    check_loaded(context, cell_changes.find_loaded_content(document, wanted))
     after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
     for id, source in cell_changes.sources_of(after, cell_changes.id_of(change)).items():
         if source is not None and not isinstance(change, MoveCell):

@@ -194,6 +194,16 @@ def notebooks(context: ToolContext) -> Notebooks:
     return context.notebooks
 
 
+def check_loaded(context: ToolContext, loads: str | None) -> None:
+    """Check that what the changed cells load was shown to whoever approved the call. Raises: ToolError."""
+    shown = context.announced.loads if isinstance(context.announced, FileChangeDetails) else None
+    if loads and loads != shown:
+        raise ToolError(
+            f"As soon as it is shown, this loads {loads}. Nobody was asked about that; nothing was changed.",
+            "Make the call again, alone, so that the user is asked.",
+        )
+
+
 async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     """Return the notebook that is meant, as it is now. Raises: ToolError."""
     if path.strip():

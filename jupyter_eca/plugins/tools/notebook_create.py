@@ -13,11 +13,12 @@ from jupyter_eca.config.disk.regular_file import read_regular
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.notebook import notebooks
+from jupyter_eca.plugins.tools.notebook import check_loaded, notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks.file import detect_language
+from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind
 from jupyter_eca.workspace.reading.cell_text import as_object
 from jupyter_eca.workspace.shielded import run_to_end
@@ -60,7 +61,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
     real = await asyncio.to_thread(_free, context.files, path)
     made = _resolve_cells(cells, await _spec(context, real))
-    return text_file.describe_change(context.files.contents_path(real), None, _text(made))
+    details = text_file.describe_change(context.files.contents_path(real), None, _text(made))
+    return details.model_copy(update={"loads": _find_loaded(made)})
 
 
 @tool(
@@ -83,6 +85,7 @@ async def notebook_create(
     real = await asyncio.to_thread(_free, context.files, path)
     spec = await _spec(context, real)
     wanted = _resolve_cells(cells, spec)
+    check_loaded(context, _find_loaded(wanted))
     if context.keeper is not None:
         await context.keeper.keep(real)
     shown = context.files.contents_path(real)
@@ -169,6 +172,11 @@ def _kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
                 yield {name: value for name, value in spec.items() if isinstance(value, str)}
         except (OSError, ValueError, RecursionError):
             continue
+
+
+def _find_loaded(cells: Iterable[NewCells]) -> str | None:
+    texts = (cell.source for cell in cells if cell.cell_type is CellType.MARKDOWN)
+    return ", ".join(filter(None, map(find_loaded, texts))) or None
 
 
 def _text(cells: Iterable[NewCells]) -> str:

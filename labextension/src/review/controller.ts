@@ -13,6 +13,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { BarButton, BarContent, CellBar, insertBar } from './cell_bar';
 import { CellDiff } from './cell_diff';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
+import { toExactText } from '../render/format';
 import { HunkPainter } from './hunk_painter';
 import { Look } from './hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
@@ -264,11 +265,20 @@ export class ReviewController {
 
   private buildContent(note: Note, cell: Cell, kept: ReviewedEdit | undefined): BarContent {
     const source = sourceOf(note);
-    const words = note.owner.kind === 'call' ? this.describeProposal(note, cell) : this.describeChange(note, kept);
+    const words =
+      note.owner.kind === 'call'
+        ? this.addWarning(this.describeProposal(note, cell), note.owner.loads)
+        : this.describeChange(note, kept);
     const tone = note.what === 'insert' ? 'added' : note.what === 'delete' ? 'removed' : 'changed';
     const hidden = kept !== undefined && isHidden(cell);
     const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, kept)];
     return { tone, words, buttons, ...(source !== undefined && { source }) };
+  }
+
+  private addWarning(words: string, loads: string | undefined): string {
+    return loads === undefined
+      ? words
+      : this.trans.__('%1. As soon as the cell is shown, the page loads: %2', words, toExactText(loads));
   }
 
   private describeProposal(note: Note, cell: Cell): string {

@@ -11,7 +11,7 @@ import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, begun, Decide } from './Approval';
 import { useEnv } from '../common/env';
-import { explainDecision, isAskedEachTime } from './approval_reason';
+import { explainDecision, hasWarning, isAskedEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
 import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
@@ -85,9 +85,7 @@ export const ToolCard = React.memo(function ToolCard({
       {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
       {open && <ToolDetails block={block} within={Boolean(children)} />}
       {open && children}
-      {waiting && block.cause?.kind === 'protected' && (
-        <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>
-      )}
+      {waiting && hasWarning(block) && <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>}
       <WrittenRuleNote id={block.id} />
       {waiting && (
         <Approval

@@ -10,8 +10,13 @@ import { ToolBlock } from '../../chat/blocks';
 import { toExactText } from '../../render/format';
 
 /** Whether the call is asked about each time: no approval is remembered, and no rule can allow it. */
-export function isAskedEachTime({ cause }: ToolBlock): boolean {
-  return cause?.kind === 'protected' || cause?.kind === 'unparsed';
+export function isAskedEachTime(block: ToolBlock): boolean {
+  return hasWarning(block) || block.cause?.kind === 'unparsed';
+}
+
+/** Whether the card of the waiting call must show the explanation, and not only the details. */
+export function hasWarning({ cause }: ToolBlock): boolean {
+  return cause?.kind === 'protected' || cause?.kind === 'loads';
 }
 
 /** Return the explanation; empty for a call to which no rule was applied. */
@@ -33,6 +38,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     }
     case 'protected':
       return trans.__('This changes what may run without asking: %1', toExactText(cause.path ?? ''));
+    case 'loads':
+      return trans.__('As soon as the cell is shown, the page loads: %1', toExactText(cause.loads ?? ''));
     case 'unparsed':
       return trans.__(
         'Asked: it is not certain what the command line runs, and the rule %1 forbids some commands',
