@@ -68,6 +68,9 @@ class PathResolver:
     """Files and folders that are protected here besides those of `protected_paths`: absolute, with links followed."""
     above: tuple[str, ...] = ()
     """Folders below those of the workspace that hold one of these. Whoever moves such a folder moves it too."""
+    above_scripts: tuple[str, ...] = ()
+    """Folders with a script that the settings run. They are often the folders that the user works in, so only what
+    moves or replaces one of them counts, and not each program that is called with it."""
 
     def is_protected(self, form: str) -> bool:
         """Return whether a resolved path is protected. Case does not count, because some file systems ignore it."""
@@ -75,9 +78,11 @@ class PathResolver:
         own = (path.casefold() for path in self.own)
         return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
 
-    def holds_protected(self, form: str) -> bool:
-        """Return whether a resolved path is protected, or is a folder with something that is."""
-        return self.is_protected(form) or any(form.casefold() == path.casefold() for path in self.above)
+    def holds_protected(self, form: str, *, moves: bool = True) -> bool:
+        """Return whether a resolved path is protected, or is a folder with something that is. `moves`: whether the call
+        may move or replace a whole folder."""
+        folders = (*self.above, *self.above_scripts) if moves else self.above
+        return self.is_protected(form) or any(form.casefold() == path.casefold() for path in folders)
 
 
 BY_TEXT: Final = PathResolver()
@@ -165,7 +170,11 @@ def _find_in_line(line: str, folder: str, resolver: PathResolver) -> str:
     commands = parse_commands(line)
     if commands is None:
         return find_in_text(line.replace("'", "").replace('"', "").replace("\\", ""))
-    found = (_find_in_word(word, folder, resolver) for command in commands for word in _list_words(command))
+    found = (
+        _find_in_word(word, folder, resolver, moves=command.moves_folders)
+        for command in commands
+        for word in _list_words(command)
+    )
     changes_git = (".git/config" for command in commands if _is_git_config(command))
     return next(filter(None, found), next(changes_git, ""))
 
@@ -179,7 +188,7 @@ def _list_words(command: ParsedCommand) -> Iterator[tuple[str, str]]:
         yield from zip(command.words, (command.command, *command.args), strict=True)
 
 
-def _find_in_word(word: tuple[str, str], folder: str, resolver: PathResolver) -> str:
+def _find_in_word(word: tuple[str, str], folder: str, resolver: PathResolver, *, moves: bool) -> str:
     written, bare = word
     if expands(written) and is_protected_by_pattern(written):
         return written
@@ -189,7 +198,7 @@ def _find_in_word(word: tuple[str, str], folder: str, resolver: PathResolver) ->
     parts = {bare, after_options, *_PARTS_OF_WORD.split(bare), *((bare[2:],) if bare.startswith("-") else ())}
     for path in _guess_paths(sorted(parts)):
         for form in resolver.resolve(path, folder):
-            if resolver.holds_protected(form):
+            if resolver.holds_protected(form, moves=moves):
                 return path
     return ""
 

@@ -149,5 +149,8 @@ RUNNING_OPTIONS: Final[dict[str, re.Pattern[str]]] = {
     **dict.fromkeys(("sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"), re.compile(r"-[a-z]*c[a-z]*")),
 }
 
+# These move, replace, fill or delete a whole folder that their arguments name.
+MOVERS: Final = frozenset({"7z", "cp", "cpio", "install", "ln", "mv", "rm", "rmdir", "rsync", "tar", "unzip"})
+
 # What these do depends on one more word, which is part of the name.
 FIRST_WORDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)

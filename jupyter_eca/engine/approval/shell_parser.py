@@ -121,12 +121,21 @@ class ParsedCommand:
         return any(map(expands, self.words)) or any(expands(redirect.written) for redirect in self.redirects)
 
     @property
+    def program(self) -> str:
+        """The name of the program, without its folder."""
+        return self.command.rpartition("/")[2]
+
+    @property
+    def moves_folders(self) -> bool:
+        """Whether it may move, replace or fill a folder that it names: `mv a b`, `env mv a b`."""
+        return self.program in known_programs.MOVERS or self.hides_program
+
+    @property
     def hides_program(self) -> bool:
         """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
-        program = self.command.rpartition("/")[2]
-        option = known_programs.RUNNING_OPTIONS.get(program)
+        option = known_programs.RUNNING_OPTIONS.get(self.program)
         return (
-            program in known_programs.RUNNERS
+            self.program in known_programs.RUNNERS
             or (option is not None and any(map(option.fullmatch, self.args)))
             or any(expands(word) or "=" in word for word in self.words[:1])
         )

@@ -10,12 +10,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.config.folders import get_user_folder
+from jupyter_eca.config.folders import expand_home, get_user_folder
+from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_eca.config import Config
     from jupyter_eca.engine.model.request import ToolSpec
@@ -32,31 +33,34 @@ async def find_call_targets(
 
 def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    own = dict.fromkeys(_list_own(roots, config))
-    above = dict.fromkeys(
-        folder
-        for path in own
-        for folder in path.parents
-        if any(folder != root and folder.is_relative_to(root) for root in roots)
-    )
+    scripts = frozenset(_list_scripts((*roots, start), config))
+    own = frozenset(_list_own(roots, config)) - scripts
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
-        real = _resolve(start / _expand(folder) / _expand(path))
+        real = _resolve(start / expand_home(folder) / expand_home(path))
         absolute = real.as_posix()
         inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
         # The first form must say which folder is meant, so it is relative only to the first folder.
         forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
         return tuple(dict.fromkeys(forms))
 
-    resolver = PathResolver(resolve, tuple(map(Path.as_posix, own)), tuple(map(Path.as_posix, above)))
+    resolver = PathResolver(
+        resolve,
+        tuple(map(Path.as_posix, own | scripts)),
+        tuple(map(Path.as_posix, _list_folders(roots, own))),
+        tuple(map(Path.as_posix, _list_folders(roots, scripts))),
+    )
     return find_targets(tool, arguments, resolver, notebook)
 
 
-def _expand(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # there is no such user
-        return Path(path)
+def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:
+    """Return the folders below those of the workspace that hold one of these paths."""
+    return {
+        folder
+        for path in paths
+        for folder in path.parents
+        if any(folder != root and folder.is_relative_to(root) for root in roots)
+    }
 
 
 def _resolve(path: Path) -> Path:
@@ -77,7 +81,20 @@ def _list_own(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
     named = [one.path for one in (*config.rules, *config.skills, *config.commands)]
     for path in (*config.watched, *named):
         for root in roots:
-            yield _resolve(root / _expand(path))
+            yield _resolve(root / expand_home(path))
+
+
+def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
+    """Yield what runs without a question, or under a name that the model calls: the scripts of hooks, custom tools and
+    MCP servers."""
+    settings = {
+        "hooks": config.hooks,
+        "customTools": {name: {"command": tool.command} for name, tool in config.custom_tools.items()},
+        "mcpServers": {
+            name: {"command": server.command, "args": server.args} for name, server in config.mcp_servers.items()
+        },
+    }
+    return map(_resolve, find_scripts(settings, folders))
 
 
 def _holds_one(folder: Path, roots: tuple[Path, ...]) -> bool:

@@ -151,6 +151,65 @@ async def test_neither_rules_nor_trust_lift_the_question_and_without_anybody_it_
         assert (own / "config.json").read_text() == "{}"
 
 
+SCRIPTS = {
+    "the script of a hook": {"hooks": {"h": {"type": "sessionEnd", "actions": [{"file": "tools/run.sh"}]}}},
+    "a command of a hook": {"hooks": {"h": {"type": "sessionEnd", "actions": [{"shell": "cd tools && ./run.sh"}]}}},
+    "a custom tool": {"customTools": {"t": {"description": "d", "command": "bash tools/run.sh {{x}} > out.txt"}}},
+    "an MCP server": {"mcpServers": {"s": {"command": "sh", "args": ["tools/run.sh"], "disabled": True}}},
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        call("write_file", path="tools/run.sh", content="touch PWNED"),
+        call("move_file", source="tools", destination="gone"),
+        call("shell_command", command="echo 'touch PWNED' > tools/run.sh"),
+        call("shell_command", command="cp -r harmless tools"),
+    ],
+)
+async def test_a_script_that_the_settings_run_is_protected(tmp_path: Path, name: str, changes: dict[str, Any]) -> None:
+    async with project(tmp_path, plays(changes), **EVERYTHING, **SCRIPTS[name]) as table:
+        (table.folder / "harmless").mkdir()
+        script = table.folder / "tools" / "run.sh"
+        script.parent.mkdir()
+        script.write_text("")
+        known = (FileContext(path="tools/run.sh"),)
+        received = await answer(await table.client(), "write", Person(0), contexts=known)
+        assert [question.cause.kind for question in asked(received) if question.cause] == ["protected"]
+        assert script.read_text() == ""
+
+
+async def test_a_remembered_approval_does_not_let_the_model_write_the_script_of_a_hook(tmp_path: Path) -> None:
+    hooks = {"h": {"type": "preRequest", "actions": [{"file": "tools/hook.sh"}]}}
+    script = plays(
+        call("write_file", path="tools/notes.txt", content="Hello"),
+        call("write_file", path="tools/hook.sh", content="touch PWNED"),
+    )
+    async with project(tmp_path, script, hooks=hooks) as table:
+        (table.folder / "tools").mkdir()
+        received = await answer(await table.client(), "write", Person())
+        await answer(await table.client(), "write", Person(0), chat="two")
+        assert words(received) == [("write_file", ("write_file in tools/",)), ("write_file", None)]
+        assert not (table.folder / "PWNED").exists()
+
+
+async def test_work_beside_a_script_that_the_settings_run_is_not_asked_about(tmp_path: Path) -> None:
+    tool = {"description": "d", "command": "python src/report.py data/sales.csv"}
+    calls = (
+        call("write_file", path="src/other.py", content="x"),
+        call("write_file", path="data/sales.csv", content="x"),
+        call("shell_command", command="true; env | sort -o data/sales.csv"),
+        call("shell_command", command="git add src data/sales.csv || sed -n 1p src/*.py"),
+    )
+    async with project(tmp_path, plays(*calls), **EVERYTHING, customTools={"t": tool}) as table:
+        for folder in ("src", "data"):
+            (table.folder / folder).mkdir()
+        received = await answer(await table.client(), "work", Person(0))
+        assert (asked(received), said(received)) == ([], "Done.")
+
+
 async def test_what_only_reads_the_configuration_runs_as_ever(tmp_path: Path) -> None:
     reads = (call("read_file", path="AGENTS.md"), call("shell_command", command="cat AGENTS.md"))
     async with project(tmp_path, plays(*reads), **EVERYTHING) as table:
