@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # The argument of a shell tool that names the folder of the command.
 FOLDER: Final = "working_directory"
 
+# The argument that names a notebook. Where it is left out, tools of notebooks and kernels mean that of the prompt.
+NOTEBOOK: Final = "path"
+
 # The longest text that is taken for a path where any text may be one.
 _MAX_PATH: Final = 4096
 
@@ -48,8 +51,6 @@ class CallTargets:
     relative to the folders of the workspace where it lies in them, and absolute."""
     protected: str = ""
     """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
-    notebook: str = ""
-    """The notebook that is meant where the arguments name none."""
 
 
 def resolve_by_text(path: str, folder: str) -> tuple[str, ...]:
@@ -91,7 +92,8 @@ BY_TEXT: Final = PathResolver()
 def find_targets(
     tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver = BY_TEXT, notebook: str = ""
 ) -> CallTargets:
-    """Find what a call names. `notebook` is that of the prompt."""
+    """Find what a call names. `notebook` is the one that is meant when it names none. It is then a path of the call
+    like any other: a rule about it holds for the call."""
     names = tool.paths if tool.origin is Origin.NATIVE else tuple(arguments)
     list_paths = _list_texts if _is_ours(tool) else _guess_paths
     paths = {
@@ -102,8 +104,14 @@ def find_targets(
     start = resolver.resolve("", "")
     if tool.remembers is Remembers.COMMANDS and FOLDER not in paths and start[0] != ".":
         paths[FOLDER] = start
-    nearest = resolver.resolve(notebook, "")[0] if notebook else ""
-    return CallTargets(paths, _find_protected(tool, arguments, paths, resolver), nearest)
+    if notebook and not names_notebook(arguments):
+        paths[NOTEBOOK] = resolver.resolve(notebook, "")
+    return CallTargets(paths, _find_protected(tool, arguments, paths, resolver))
+
+
+def names_notebook(arguments: Mapping[str, Any]) -> bool:
+    """Return whether the arguments of a tool of notebooks or kernels say which one is meant."""
+    return bool(str(arguments.get(NOTEBOOK) or "").strip())
 
 
 def _is_ours(tool: ToolSpec) -> bool:

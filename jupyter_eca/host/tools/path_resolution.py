@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config.folders import expand_home, get_user_folder
 from jupyter_eca.config.trust.scripts import find_scripts
-from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets
+from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets, names_notebook
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
@@ -20,14 +20,22 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import Config
     from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.workspace.ports import Files
+
+
+async def find_default_notebook(context: ToolContext, tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Return the path of the notebook that a call means without naming it; "" for none."""
+    if tool.default_notebook is None or names_notebook(arguments):
+        return ""
+    return await tool.default_notebook(context)
 
 
 async def find_call_targets(
     files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str = ""
 ) -> CallTargets:
     """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
-    is the path of the notebook that the prompt came from."""
+    is the path of the notebook that the call means without naming it, as Jupyter's contents have it."""
     return await asyncio.to_thread(_find, files, config, tool, arguments, notebook)
 
 
@@ -50,7 +58,7 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
         tuple(map(Path.as_posix, _list_folders(roots, own))),
         tuple(map(Path.as_posix, _list_folders(roots, scripts))),
     )
-    return find_targets(tool, arguments, resolver, notebook)
+    return find_targets(tool, arguments, resolver, str(roots[0] / notebook) if notebook else "")
 
 
 def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:

@@ -49,7 +49,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.chat.recorded_turn import DIFFERS, NOT_RUN, ReplayedTurn
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
-from jupyter_eca.host.tools.path_resolution import find_call_targets
+from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
@@ -96,7 +96,10 @@ PREVIEW_SECONDS = 60.0
 
 _PREPARING = Report("Working out what this would change …")
 
-LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, so that it means other files; not run."
+TARGETS_CHANGED: Final = (
+    "A symbolic link or the open notebook has changed since this call was decided, so that it means another file; not "
+    "run."
+)
 
 TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided; not run."
 
@@ -376,16 +379,22 @@ class EffectRunner:
         return found
 
     async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
-        services = self._services
-        files = self._contexts.find_files(chat.state.id)
-        return await find_call_targets(files, services.config, tool, arguments, chat.asked_notebook)
+        context = self._contexts.build(chat.state.id, chat.kernel)
+        known = self._find_tool(chat, tool)
+        notebook = await find_default_notebook(context, known, arguments) if known else ""
+        return await find_call_targets(context.files, self._services.config, tool, arguments, notebook)
+
+    def _find_tool(self, chat: LiveChat, spec: ToolSpec) -> Tool | None:
+        """Return the tool of a call: that of a program which calls it by itself, else the one of that name."""
+        outside = chat.under_way.outside if chat.under_way else None
+        return outside if outside and outside.spec == spec else self._services.toolbox.get(spec.name, chat.state.id)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Raises: ToolError when the call names something else than when it was decided."""
         then = next((call.targets for call in chat.state.calls if call.id == effect.call), None)
         names_files = then is not None and (then.paths or effect.tool.remembers is Remembers.COMMANDS)
         if names_files and then != await self._targets_of(chat, effect.tool, effect.arguments):
-            raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
+            raise ToolError(TARGETS_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview(
         self, chat: LiveChat, call: ToolCall, adjusted: Adjusted, earlier: tuple[ToolCallDetails, ...] = ()
@@ -418,7 +427,7 @@ class EffectRunner:
         known = chat.known.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
         try:
-            whole = result = await self._result(chat, turn, effect, reporter, known)
+            whole = result = await self._result(chat, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
             result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
             taken = True
@@ -434,12 +443,9 @@ class EffectRunner:
             finished = self._make_finished(chat, effect.call, result if taken else truncate_result(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
-    async def _result(
-        self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter, known: KnownVersions
-    ) -> ToolResult:
+    async def _result(self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions) -> ToolResult:
         name, replay = effect.tool.name, chat.replay
-        own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
-        tool = own or self._services.toolbox.get(name, chat.state.id)
+        tool = self._find_tool(chat, effect.tool)
         if replay is not None and replay.broken:
             return ToolResult(NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.lives):

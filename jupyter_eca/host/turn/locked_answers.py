@@ -181,7 +181,7 @@ class LockedAnswers:
         policy = state.setup.policy or Policy()
         current = self._services.current
         files = current.workspace.files.with_folder(chat.choice.folder)
-        found = await find_call_targets(files, current.config, tool.spec, call.arguments)
+        found = await find_call_targets(files, current.config, tool.spec, call.arguments, chat.asked_notebook)
         verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust, targets=found)
         lifted = unasked and verdict.decision is Decision.ASK and not verdict.is_final
         return Verdict(Decision.ALLOW) if lifted else verdict

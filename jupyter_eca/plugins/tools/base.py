@@ -156,6 +156,14 @@ class Preview(Protocol):
     def __call__(self, context: ToolContext, arguments: dict[str, Any], /) -> Awaitable[ToolCallDetails | None]: ...
 
 
+class DefaultNotebook(Protocol):
+    """Finds the notebook that a call means which names none, so that approval rules can be decided by it."""
+
+    def __call__(self, context: ToolContext, /) -> Awaitable[str]:
+        """Return its path; "" when there is none."""
+        ...
+
+
 class Tool(Protocol):
     """What a tool is: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
 
@@ -191,6 +199,12 @@ class Tool(Protocol):
     @property
     def preview(self) -> Preview | None: ...
 
+    @property
+    def default_notebook(self) -> DefaultNotebook | None:
+        """Finds the notebook that is meant when the argument `path` is empty; None for a tool without such a
+        default."""
+        ...
+
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError, which goes back to the model."""
         ...
@@ -210,6 +224,10 @@ class Plain:
     def preview(self) -> Preview | None:
         return None
 
+    @property
+    def default_notebook(self) -> DefaultNotebook | None:
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class NativeTool:
@@ -224,6 +242,7 @@ class NativeTool:
     keeps: bool
     preview: Preview
     lives: bool = False
+    default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
@@ -243,11 +262,13 @@ def tool(
     lives: bool = False,
     paths: Iterable[str] = (),
     code: Iterable[str] = (),
+    default_notebook: DefaultNotebook | None = None,
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
-    `paths` are its arguments that name files or folders, `code` those with source that a kernel runs. Approval rules
-    are decided by them: see `engine/approval/call_targets.py`.
+    `paths` are its arguments that name files or folders, `code` those with source that a kernel runs. Where its `path`
+    may be left out, `default_notebook` finds the notebook that is meant then. Approval rules are decided by them: see
+    `engine/approval/call_targets.py`.
 
     Raises: LocalError when the summary holds more than plain `{argument}`s of this tool.
     """
@@ -267,7 +288,18 @@ def tool(
             reads=reads,
         )
         checked = _make_checked_preview(model, preview)
-        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, checked, lives)
+        return NativeTool(
+            spec,
+            model,
+            function,
+            reads,
+            frozenset(needs),
+            frozenset(agents),
+            keeps,
+            checked,
+            lives,
+            default_notebook,
+        )
 
     return make
 
