@@ -53,19 +53,29 @@ def find_in_text(text: str) -> str:
     return found[0] if found else ""
 
 
-def is_protected_by_pattern(word: str) -> bool:
+def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
     """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
-    stands for nothing in particular, and does not count."""
-    words = _expand_braces(_QUOTES.sub("", word))
+    stands for nothing in particular, and does not count. Without `any_name`, `*.md` does not count either."""
+    words = expand_braces(_QUOTES.sub("", word))
     parts = {_fold(part) for one in words for part in one.split("/")}
     return any(
-        part.strip("*") and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
-        for part in parts
-        for name in (*FOLDERS, *FILES)
+        _is_matched(name, part) for part in parts if any_name or not part.startswith("*") for name in (*FOLDERS, *FILES)
     )
 
 
-def _expand_braces(word: str) -> list[str]:
+def is_matched_by_pattern(pattern: str, path: str) -> bool:
+    """Return whether a pattern of the shell may become a path, or a path below it. Both are absolute."""
+    parts, names = pattern.casefold().split("/"), path.casefold().split("/")
+    return len(parts) >= len(names) and all(
+        name == part or _is_matched(name, part) for name, part in zip(names, parts, strict=False)
+    )
+
+
+def _is_matched(name: str, part: str) -> bool:
+    return bool(part.strip("*")) and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
+
+
+def expand_braces(word: str) -> list[str]:
     """Return the words that the shell makes of the braces in a word, and perhaps more: `{a..f}` counts as `*`."""
     words = [word]
     while (found := next(((one, match) for one in words if (match := _BRACES.search(one))), None)) is not None:

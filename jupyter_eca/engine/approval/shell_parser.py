@@ -39,6 +39,24 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 
+# The same without the grammar. A quoted text ends at the end of its line, so that an apostrophe in a comment hides
+# nothing, and a text that runs a command (`"$(cp x y)"`) is no quoted text.
+_ROUGH: Final = re.compile(
+    r"""
+      (?P<end>[;&|()`\n]+)
+    | (?P<word>(?:
+          \$'(?:[^'\\\n]|\\.)*'
+        | '[^'\n]*'
+        | "(?:[^"\\`$\n]|\\.|\$(?!\())*"
+        | \\.
+        | [^\s\\;&|()`<>]
+      )+)
+    | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ROUGH_QUOTES: Final = re.compile(r"""\$(?=')|['"\\]""")
+
 # shlex takes minutes over a word of 3,000,000 characters; nobody reads such a line before approving it.
 _MAX_LINE: Final = 10_000
 
@@ -171,6 +189,21 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
             parsed.append(_parse_command(part))
             part = []
     return tuple(parsed)
+
+
+def split_roughly(line: str) -> tuple[ParsedCommand, ...]:
+    """Return something like the commands of a line that is not understood, without redirections and keys. Their words
+    are those that the shell may make of it, and perhaps others: keywords, comments and the text of here documents."""
+    commands: list[ParsedCommand] = []
+    words: list[str] = []
+    for found in (*_ROUGH.finditer(line), None):
+        if found is not None and found["word"]:
+            words.append(found["word"])
+        elif words and (found is None or found["end"]):
+            bare = [_ROUGH_QUOTES.sub("", word) for word in words]
+            commands.append(ParsedCommand(bare[0], tuple(bare[1:]), tuple(words)))
+            words = []
+    return tuple(commands)
 
 
 def find_keys(line: str) -> LineKeys | None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config.folders import expand_home, get_user_folder
 from jupyter_eca.config.trust.scripts import find_scripts
-from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets, names_notebook
+from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
+from jupyter_eca.engine.approval.path_resolver import PathResolver
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
@@ -54,20 +55,25 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
 
     resolver = PathResolver(
         resolve,
-        tuple(map(Path.as_posix, own | scripts)),
+        tuple(map(Path.as_posix, own)),
         tuple(map(Path.as_posix, _list_folders(roots, own))),
+        tuple(map(Path.as_posix, scripts)),
         tuple(map(Path.as_posix, _list_folders(roots, scripts))),
+        os.environ,
     )
     return find_targets(tool, arguments, resolver, str(roots[0] / notebook) if notebook else "")
 
 
 def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:
-    """Return the folders below those of the workspace that hold one of these paths."""
+    """Return the folders that hold one of these paths: those below the folders of the workspace, and those below the
+    home folder that do not hold the workspace."""
+    home = _resolve(expand_home("~"))
     return {
         folder
         for path in paths
         for folder in path.parents
         if any(folder != root and folder.is_relative_to(root) for root in roots)
+        or (home in folder.parents and not any(root.is_relative_to(folder) for root in roots))
     }
 
 

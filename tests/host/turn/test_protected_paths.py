@@ -210,6 +210,60 @@ async def test_work_beside_a_script_that_the_settings_run_is_not_asked_about(tmp
         assert (asked(received), said(received)) == ([], "Done.")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd ~/.config && echo '{{}}' > eca/config.json",
+        "cd ~ && cd .config && cp {harmless} eca/config.json",
+        "cd ..; cd home/../.config; cp {harmless} eca/config.json",
+        "git -C .. diff; install {harmless} -D ~/.conf*/eca/config.json",
+        "tar -C .git/.. -xf x; sh -c 'cd ..; cd .config && cp {harmless} eca/config.json'",
+        "ln -s ~/.config x; cp {harmless} x/eca/config.json",
+        "echo $HOME; cp harmless .ec?",
+        "cp harmless .e{{c,c}}a; echo $HOME",
+        "cd .e*; echo $HOME; cp ../harmless config.json",
+        'echo "$(cp harmless .e*/config.json)"',
+        "# don't\ncp harmless .e*/config.json; echo $HOME # '",
+        "cp harmless $HOME/.config/eca/config.json",
+        'A=.e; B=ca; cp harmless "$A${{B}}/config.json"',
+        "for name in .config x; do cp harmless ~/$name/eca/config.json; done",
+        "(cd $XDG_CONFIG_HOME; cp {harmless} eca/config.json)",
+    ],
+)
+async def test_a_line_that_reaches_the_configuration_by_another_folder_a_pattern_or_a_variable_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
+    user = tmp_path / ".config" / "eca"
+    user.mkdir(parents=True)
+    harmless = tmp_path / "root" / "harmless"
+    async with project(
+        tmp_path, plays(call("shell_command", command=line.format(harmless=harmless))), **EVERYTHING
+    ) as table:
+        own = table.folder / ".eca"
+        own.mkdir()
+        harmless.write_text("{}")
+        received = await answer(await table.client(), "go", Person(0))
+        assert [question.cause.kind for question in asked(received) if question.cause] == ["protected"]
+        assert (list(user.iterdir()), list(own.iterdir())) == ([], [])
+
+
+async def test_ordinary_lines_with_variables_patterns_and_folders_are_not_asked_about(tmp_path: Path) -> None:
+    lines = (
+        "for file in *.md data/*.json; do wc -l $file; done",
+        "cd src && for i in 1 2; do echo $i > out$i.txt; done; cd ..; cat src/*.txt",
+        "python3 - <<EOF\nimport re\nprint(re.sub('.*', 'x', \"$HOME\"))\nEOF",
+        "sed -e 's/.*/x/' README > copy; echo ${HOME}/data ~/data",
+        "git -C src status; make -C src || ls -d src/* $PWD",
+    )
+    calls = [call("shell_command", command=line) for line in lines]
+    async with project(tmp_path, plays(*calls), **EVERYTHING) as table:
+        (table.folder / "src").mkdir()
+        received = await answer(await table.client(), "go", Person(0))
+        assert (asked(received), said(received)) == ([], "Done.")
+
+
 async def test_what_only_reads_the_configuration_runs_as_ever(tmp_path: Path) -> None:
     reads = (call("read_file", path="AGENTS.md"), call("shell_command", command="cat AGENTS.md"))
     async with project(tmp_path, plays(*reads), **EVERYTHING) as table:
