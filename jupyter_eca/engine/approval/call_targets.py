@@ -1,14 +1,17 @@
 """`CallTargets`: which files a tool call names, with every link followed, and whether one of them is protected.
 
 Rules, remembered approvals and the protection of paths all use this one value. The functions are pure: whoever calls
-them passes a `PathResolver`, which knows the disk. `line_targets` finds what a command line names.
+them passes a `PathResolver`, which knows the disk. `line_targets` finds what a command line names,
+and `code_targets` what code names.
 """
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.engine.approval.code_targets import find_in_code, list_shown_code
 from jupyter_eca.engine.approval.line_targets import find_in_line
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
 from jupyter_eca.engine.approval.protected_paths import find_in_text
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.approval.path_resolver import PathResolver
     from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 # The argument of a shell tool that names the folder of the command.
 FOLDER: Final = "working_directory"
@@ -43,10 +47,14 @@ class CallTargets:
 
 
 def find_targets(
-    tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver = BY_TEXT, notebook: str = ""
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    resolver: PathResolver = BY_TEXT,
+    notebook: str = "",
+    details: ToolCallDetails | None = None,
 ) -> CallTargets:
     """Find what a call names. `notebook` is the one that is meant when it names none. It is then a path of the call
-    like any other: a rule about it holds for the call."""
+    like any other: a rule about it holds for the call. `details` are those that its card shows."""
     names = tool.paths if tool.origin is Origin.NATIVE else tuple(arguments)
     list_paths = list_texts if _is_ours(tool) else guess_paths
     paths = {
@@ -59,7 +67,7 @@ def find_targets(
         paths[FOLDER] = start
     if notebook and not names_notebook(arguments):
         paths[NOTEBOOK] = resolver.resolve(notebook, "")
-    return CallTargets(paths, _find_protected(tool, arguments, paths, resolver))
+    return CallTargets(paths, _find_protected(tool, arguments, paths, resolver, details))
 
 
 def names_notebook(arguments: Mapping[str, Any]) -> bool:
@@ -74,7 +82,11 @@ def _is_ours(tool: ToolSpec) -> bool:
 
 
 def _find_protected(
-    tool: ToolSpec, arguments: Mapping[str, Any], paths: Mapping[str, tuple[str, ...]], resolver: PathResolver
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    paths: Mapping[str, tuple[str, ...]],
+    resolver: PathResolver,
+    details: ToolCallDetails | None,
 ) -> str:
     # What a server says of its own tool is no reason to trust it.
     if tool.reads and tool.origin is Origin.NATIVE:
@@ -89,15 +101,19 @@ def _find_protected(
     if runs_line:
         folder = str(arguments.get(FOLDER) or "")
         return find_in_line(str(arguments.get("command")), folder, resolver)
-    found = (find_in_text(text) for text in _list_code(tool, arguments))
+    if _is_ours(tool):
+        # A kernel works in the folder of its notebook.
+        notebook = next((form for form in paths.get(NOTEBOOK, ()) if form.startswith("/")), "")
+        folders = tuple(dict.fromkeys(("", posixpath.dirname(notebook))))
+        code = (*(text for name in tool.code for text in list_texts(arguments.get(name))), *list_shown_code(details))
+        found = (find_in_code(text, folders, resolver) for text in code)
+    else:
+        found = map(find_in_text, _list_code(arguments))
     return next(filter(None, found), "")
 
 
-def _list_code(tool: ToolSpec, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _list_code(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts that may be code or a command. A text of one line may be one, whatever its name is."""
-    if _is_ours(tool):
-        yield from (text for name in tool.code for text in list_texts(arguments.get(name)))
-        return
     for name in arguments:
         list_code = list_texts if name.lower() in _CODE_NAMES else guess_paths
         yield from list_code(arguments[name])

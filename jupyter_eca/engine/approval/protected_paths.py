@@ -53,6 +53,11 @@ def find_in_text(text: str) -> str:
     return found[0] if found else ""
 
 
+def list_names_in_text(text: str) -> frozenset[str]:
+    """Return all of these names in a text."""
+    return frozenset(found[0] for found in _IN_TEXT.finditer(text))
+
+
 def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
     """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
     stands for nothing in particular, and does not count. Without `any_name`, `*.md` does not count either."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.ports import Files
 
 
@@ -33,14 +34,25 @@ async def find_default_notebook(context: ToolContext, tool: Tool, arguments: Map
 
 
 async def find_call_targets(
-    files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str = ""
+    files: Files,
+    config: Config,
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    notebook: str = "",
+    details: ToolCallDetails | None = None,
 ) -> CallTargets:
     """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
-    is the path of the notebook that the call means without naming it, as Jupyter's contents have it."""
-    return await asyncio.to_thread(_find, files, config, tool, arguments, notebook)
+    is the path of the notebook that the call means without naming it, as Jupyter's contents have it.
+    `details` are those that its card shows."""
+    meant = str(files.roots[0] / notebook) if notebook else ""
+
+    def find() -> CallTargets:
+        return find_targets(tool, arguments, _make_resolver(files, config), meant, details)
+
+    return await asyncio.to_thread(find)
 
 
-def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:
+def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
     scripts = frozenset(_list_scripts((*roots, start), config))
     own = frozenset(_list_own(roots, config)) - scripts
@@ -53,7 +65,7 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
         forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
         return tuple(dict.fromkeys(forms))
 
-    resolver = PathResolver(
+    return PathResolver(
         resolve,
         tuple(map(Path.as_posix, own)),
         tuple(map(Path.as_posix, _list_folders(roots, own))),
@@ -61,7 +73,6 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
         tuple(map(Path.as_posix, _list_folders(roots, scripts))),
         os.environ,
     )
-    return find_targets(tool, arguments, resolver, str(roots[0] / notebook) if notebook else "")
 
 
 def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:

@@ -299,7 +299,7 @@ class EffectRunner:
         if adjusted is None:
             return
         details, adjusted = await self._previews(chat, adjusted)
-        targets = await self._find_targets(chat, adjusted)
+        targets = await self._find_targets(chat, adjusted, details)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -368,21 +368,25 @@ class EffectRunner:
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
         return details, {id: preview.adjusted for id, preview in previews.items()}
 
-    async def _find_targets(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, CallTargets]:
+    async def _find_targets(
+        self, chat: LiveChat, adjusted: Mapping[str, Adjusted], details: Mapping[str, ToolCallDetails]
+    ) -> Mapping[str, CallTargets]:
         """What the calls of the reply name on the disk."""
         found: dict[str, CallTargets] = {}
         for call in chat.state.calls:
             changed = adjusted.get(call.id, AS_IT_IS).arguments
             arguments = parse_arguments(call.arguments_text) if changed is None else changed
             if call.tool is not None and arguments is not None:
-                found[call.id] = await self._targets_of(chat, call.tool, arguments)
+                found[call.id] = await self._targets_of(chat, call.tool, arguments, details.get(call.id))
         return found
 
-    async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
+    async def _targets_of(
+        self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any], details: ToolCallDetails | None
+    ) -> CallTargets:
         context = self._contexts.build(chat.state.id, chat.kernel)
         known = self._find_tool(chat, tool)
         notebook = await find_default_notebook(context, known, arguments) if known else ""
-        return await find_call_targets(context.files, self._services.config, tool, arguments, notebook)
+        return await find_call_targets(context.files, self._services.config, tool, arguments, notebook, details)
 
     def _find_tool(self, chat: LiveChat, spec: ToolSpec) -> Tool | None:
         """Return the tool of a call: that of a program which calls it by itself, else the one of that name."""
@@ -391,9 +395,11 @@ class EffectRunner:
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Raises: ToolError when the call names something else than when it was decided."""
-        then = next((call.targets for call in chat.state.calls if call.id == effect.call), None)
-        names_files = then is not None and (then.paths or effect.tool.remembers is Remembers.COMMANDS)
-        if names_files and then != await self._targets_of(chat, effect.tool, effect.arguments):
+        call = next((call for call in chat.state.calls if call.id == effect.call), None)
+        if call is None or call.targets is None:
+            return
+        names_files = call.targets.paths or effect.tool.remembers is Remembers.COMMANDS
+        if names_files and call.targets != await self._targets_of(chat, effect.tool, effect.arguments, call.details):
             raise ToolError(TARGETS_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview(
