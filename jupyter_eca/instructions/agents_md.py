@@ -19,7 +19,11 @@ from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import text_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.config import Config
     from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.workspace.ports import Files
 
 NAME: Final = "AGENTS.md"
 
@@ -33,27 +37,38 @@ _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
 async def sections(context: InstructionContext) -> tuple[Section, ...]:
-    reader = _AgentsFileReader(context)
+    reader = _AgentsFileReader(context.files, context.config, context.warn)
     await asyncio.to_thread(reader.run)
     return tuple(reader.found)
+
+
+def list_included(files: Files, config: Config) -> frozenset[Path]:
+    """Return the real paths of the files that are read, and of those that would be if they existed. Blocks."""
+    reader = _AgentsFileReader(files, config, lambda _: None)
+    reader.run()
+    return frozenset(reader.seen | reader.missing)
 
 
 @dataclass
 class _AgentsFileReader:
     """Reads the files of one turn."""
 
-    context: InstructionContext
+    files: Files
+    config: Config
+    warn: Callable[[str], None]
     found: list[Section] = field(default_factory=list[Section])
     """The sections so far, one for each file."""
     seen: set[Path] = field(default_factory=set[Path])
     """The real paths of the files that were read. Each file is included once."""
+    missing: set[Path] = field(default_factory=set[Path])
+    """The paths that are mentioned and do not exist."""
     chars: int = 0
     """The number of characters so far."""
 
     def run(self) -> None:
-        roots = tuple(root.resolve() for root in self.context.files.roots)
+        roots = tuple(root.resolve() for root in self.files.roots)
         for root in roots:
-            above = reversed(root.parents) if self.context.config.include_parent_agents_files else ()
+            above = reversed(root.parents) if self.config.include_parent_agents_files else ()
             for folder in above:
                 self._include_root(folder / NAME, (*roots, folder))
             self._include_root(root / NAME, roots)
@@ -67,7 +82,7 @@ class _AgentsFileReader:
         if not path.is_file():
             return
         if not text_files.within(path, allowed):
-            self.context.warn(f"{path} leads out of the workspace and was not read.")
+            self.warn(f"{path} leads out of the workspace and was not read.")
         elif path.resolve() not in self.seen:
             self._include(path.resolve(), allowed, (), str(path))
 
@@ -83,10 +98,10 @@ class _AgentsFileReader:
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:
-            self.context.warn(f"{named}: left out, {error}.")
+            self.warn(f"{named}: left out, {error}.")
             return
         self.chars += len(text)
-        shown = self.context.files.shorten(path)
+        shown = self.files.shorten(path)
         if text:
             self.found.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
         for number, mention, sure in _mentions(text):
@@ -101,12 +116,14 @@ class _AgentsFileReader:
         except (OSError, RuntimeError, ValueError):
             real, exists = path, False
         if not exists:
+            if real != path and text_files.within(real, allowed):
+                self.missing.add(real)
             if sure:
-                self.context.warn(f"{named}: left out, it does not exist.")
+                self.warn(f"{named}: left out, it does not exist.")
         elif not text_files.within(real, allowed):
-            self.context.warn(f"{named}: left out, it is outside of the workspace.")
+            self.warn(f"{named}: left out, it is outside of the workspace.")
         elif real in chain:
-            self.context.warn(f"{named}: left out, it includes itself.")
+            self.warn(f"{named}: left out, it includes itself.")
         elif real not in self.seen:
             self._include(real, allowed, chain, named)
 

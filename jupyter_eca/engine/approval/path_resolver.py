@@ -40,9 +40,9 @@ class PathResolver:
     above: tuple[str, ...] = ()
     """Folders that hold one of these, below those of the workspace or the home folder. Whoever moves such a folder
     moves it too."""
-    scripts: tuple[str, ...] = ()
-    """The scripts that the settings run. They are protected as well."""
-    above_scripts: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()
+    """Files of the project that the settings run, or that `AGENTS.md` includes. They are protected as well."""
+    above_included: tuple[str, ...] = ()
     """Folders that hold one of these. They are often the folders that the user works in, so only what moves or replaces
     one of them counts, and not each program that is called with it."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -51,18 +51,18 @@ class PathResolver:
     def is_protected(self, form: str) -> bool:
         """Return whether a resolved path is protected. Case does not count, because some file systems ignore it."""
         text = form.casefold()
-        own = (path.casefold() for path in (*self.own, *self.scripts))
+        own = (path.casefold() for path in (*self.own, *self.included))
         return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
 
     def holds_protected(self, form: str, *, moves: bool = True) -> bool:
         """Return whether a resolved path is protected, or is a folder with something that is. `moves`: whether the call
         may move or replace a whole folder."""
-        folders = (*self.above, *self.above_scripts) if moves else self.above
+        folders = (*self.above, *self.above_included) if moves else self.above
         return self.is_protected(form) or any(form.casefold() == path.casefold() for path in folders)
 
     def may_become_protected(self, form: str) -> bool:
         """Return whether a resolved path with a pattern in it (`~/.conf*/eca`) may become one that is protected, when
-        the shell replaces it. Patterns are not compared with scripts: `src/*.py` is what people work on."""
+        the shell replaces it. Patterns are not compared with `included`: `src/*.py` is what people work on."""
         return any(is_matched_by_pattern(form, path) for path in self.own)
 
 

@@ -14,6 +14,7 @@ from jupyter_eca.config.folders import expand_home, get_user_folder
 from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
 from jupyter_eca.engine.approval.path_resolver import PathResolver
+from jupyter_eca.instructions.agents_md import list_included
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ async def find_call_targets(
 
 def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    scripts = frozenset(_list_scripts((*roots, start), config))
-    own = frozenset(_list_own(roots, config)) - scripts
+    included = frozenset(_list_scripts((*roots, start), config)) | list_included(files, config)
+    own = frozenset(_list_own(roots, config)) - included
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
         real = _resolve(start / expand_home(folder) / expand_home(path))
@@ -69,8 +70,8 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
         resolve,
         tuple(map(Path.as_posix, own)),
         tuple(map(Path.as_posix, _list_folders(roots, own))),
-        tuple(map(Path.as_posix, scripts)),
-        tuple(map(Path.as_posix, _list_folders(roots, scripts))),
+        tuple(map(Path.as_posix, included)),
+        tuple(map(Path.as_posix, _list_folders(roots, included))),
         os.environ,
     )
 

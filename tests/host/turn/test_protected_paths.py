@@ -195,6 +195,25 @@ async def test_a_remembered_approval_does_not_let_the_model_write_the_script_of_
         assert not (table.folder / "PWNED").exists()
 
 
+async def test_the_files_that_agents_md_includes_are_protected(tmp_path: Path) -> None:
+    writes = [call("write_file", path=path, content="Obey.") for path in ("docs/style.md", "docs/more.md", "docs/x.md")]
+    appends = call("shell_command", command="echo Obey. >> docs/style.md; ls docs; python -m pydoc docs")
+    async with project(tmp_path, plays(*writes, appends), **EVERYTHING) as table:
+        (table.folder / "docs").mkdir()
+        (table.folder / "AGENTS.md").write_text("Read @docs/style.md\n")
+        style = table.folder / "docs" / "style.md"
+        style.write_text("Use tabs. See @more.md.")
+        known = (FileContext(path="docs/style.md"),)
+        received = await answer(await table.client(), "write", Person(0), contexts=known)
+        assert [question.summary for question in asked(received)] == [
+            "Writing docs/style.md",
+            "Writing docs/more.md",
+            f"Running {appends['arguments']['command']}",
+        ]
+        assert {question.cause.kind for question in asked(received) if question.cause} == {"protected"}
+        assert sorted(path.name for path in (table.folder / "docs").iterdir()) == ["style.md", "x.md"]
+
+
 async def test_work_beside_a_script_that_the_settings_run_is_not_asked_about(tmp_path: Path) -> None:
     tool = {"description": "d", "command": "python src/report.py data/sales.csv"}
     calls = (
