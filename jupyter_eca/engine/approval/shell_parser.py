@@ -151,10 +151,12 @@ class ParsedCommand:
     @property
     def hides_program(self) -> bool:
         """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
-        option = known_programs.RUNNING_OPTIONS.get(self.program)
+        argument = known_programs.RUNNING_ARGUMENTS.get(self.program)
+        reads_script = self.program in known_programs.SHELLS and all(word.startswith("-") for word in self.args)
         return (
             self.program in known_programs.RUNNERS
-            or (option is not None and any(map(option.fullmatch, self.args)))
+            or reads_script
+            or (argument is not None and any(map(argument.fullmatch, self.args)))
             or any(expands(word) or "=" in word for word in self.words[:1])
         )
 
