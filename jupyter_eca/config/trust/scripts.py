@@ -45,8 +45,7 @@ def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
     for hook in _list_objects(settings.get("hooks")):
         own: Any = hook.get("folder")
         starts = (Path(own), *folders) if isinstance(own, str) and own else tuple(folders)
-        actions: Any = hook.get("actions")
-        for action in _list_objects(dict(enumerate(actions)) if isinstance(actions, list | tuple) else None):
+        for action in _list_objects(hook.get("actions")):
             if isinstance(file := action.get("file"), str):
                 yield from (start / expand_home(file) for start in starts)
             yield from _find_in_command(_list_texts(action.get("shell")), folders)
@@ -86,7 +85,12 @@ def _is_folder(path: Path) -> bool:
 
 
 def _list_objects(value: Any) -> Iterator[Json]:
-    items = cast("Json", value).values() if isinstance(value, dict) else ()
+    """Yield the objects in a list or in an object."""
+    items: list[Any] = []
+    if isinstance(value, dict):
+        items = [*cast("Json", value).values()]
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)
     yield from (cast("Json", item) for item in items if isinstance(item, dict))
 
 

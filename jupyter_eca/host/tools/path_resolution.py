@@ -72,7 +72,8 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
         tuple(map(Path.as_posix, _list_folders(roots, own))),
         tuple(map(Path.as_posix, included)),
         tuple(map(Path.as_posix, _list_folders(roots, included))),
-        os.environ,
+        # Other values are no folders, and may be secrets, which the card of a call must not show.
+        {name: value for name, value in os.environ.items() if value.startswith("/")},
     )
 
 
