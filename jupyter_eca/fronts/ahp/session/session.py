@@ -391,7 +391,12 @@ class AhpSession:
         task = self._start_tasks[turn] = self._start(
             partial(self._prompt, turn, UserMessage.model_validate(message), client)
         )
-        task.add_done_callback(lambda _: self._start_tasks.pop(turn, None))
+        task.add_done_callback(lambda ended: self._forget_start(turn, ended))
+
+    def _forget_start(self, turn: str, task: asyncio.Task[None]) -> None:
+        # A client can begin a turn again, with the same id, once it was cut off: then the task is another one.
+        if self._start_tasks.get(turn) is task:
+            del self._start_tasks[turn]
 
     async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
         if self.turn != turn:
