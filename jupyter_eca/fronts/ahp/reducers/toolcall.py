@@ -1,4 +1,7 @@
-"""Owns the lifecycle of a tool call in the active turn, from streaming to completed or cancelled. Pure."""
+"""Owns the reducer of a tool call in the active turn, from the status `streaming` to `completed` or `cancelled`. Pure.
+
+The table `CHANGES` has a function for each type of action. `turns.py` cancels the calls of a turn that ends.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from jupyter_eca.fronts.ahp.reducers.status import update_activity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+# The fields that a call keeps in every status.
 _COMMON: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_meta")
+# The fields that a call has when its arguments are complete.
 _PARAMS: Final = ("invocationMessage", "toolInput")
 _RESULT: Final = ("success", "pastTenseMessage", "content", "structuredContent", "error")
 
@@ -19,11 +24,12 @@ ENDED: Final = frozenset({"completed", "cancelled"})
 
 
 def _pick(call: Json, *names: str) -> Json:
+    """Return those of the named fields that are present."""
     return {name: call[name] for name in names if name in call}
 
 
 def cancel_call(call: Json) -> Json:
-    """Return a call in its final state after its turn has ended without it."""
+    """Return a call as it is after its turn has ended: a call that has not ended is cancelled."""
     if call.get("status") in ENDED:
         return call
     params = {"invocationMessage": call.get("invocationMessage", "")}
@@ -74,7 +80,8 @@ def _make_ready(call: Json, action: Json) -> Json:
     return {"status": "pending-confirmation", **base, **request}
 
 
-def _option(call: Json, action: Json) -> Json:
+def _find_option(call: Json, action: Json) -> Json:
+    """Return the option that a user has selected, as the field `selectedOption`."""
     wanted = action.get("selectedOptionId")
     selected = next((option for option in items(call, "options") if wanted and option.get("id") == wanted), None)
     return omit_none(selectedOption=selected)
@@ -83,7 +90,7 @@ def _option(call: Json, action: Json) -> Json:
 def _confirm(call: Json, action: Json) -> Json:
     if call.get("status") != "pending-confirmation":
         return call
-    base = {**_pick(call, *_COMMON, *_PARAMS), **_option(call, action)}
+    base = {**_pick(call, *_COMMON, *_PARAMS), **_find_option(call, action)}
     if action.get("approved"):
         edited = action.get("editedToolInput")
         base = base if edited is None else {**base, "toolInput": edited}

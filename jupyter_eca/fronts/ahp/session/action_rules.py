@@ -1,7 +1,8 @@
-"""Owns the rules for which action of a client is allowed at the moment (specification, section 9). Pure.
+"""Owns the rules that decide whether an action of a client is allowed in the current state (specification, section 9).
+Pure.
 
-Each function returns the reason of a refusal, or None. `session.py` and `terminals/` apply the actions that are
-allowed.
+Each function `refuse_...` returns the reason why the action is refused, or None if it is allowed. It must not change
+anything: `session.py` and `terminals/` apply the allowed actions.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
-# The longest message in characters, its attachments included: it is sent to all subscribers, and stored.
+# The longest message in characters, with its attachments. Every message is stored, and sent to all subscribers.
 MAX_MESSAGE: Final = 8 * 1024 * 1024
 
+# For each kind of question, the kind of value that answers it.
 _VALUES: Final = {
     "text": "text",
     "number": "number",
@@ -31,6 +33,7 @@ _VALUES: Final = {
     "single-select": "selected",
     "multi-select": "selected-many",
 }
+# For each kind of value, its types in Python.
 _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "text": (str,),
     "number": (int, float),
@@ -74,7 +77,8 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
 
 
 def is_approval(action: actions.SessionAction) -> bool:
-    """Return whether an action lets the assistant do something: an approval, an answer, or approval of everything."""
+    """Return whether an action needs the right to approve. Such actions approve a tool call, answer a question, or turn
+    on the approval of all calls."""
     match action:
         case actions.ToolCallApproved() | actions.InputAnswerChanged() | actions.InputCompleted():
             return True
@@ -175,7 +179,7 @@ def _refuse_toggle(state: Json, uri: str) -> str | None:
 
 
 def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
-    """Refuse a change of the configuration of a session that exists."""
+    """Refuse a change of a session's configuration that its schema does not allow."""
     properties = record(record(config, "schema"), "properties")
     for name, value in values.items():
         schema = record(properties, name)
