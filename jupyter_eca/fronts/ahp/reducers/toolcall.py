@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _COMMON: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_meta")
 # The fields that a call has when its arguments are complete.
 _PARAMS: Final = ("invocationMessage", "toolInput")
-_RESULT: Final = ("success", "pastTenseMessage", "content", "structuredContent", "error")
 
 # The statuses in which a call has ended.
 ENDED: Final = frozenset({"completed", "cancelled"})
