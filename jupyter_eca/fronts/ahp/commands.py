@@ -110,6 +110,11 @@ async def subscribe(caller: CommandCaller, params: requests.Subscribe) -> Json:
 
 
 async def create_session(caller: CommandCaller, params: requests.CreateSession) -> None:
+    """Create a session, or make one from a copy of another session's chat (`fork`). The client may become its active
+    client.
+
+    Raises: RemoteError.
+    """
     front, uri = caller.front, params.session
     _check_provider(params.provider)
     chat = parse_chat(uri)
@@ -182,6 +187,7 @@ async def resolve_config(caller: CommandCaller, params: requests.ResolveSessionC
 
 
 async def complete_config(caller: CommandCaller, params: requests.SessionConfigCompletions) -> Json:
+    """Return the values of one property of the configuration that contain the query."""
     resolved = await resolve_config(caller, params)
     schema = record(record(resolved["schema"], "properties"), params.property)
     if not schema:

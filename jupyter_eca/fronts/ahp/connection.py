@@ -115,6 +115,8 @@ class AhpConnection:
             await self._link.close()
 
     def _leave(self) -> None:
+        """Leave the hub. Fail the requests to the client, and tell the front that the client is gone, unless it has
+        opened a newer connection."""
         if self._front is None:
             return
         subscriptions, self.subscriptions = self.subscriptions, set()
@@ -136,6 +138,8 @@ class AhpConnection:
         self._enqueue(dialect.write_notification(notification))
 
     def _enqueue(self, message: Message | Envelope) -> None:
+        """Queue a message for the client. If too many wait, join pieces of text; if there are still too many,
+        disconnect the client."""
         if self._abort.is_set():
             return
         self._outgoing.append(message)
@@ -174,6 +178,8 @@ class AhpConnection:
     # -- from the client
 
     async def _read(self) -> None:
+        """Read messages from the link. Requests and notifications wait for `_handle_messages`. Results complete the
+        requests to the client."""
         async for message in self._link:
             match message:
                 case Request(id=id, method="ping"):
@@ -233,6 +239,7 @@ class AhpConnection:
         self._enqueue(answer)
 
     def _run_request(self, request: Request) -> Awaitable[Json | None]:
+        """Parse the params of a request, and run its command. Raises: RemoteError."""
         if dialect.is_nested_too_deeply(request.params):
             raise RemoteError(f"The params are {_TOO_DEEP}.", AhpErrorCode.INVALID_PARAMS)
         values = dialect.drop_nulls({} if request.params is None else request.params)
@@ -260,6 +267,7 @@ class AhpConnection:
         return front
 
     async def _initialize(self, params: requests.Initialize) -> Json:
+        """Answer `initialize`: choose the version and the language, and subscribe the client to its first resources."""
         version = dialect.choose_version(params.protocol_versions)
         if version is None and self._front is None:
             self._ends_after_writing = True  # the connection ends after this answer
@@ -285,6 +293,8 @@ class AhpConnection:
         }
 
     async def _reconnect(self, params: requests.Reconnect) -> Json:
+        """Answer `reconnect` with the actions that the client has missed, or with snapshots if they are not known any
+        more."""
         front = await self._join_front(params.client_id)
         wanted = [uri for uri in params.subscriptions if await self._exists(uri)]
         replay = front.hub.replay(self.client, params.last_seen_server_seq, params.subscriptions)
@@ -301,6 +311,7 @@ class AhpConnection:
         return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in existing if self.front.hub.has(uri)]
 
     async def _exists(self, uri: str) -> bool:
+        """Return whether there is a resource with this URI. A session is read from the store if it is not in memory."""
         return self.front.hub.has(uri) or await self.front.find_session(uri) is not None
 
     async def subscribe(self, uri: str) -> bool:

@@ -51,6 +51,7 @@ async def list_customizations(host: Host) -> list[Json]:
 
 
 async def _list_servers(host: Host) -> list[Json]:
+    """List the MCP servers. A session can disable each of them."""
     servers: list[Json] = []
     for server in host.notifications.list_servers():
         if server.type == "mcp":
@@ -63,6 +64,7 @@ async def _list_servers(host: Host) -> list[Json]:
 
 
 async def _list_commands(host: Host) -> list[Json]:
+    """List the user's own commands, which are Markdown files."""
     by_name = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
     return [
         _make_customization(f"command:{name}", f"/{name}", command.description) for name, command in by_name.items()
@@ -80,6 +82,7 @@ async def _list_agents(host: Host) -> list[Json]:
 
 
 async def _list_rules(host: Host) -> list[Json]:
+    """List the rules that the project's files contain for the model."""
     project_rules = await rules.find(host.workspace.files, host.config, host.audiences.warn)
     return [_make_customization(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in project_rules]
 

@@ -161,6 +161,8 @@ class AhpFront:
         return session
 
     async def _load(self, session: AhpSession, note: Json) -> None:
+        """Read the events of a session, and put it into the hub. If this fails, the session is not in memory any
+        more."""
         try:
             await self.host.store.settle()
             row = await self.host.chats.read_row(session.chat)
@@ -178,6 +180,7 @@ class AhpFront:
         )
 
     async def _build_state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
+        """Build the state of a session without its turns, from the row of its chat and its note."""
         summary = notes.make_summary(uri, PROVIDER, row, note)
         schema = settings.describe_schema(self.host, str(record(summary, "model").get("id", "")))
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
@@ -225,6 +228,7 @@ class AhpFront:
         self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
     def _remove_session(self, chat: str) -> None:
+        """Forget a session whose chat was deleted, and tell all clients."""
         uri = make_session_uri(chat)
         self._notes.forget(chat)
         self._changed_summaries.pop(uri, None)
@@ -285,6 +289,7 @@ class AhpFront:
             self._summary_changed.set()
 
     async def _publish_summaries(self) -> None:
+        """Notify all clients of changed summaries, at most every `SUMMARY_EVERY` seconds."""
         while True:
             await self._summary_changed.wait()
             await asyncio.sleep(SUMMARY_EVERY)
@@ -321,6 +326,7 @@ class AhpFront:
             session.show([event])
 
     def tell(self, notice: Notice) -> None:
+        """React to a notice of the host that sessions have to show. All other notices are for clients of ECA."""
         match notice:
             case Notice(method="chat/deleted", chat=str(chat)):
                 self._remove_session(chat)
@@ -338,6 +344,7 @@ class AhpFront:
                 pass
 
     def show_anew(self, again: Again) -> None:
+        """Read a chat again after turns were removed from it. Open it if it is a new copy of another chat."""
         if session := self.sessions.get(make_session_uri(again.chat)):
             self.start(session.reread())
         else:
@@ -350,6 +357,7 @@ class AhpFront:
         return await session.input_requests.ask(question)
 
     async def _publish_agents(self) -> None:
+        """Update the agents in the root, after the configuration has changed."""
         agents = await settings.list_agents(self.host)
         if agents != self.hub.state(ROOT)["agents"]:
             self.hub.dispatch(ROOT, actions.AgentsChanged(agents=agents), now())

@@ -109,6 +109,8 @@ class CursorHelp:
         request: ModelRequest,
         earlier: asyncio.Task[None] | None,
     ) -> None:
+        """Run one rewrite, after an earlier one with the same id has ended. Notify the client of its start and its
+        end."""
         if earlier is not None:
             await asyncio.wait((earlier,))
         began = time.monotonic()

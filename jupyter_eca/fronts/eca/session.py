@@ -183,6 +183,7 @@ class EcaSession:
         return parent != "" and self._is_subscribed(parent)
 
     def show(self, events: list[Event]) -> None:
+        """Queue new events of a chat for the client."""
         self._waiting_items += [event for event in events if self._is_subscribed(event.chat)]
         if self.prompted is not None:
             self.prompted -= {event.chat for event in events if event.outcome}
@@ -195,6 +196,7 @@ class EcaSession:
         self._wake.set()
 
     def tell(self, notice: Notice) -> None:
+        """Queue a notice for the client."""
         if notice.method == "chat/deleted" and notice.chat is not None:
             self.choices.pop(notice.chat, None)
         if notice.chat is None or notice.method != "chat/toolCallProgress" or self._is_subscribed(notice.chat):
@@ -214,6 +216,7 @@ class EcaSession:
         await load_handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask the client's user a question. Raises: RemoteError."""
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
         # Emacs writes the question into its tool call. Output of the call that came later would overwrite the question,
         # so it is sent before.
@@ -261,6 +264,7 @@ class EcaSession:
                 self._replaying = False
 
     async def _send(self, item: Item) -> None:
+        """Send one item. Notices that depend on what the client may see are adapted to it."""
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
                 await self.notify(method, await list_visible(self, jobs))
@@ -352,6 +356,7 @@ class EcaSession:
     # -- requests and notifications
 
     async def _answer(self, method: str, params: Any) -> Any:
+        """Answer a request by the function of its method. Raises: RemoteError."""
         if self.is_shut_down:
             raise RemoteError("nothing but `exit` comes after `shutdown`", ErrorCode.INVALID_REQUEST)
         row = METHODS.get(method)

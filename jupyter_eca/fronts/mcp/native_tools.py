@@ -104,6 +104,8 @@ class ToolNames:
 
 
 def _make_offer(tool: Tool, names: ToolNames) -> Offer:
+    """Make the offer of one tool."""
+
     async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
         try:
             return await call.backend.run_tool(tool, call.caller, arguments)

@@ -92,6 +92,7 @@ class CallInProgress:
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def _ask_by_result(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
+        """Wait until the question was sent as a result, and the client has sent the call again with the answer."""
         async with self._asking:
             self._question, self._answer = question, asyncio.get_running_loop().create_future()
             self._asked.set()

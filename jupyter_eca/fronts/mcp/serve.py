@@ -61,6 +61,7 @@ async def _serve_stdio(backend: Backend) -> None:
 
 
 async def _serve_http(backend: Backend) -> None:
+    """Serve over HTTP on this machine, until the process gets a signal. The token is written to stderr."""
     port = os.environ.get("MCP_HTTP_PORT", "3000")
     if not (port.isascii() and port.isdecimal() and int(port) < 65536):
         raise ConfigError(f"MCP_HTTP_PORT is {port!r}; it is a number below 65536.")

@@ -116,6 +116,7 @@ class McpFront:
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool. An error of the tool is a result that says what the caller can do."""
         _check_text(params.arguments)
         offer = next((offered for offered in self._offers.tools if offered.name == params.name), None)
         if offer is None:
@@ -214,6 +215,7 @@ class McpFront:
         return None
 
     async def _notify_change(self, resource: str) -> None:
+        """Notify the subscribers of a changed resource, or all clients of a changed list."""
         match resource:
             case offers_base.TOOLS:
                 await self._bus.publish(ToolsListChanged())

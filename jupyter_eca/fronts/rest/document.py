@@ -107,6 +107,7 @@ def make_openapi(operations: Sequence[Operation]) -> Json:
 
 
 def _describe_operation(operation: Operation, schemas: Json) -> Json:
+    """Return the description of one operation in OpenAPI's form."""
     result = _make_schema(operation.result, schemas, "serialization")
     kind = "application/json"
     if operation.streams:
@@ -162,6 +163,7 @@ def write_page(description: Json) -> str:
 
 
 def _describe_answers(operation: Json) -> str:
+    """Return the parameters, the body and the responses of an operation as an HTML list."""
     rows = [
         f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
         for p in operation.get("parameters", ())

@@ -119,6 +119,7 @@ class RestFront:
     # -- tool servers
 
     async def list_servers(self) -> list[rest.Server]:
+        """Return all configured tool servers. The tools of a server are known only while it runs."""
         await self._host.mcp.known.wait()
         return [
             rest.Server(
@@ -160,6 +161,7 @@ class RestFront:
             return rest.Connected(server_id=name, server_name=name, tools=self._list_tools(server))
 
     async def disconnect(self) -> None:
+        """Disconnect the current server. The chats have no tools then."""
         async with self._connecting:
             self._release_server()
 
@@ -207,6 +209,7 @@ class RestFront:
         return self._chat
 
     async def list_chats(self) -> list[rest.RestChat]:
+        """Return the chats of this front."""
         await self._host.store.settle()
         return [
             rest.RestChat(
@@ -285,6 +288,7 @@ class RestFront:
         return turn
 
     def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
+        """Return the turn that runs in a chat, with a new reader and a projection of its own."""
         live = self._host.chats.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")

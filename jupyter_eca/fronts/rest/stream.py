@@ -73,6 +73,7 @@ class EventStream(Response):
             await cancel_when_client_leaves(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:
+        """Send the items until the turn ends. An error becomes the last event."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
             async with aclosing(self._front.items(self._turn, self._heartbeat)) as items:

@@ -56,6 +56,7 @@ def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
 
 
 def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Replace a customization, or add it if it is new."""
     ref = record(action, "customization")
     fields = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
     customizations = items(state, "customizations")

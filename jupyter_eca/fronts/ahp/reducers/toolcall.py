@@ -37,6 +37,7 @@ def cancel_call(call: Json) -> Json:
 
 
 def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+    """Apply an action to the tool call that it names. Ignore it if the turn of the action is not active."""
     kind = str(action.get("type"))
     turn = state.get("activeTurn")
     if not turn or turn.get("id") != action.get("turnId"):
@@ -70,6 +71,7 @@ def _append_input(call: Json, action: Json) -> Json:
 
 
 def _make_ready(call: Json, action: Json) -> Json:
+    """Set the arguments of a call. The call runs if it is already confirmed; otherwise it waits for a user."""
     if call.get("status") not in {"streaming", "running"}:
         return call
     base = {**_pick(call, *_COMMON), **omit_none(**_pick(action, *_PARAMS))}
@@ -87,6 +89,7 @@ def _find_option(call: Json, action: Json) -> Json:
 
 
 def _confirm(call: Json, action: Json) -> Json:
+    """Apply the decision of a user: the call runs or is cancelled."""
     if call.get("status") != "pending-confirmation":
         return call
     base = {**_pick(call, *_COMMON, *_PARAMS), **_find_option(call, action)}
@@ -99,6 +102,7 @@ def _confirm(call: Json, action: Json) -> Json:
 
 
 def _complete(call: Json, action: Json) -> Json:
+    """Set the result of a call."""
     if call.get("status") not in {"running", "pending-confirmation"}:
         return call
     status = "pending-result-confirmation" if action.get("requiresResultConfirmation") else "completed"

@@ -11,6 +11,7 @@ from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 
 
 def start(state: Json, action: Json, now: int) -> Json:
+    """Start a turn. If its message was queued, remove it from the queue."""
     turn = omit_none(id=action.get("turnId"), userMessage=action.get("userMessage"), responseParts=[])
     state = put(state, activeTurn=turn)
     if queued := action.get("queuedMessageId"):

@@ -7,6 +7,7 @@ from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_
 
 
 def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Set the steering message, or add or replace a queued message."""
     message = omit_none(id=action.get("id"), userMessage=action.get("userMessage"))
     if action.get("kind") == "steering":
         return put(state, steeringMessage=message)
@@ -53,6 +54,7 @@ def add_request(state: Json, action: Json, now: int) -> Json:
 
 
 def set_answer(state: Json, action: Json, now: int) -> Json:
+    """Set or remove the draft of an answer to one question of a request."""
     requests = items(state, "inputRequests")
     request = next((question for question in requests if question.get("id") == action.get("requestId")), None)
     if request is None:

@@ -103,6 +103,7 @@ def _is_elsewhere(uri: str) -> bool:
 
 
 async def _read_context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
+    """Read an attached file from the client, as a context. If this fails, the context says why."""
     try:
         data, kind = await read(ask, attachment.uri)
         if kind.startswith("image/"):
@@ -145,6 +146,7 @@ class ClientCustomizations:
                     self._loading.discard(uri)
 
     async def _load(self, ask: Ask, ref: Json) -> None:
+        """Read the file of one customization, and dispatch its new status."""
         uri, failed = str(ref["uri"]), None
         self._sent_to_model.discard(uri)
         try:

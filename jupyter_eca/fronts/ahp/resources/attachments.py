@@ -43,6 +43,7 @@ def read_contexts(message: UserMessage) -> tuple[ChatContext, ...]:
 
 
 def _parse_attachment(attachment: MessageAttachment) -> Iterator[ChatContext]:
+    """Yield the context of an attachment; nothing for an attachment without content."""
     if (ours := (attachment.meta or {}).get(OURS)) is not None:
         try:
             yield _CONTEXT.validate_python(ours)

@@ -136,6 +136,7 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
 
 
 def _convert_result(result: content.AhpToolResult) -> ToolResult:
+    """Make a result for our model from the result that a client sent."""
     texts = [part.text for part in result.content or () if isinstance(part, TextResult)]
     images = tuple(
         ImagePart(part.content_type, part.data)

@@ -88,6 +88,7 @@ def make_request(question: ChatAskQuestionParams) -> Json:
 
 
 def _describe_field(field: FormField) -> Json:
+    """Describe the field of a form as a question of the protocol."""
     default: Any = field.default
     about: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
     match field.kind:

@@ -110,6 +110,7 @@ class SessionProjection:
         yield self._add_part(turn, SystemPart(content=f"The user added: {text}"))
 
     def _add_content(self, event: Event) -> Iterator[actions.AhpAction]:
+        """Yield the actions that add the content of an event to the active turn."""
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
@@ -155,6 +156,7 @@ class SessionProjection:
         yield delta(session=self._session, turn_id=turn, part_id=id, content=text)
 
     def _end_turn(self, turn: str, outcome: Outcome) -> Iterator[actions.AhpAction]:
+        """Yield the actions that end a turn."""
         match outcome:
             case Outcome.COMPLETED:
                 yield actions.TurnComplete(session=self._session, turn_id=turn)

@@ -174,6 +174,7 @@ class AhpSession:
                 self._project(event)
 
     def _project(self, event: Event) -> None:
+        """Dispatch the actions of a new event, and do what follows from it."""
         if not self._echo_rename(event):
             for action in self._projection.actions(event):
                 self.dispatch(action, event.at)
@@ -230,6 +231,7 @@ class AhpSession:
                 self._catch_up(events)
 
     def _apply_stored(self, events: list[Event]) -> None:
+        """Make the turns of the state the same as those in the stored events."""
         stored_turns = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
         if stored_turns is not None:
             self.dispatch(actions.Truncated(session=self.uri, turn_id=stored_turns[-1] if stored_turns else None))
@@ -491,6 +493,7 @@ class AhpSession:
         self._start(partial(self._keep_turns, remaining))
 
     async def _keep_turns(self, turns: set[str]) -> None:
+        """Wait until the chat is idle, then remove all turns from it except these."""
         if live := self._host.chats.live(self.chat):
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         try:

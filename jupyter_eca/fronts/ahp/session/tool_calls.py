@@ -115,6 +115,7 @@ class ToolCallProjection:
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
     def _make_start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
+        """Make the action that adds a call to the turn."""
         lent = content.name.startswith(CLIENT_PREFIX)
         name = content.name.removeprefix(CLIENT_PREFIX)
         owner = (self._owner() or None) if lent else None
@@ -142,6 +143,7 @@ class ToolCallProjection:
         )
 
     def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
+        """Yield the action after which a call is shown as running."""
         status = self._find_status(content.id)
         if status == "streaming":
             yield self._make_ready(about, content, confirmed="not-needed")
@@ -149,12 +151,14 @@ class ToolCallProjection:
             yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
 
     def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
+        """Yield the actions after which a call is shown as completed."""
         if self._find_status(content.id) == "streaming":
             yield self._make_ready(about, content, confirmed="not-needed")
         if self._find_status(content.id) in {"running", "pending-confirmation"}:
             yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._make_result(content)))
 
     def _make_result(self, content: ToolCalledContent) -> Json:
+        """Make the result of a call that has ended."""
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
         edit = self._make_edit(content)
         summary = content.summary or f"Called {content.name.removeprefix(CLIENT_PREFIX)}"
@@ -168,6 +172,7 @@ class ToolCallProjection:
         )
 
     def _refuse(self, about: _Ids, content: ToolCallRejectedContent, refusal: str) -> Iterator[actions.AhpAction]:
+        """Yield the actions for a rejected call, depending on what the state shows of it."""
         status = self._find_status(content.id)
         reason = "skipped" if content.reason in {RejectReason.STOP, RejectReason.ORDER} else "denied"
         if status == "streaming":
@@ -182,6 +187,7 @@ class ToolCallProjection:
             yield actions.ToolCallComplete(**about, result=result)
 
     def _describe_rejection(self, reason: RejectReason) -> str | None:
+        """Return the reason of a rejection, for the user. None if the user has rejected the call."""
         match reason:
             case RejectReason.CONFIG:
                 return self._wording().denied_by_rule

@@ -92,6 +92,7 @@ class OutputParser:
             yield TerminalText(text)
 
     def _read_mark(self, kind: str, words: str) -> Iterator[OutputPiece]:
+        """Yield what a mark says. `kind` is the number after `OSC`."""
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":

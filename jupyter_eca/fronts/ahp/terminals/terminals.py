@@ -143,6 +143,7 @@ class Terminals:
                 pass
 
     def _handle_output(self, uri: str, parser: OutputParser, data: str) -> None:
+        """Dispatch actions for a piece of a shell's output."""
         for piece in parser.feed(data):
             if not self._front.hub.has(uri):
                 return
@@ -168,6 +169,7 @@ class Terminals:
                     pass
 
     def _append_output(self, uri: str, text: str) -> None:
+        """Append output to a terminal. If there is too much output, drop the older half."""
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
         output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
@@ -191,11 +193,13 @@ class Terminals:
         self._front.hub.dispatch(action.terminal, action, now())
 
     def _handle_exit(self, uri: str, code: int | None) -> None:
+        """Dispatch that the shell of a terminal has ended."""
         if self._front.hub.has(uri):
             self._dispatch(actions.TerminalExited(terminal=uri, exit_code=code))
             self._publish_list()
 
     def _publish_list(self) -> None:
+        """Update the list of terminals in the root."""
         hub = self._front.hub
         infos = [
             omit_none(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})

@@ -38,12 +38,15 @@ _CHAT: Final = "The call would still need approval, because this chat has rules 
 
 
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
+    """Return all approval rules."""
     config = session.host.config
     rules = await asyncio.to_thread(approval_rules.list_rules, config, find_sources(session.host))
     return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
 
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
+    """Propose a rule that would allow a call which waits, and list the files that it can be written to. If no rule can
+    allow the call, say why."""
     live = session.host.chats.live(session.find_chat(params.chat_id))
     call = (
         next((state_call for state_call in live.state.calls if state_call.id == params.tool_call_id), None)
@@ -84,6 +87,7 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
+    """Add a rule to a file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
     try:
         file = await session.host.folder_trust.keep(
@@ -96,6 +100,7 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
 
 
 async def remove(session: EcaSession, params: wire.RuleText) -> Done:
+    """Remove a rule from the file that it is in. Raises: RemoteError."""
     check_may_change_config(session)
     await session.host.folder_trust.keep(partial(approval_rules.remove_rule, find_sources(session.host), params))
     await session.host.reload()

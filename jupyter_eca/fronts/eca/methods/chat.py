@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 
 async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.ChatPromptResult:
+    """Start a turn in a chat, which may be new.
+
+    Raises: RemoteError when the client may not prompt in the chat. BusyError when a turn runs in it.
+    """
     wire_id = uuid.uuid4().hex if params.chat_id is None else params.chat_id
     id = session.host_id(wire_id)
     if isinstance(wire_id, int) and id not in session.wire_ids:
@@ -88,6 +92,7 @@ def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRem
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
+    """Approve a tool call. Warn the client if another client has rejected the call before."""
     if not session.door.approves:
         session.say(lifecycle.MessageType.WARNING, MAY_NOT_APPROVE)
         return
@@ -98,6 +103,7 @@ def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
+    """Reject a tool call. Warn the client if another client has approved the call before."""
     id = session.find_chat(params.chat_id)
     counts = session.host.turns.reject(id, params.tool_call_id, params.reason)
     if not counts and _find_status(session, id, params.tool_call_id) in _APPROVED:
@@ -120,6 +126,7 @@ def _warn(session: EcaSession, message: str) -> None:
 
 
 async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
+    """Let a running tool call go on in the background, so that the turn continues. Raises: RemoteError."""
     live = session.host.chats.live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
@@ -128,6 +135,7 @@ async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackg
 
 
 async def read_output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
+    """Read a part of a tool's output that was too long for the model. Raises: RemoteError."""
     outputs, id = session.host.outputs, make_output_id(params.id)
     try:
         part = await outputs.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
@@ -137,6 +145,7 @@ async def read_output(session: EcaSession, params: chat.ChatToolOutputParams) ->
 
 
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
+    """Select the model of a chat, or of new chats. Warn the client if the model does not exist."""
     if not session.host.catalog.has(params.model):
         known = ", ".join(sorted(session.host.catalog.entries()))
         _warn(session, f"There is no model {params.model!r}, so the model stays as it was. The providers are: {known}.")

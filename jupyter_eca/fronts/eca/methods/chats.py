@@ -64,6 +64,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
 
 
 def _make_selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
+    """Return the model, agent, variant and trust that the next turn of a chat runs with."""
     live = session.host.chats.live(id)
     chosen = live.choice if live else stored_choice(row)
     choice = session.host.setups.settle(chosen)
@@ -93,6 +94,7 @@ async def _notify_selection(session: EcaSession, id: str, title: str | None, sel
 
 
 async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
+    """Return a page of a chat, without any notification."""
     id = session.find_chat(params.chat_id)
     try:
         page = await session.host.archive.page(
@@ -154,6 +156,8 @@ def _make_page_meta(page: Page) -> chats.PageMeta:
 
 
 async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatListResult:
+    """List the chats that the client may see. The chat that was used last comes first, unless another order is asked
+    for."""
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
@@ -186,6 +190,7 @@ async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
 
 
 async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
+    """Remove the messages from one message on, or undo what their tools have changed, or both."""
     include = params.include or ("messages", "tools")
     await session.host.archive.rollback(
         session.find_chat(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
@@ -194,6 +199,7 @@ async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Don
 
 
 async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
+    """Copy a chat, up to the end of a turn, into a new chat."""
     new = uuid.uuid4().hex
     id = session.find_chat(params.chat_id)
     session.wire_ids[new] = new
@@ -212,6 +218,7 @@ async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -
 
 
 async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
+    """Change the title of a chat, or whether its tool calls run without approval."""
     id = session.find_chat(params.chat_id)
     if params.title is not None:
         await session.host.archive.rename(id, params.title)

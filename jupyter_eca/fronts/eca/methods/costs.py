@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
+    """Return what the last message, the chat, the notebook and this day have cost."""
     account = await session.host.ledger.account(session.find_chat(params.chat_id), now())
     return costs.ChatCostsResult(
         message=_make_cost(account.message) if account.message.requests else None,
@@ -31,6 +32,7 @@ async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs
 
 
 def _make_cost(total: Total) -> costs.Cost:
+    """Write a total as ECA's model."""
     return costs.Cost(
         requests=total.requests,
         input_tokens=total.tokens_in,
@@ -42,6 +44,7 @@ def _make_cost(total: Total) -> costs.Cost:
 
 
 async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
+    """Return what a prompt would cost, without sending it."""
     host = session.host
     id = uuid.uuid4().hex if params.chat_id is None else session.find_chat(params.chat_id)
     choice = Choice(params.model or "", params.agent or "", params.variant)

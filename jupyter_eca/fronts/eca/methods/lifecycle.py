@@ -41,6 +41,7 @@ SERVERS_SECONDS = 3.0
 
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
+    """Initialize the session, and return what the client needs to start."""
     resolved = (await session.open(params)).current.resolved
     _use_client_agent(session, find_default_agent(params.initialization_options))
     models, default = await _find_models(session)

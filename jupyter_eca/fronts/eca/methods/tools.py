@@ -71,6 +71,7 @@ async def lend_tools(session: EcaSession, params: wire.ToolLendParams) -> Done:
 
 
 async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
+    """Switch a tool on or off in the configuration. Raises: RemoteError."""
     check_may_change_config(session)
     native = params.server == ToolServerUpdatedParams().name
     server, tool = ("eca", params.tool) if native else (params.server, tool_name(params.server, params.tool))

@@ -159,6 +159,7 @@ def _describe_cell(document: NotebookDocument, cell: NotebookCell) -> dict[str, 
 
 
 async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
+    """Return the state of a notebook's kernel, and its variables if it is idle."""
     kernels = find_kernels(backend.host.services, None)
     kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
@@ -182,6 +183,7 @@ async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
 
 
 def _make_line(event: Event) -> dict[str, Any] | None:
+    """Return an event of a chat as a JSON object; None for an event that is not part of the conversation."""
     match event.content:
         case TextContent(text=text):
             return {"role": event.role.value, "text": text}

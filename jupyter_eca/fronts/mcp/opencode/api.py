@@ -114,6 +114,7 @@ def _parse_json(answer: httpx2.Response) -> Any:
 
 
 def _make_refusal(answer: httpx2.Response, request: str) -> RefusedCall:
+    """Make the error for a response with an error status."""
     if answer.status_code in {401, 403}:
         return RefusedCall("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
     try:
