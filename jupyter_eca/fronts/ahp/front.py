@@ -257,10 +257,11 @@ class AhpFront:
         return sorted(summaries.values(), key=lambda summary: int(summary["modifiedAt"]), reverse=True)
 
     def has_session(self, uri: str) -> bool:
-        """Return whether there is a session of this URI, in memory or in the store."""
+        """Return whether clients see a session with this URI. It may be only in the store."""
         return parse_chat(uri) in self._chats
 
     async def exists(self, uri: str) -> bool:
+        """Return whether a URI is taken by a session, or by a chat of any workspace."""
         chat = parse_chat(uri) or ""
         return uri in self.sessions or chat in self._notes.notes or await self.host.chats.read_row(chat) is not None
 

@@ -51,7 +51,7 @@ class TerminalFront(Protocol):
     def hub(self) -> Hub: ...
 
     def has_session(self, uri: str) -> bool:
-        """Return whether there is a session of this URI, in memory or in the store."""
+        """Return whether clients see a session with this URI. It may be only in the store."""
         ...
 
 

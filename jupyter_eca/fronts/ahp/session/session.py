@@ -132,6 +132,7 @@ class AhpSession:
         return str(record(self.state, "activeTurn").get("id", ""))
 
     def _wording(self) -> Wording:
+        """Return the texts for users, in the language of the newest subscriber."""
         return LANGUAGES[self._front.hub.find_language(self.uri) or ENGLISH]
 
     # -- from the chat
@@ -161,8 +162,8 @@ class AhpSession:
     def _catch_up(self, events: list[Event]) -> None:
         """Project the events that came while `events` were read, without those that are among them."""
         self._last_seq = max([self._last_seq, *(event.seq for event in events)])
-        behind, self._waiting_events = self._waiting_events or [], None
-        self.show(behind)
+        new_events, self._waiting_events = self._waiting_events or [], None
+        self.show(new_events)
 
     def show(self, events: Iterable[Event]) -> None:
         """Project new events of the chat. An event that was projected before is ignored."""
@@ -174,7 +175,8 @@ class AhpSession:
                 self._project(event)
 
     def _project(self, event: Event) -> None:
-        """Dispatch the actions of a new event, and do what follows from it."""
+        """Dispatch the actions of a new event. After a turn has ended, refresh the session and start the next queued
+        message."""
         if not self._echo_rename(event):
             for action in self._projection.actions(event):
                 self.dispatch(action, event.at)
@@ -277,8 +279,8 @@ class AhpSession:
 
     def _find_ask(self, client: str) -> Ask | None:
         """Return the function that sends requests to a client; None if the client is not connected."""
-        listener = self._front.hub.find_client(client)
-        return listener.request if listener else None
+        connection = self._front.hub.find_client(client)
+        return connection.request if connection else None
 
     # -- from a client
 
@@ -312,13 +314,13 @@ class AhpSession:
         # The host decides first, because another client may have decided meanwhile. The events of the decision come
         # after the action was sent to the clients.
         if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied):
-            counts = self._decide(action)
+            is_accepted = self._decide(action)
             # The client that owns the tool starts to run it when it gets the approval. So it must not get the approval
             # before the calls in front of this one have ended. Then the event `ToolCallRunningContent` brings it.
             if self._is_queued(action.tool_call_id) and action.tool_call_id in self._list_client_calls():
                 self._front.hub.refuse(self.uri, raw, origin, QUEUED)
                 return
-            if not counts:
+            if not is_accepted:
                 self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
                 return
         self._apply(raw, now(), origin)

@@ -97,16 +97,16 @@ def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None
         session.say(lifecycle.MessageType.WARNING, MAY_NOT_APPROVE)
         return
     id = session.find_chat(params.chat_id)
-    counts = session.host.turns.approve(id, params.tool_call_id, remember=params.save == "session")
-    if not counts and _find_status(session, id, params.tool_call_id) is ToolCallStatus.REJECTED:
+    is_accepted = session.host.turns.approve(id, params.tool_call_id, remember=params.save == "session")
+    if not is_accepted and _find_status(session, id, params.tool_call_id) is ToolCallStatus.REJECTED:
         _warn(session, "Your approval came too late: the call was rejected or stopped before it. It did not run.")
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
     """Reject a tool call. Warn the client if another client has approved the call before."""
     id = session.find_chat(params.chat_id)
-    counts = session.host.turns.reject(id, params.tool_call_id, params.reason)
-    if not counts and _find_status(session, id, params.tool_call_id) in _APPROVED:
+    is_accepted = session.host.turns.reject(id, params.tool_call_id, params.reason)
+    if not is_accepted and _find_status(session, id, params.tool_call_id) in _APPROVED:
         _warn(session, "Your rejection came too late: the call was approved before it. Stop the answer to end it.")
 
 
