@@ -164,7 +164,9 @@ test('a proposed rule is shown as it will be written, or the reason why there is
     shown(<RuleProposal proposal={found} error={trouble} busy={false} heading="" onWrite={nothing} onBack={nothing} />);
   const places = [{ scope: 'workspace', file: '.eca/config.json' }] as const;
   expect(buttons(proposal({ rule: OWN, places }))).toEqual(['Write the rule and run', 'Back']);
-  expect(proposal({ places: [] }, 'It would ask all the same.')).toContain('It would ask all the same.');
+  expect(proposal({ places: [] }, 'The call would still need approval.')).toContain(
+    'The call would still need approval.'
+  );
   expect(buttons(proposal({ places: [] }, 'No.'))).toEqual(['Back']);
 });
 
