@@ -124,6 +124,16 @@ class House:
     async def running(self, name: str) -> ToolServerUpdatedParams:
         return await self.come(name, ServerStatus.RUNNING)
 
+    async def subscribed(self, name: str) -> None:
+        """Wait until a server has accepted the subscription to its changes, which is a request with the token as well:
+        a token that is taken back before would end the session for that request, and not for the call of a test."""
+        tool = next(tool for tool in mcp_tools(self.manager) if tool.server.name == name)
+        async with asyncio.timeout(PATIENCE):
+            await self.until(lambda: tool.server.connection is not None and not tool.server.connection.over)
+            connection = tool.server.connection
+            assert connection is not None
+            await connection._heard.wait()  # pyright: ignore[reportPrivateUsage]  # nothing else tells of it
+
     def tool(self, name: str) -> Tool:
         return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
 
