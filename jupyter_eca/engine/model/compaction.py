@@ -65,7 +65,7 @@ class SummaryUnderWay:
     """What the user wants kept above all."""
 
 
-def is_due(window: WindowUsage, share: int, history: History, last: int | None, steps: int) -> bool:
+def is_summary_due(window: WindowUsage, share: int, history: History, last: int | None, steps: int) -> bool:
     """Return whether the next request would leave less room than it should.
 
     `share` is in percent, 0 for never. `last` is the step of this turn before which the last summary was made.
