@@ -51,7 +51,6 @@ from jupyter_eca.engine.effects import Effect
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.engine.step_builder import StepBuilder
 from jupyter_eca.engine.tool_call import ToolCallSignal
-from jupyter_eca.engine.turn import TURNS, TurnSignal
 from jupyter_eca.engine.turn_driver import TurnDriver
 from jupyter_eca.protocol.content import Role
 from jupyter_eca.protocol.event import Event
@@ -181,7 +180,3 @@ def _handle_call_input(
             tool_calls.give_signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)
             driver.advance_turn()
 
-
-def accepts(state: ChatState, signal: TurnSignal) -> bool:
-    """Return whether a signal means anything to the chat now."""
-    return TURNS.accepts(state.status, signal)
