@@ -179,4 +179,3 @@ def _handle_call_input(
         case inputs.Rejected(reason=reason, words=words):
             tool_calls.give_signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)
             driver.advance_turn()
-
