@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import Policy, merge_policies
 from jupyter_eca.protocol.base import Model
 
@@ -158,4 +158,4 @@ def _selects(selector: str, tool: ToolSpec) -> bool:
     The name of a server's tool may begin with the server's name already.
     """
     is_full_name = tool.server == "eca" or tool.name.startswith(f"{tool.server}__")
-    return selector in {tool.server, key(tool)} or (is_full_name and selector == tool.name)
+    return selector in {tool.server, get_selector(tool)} or (is_full_name and selector == tool.name)
