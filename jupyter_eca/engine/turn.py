@@ -8,9 +8,9 @@ completed, failed or stopped. In between, the model may be called many times. Th
 
 - A *status* says what the turn is waiting for. `streaming` waits for the model, `acting` waits for tools, and `idle`
   means that no turn is under way.
-- A *signal* says what has just happened. It is not the same as an input of `step`. `turn_driver` looks at the input and
-  at the chat, and chooses the signal. For example, the input `ModelFinished` becomes the signal `calls` if the reply has
-  tool calls, and the signal `answer` if it has none.
+- A *signal* says what has just happened. It is not the same as an input of `step`: `turn_driver` looks at the input
+  and at the chat, and chooses the signal. For example, the input `ModelFinished` becomes the signal `calls` if the
+  reply has tool calls, and the signal `answer` if it has none.
 - A *move* is the work that follows, such as `call model`. Most moves become an effect, which the host runs.
 
 **An example.** The user asks "How many rows has data.csv?". The model calls a tool that needs approval, reads its

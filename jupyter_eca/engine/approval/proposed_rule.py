@@ -55,8 +55,7 @@ def _list_matchers(
 
 
 def merge_rules(old: Rule | None, added: Rule) -> Rule | None:
-    """Return a rule that matches exactly the calls that one of the two rules matches; None when there is no such rule.
-    """
+    """Return one rule that matches exactly the calls that one of the two matches; None when there is no such rule."""
     if old is None or old == added:
         return added
     before, after = old.args_matchers, added.args_matchers
