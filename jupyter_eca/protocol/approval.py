@@ -32,6 +32,7 @@ class ApprovalRule(RuleText):
     """The files that have the rule; the last one wins. Without a file, the rule is built in, or a client sent it when
     the server started."""
     built_in: bool = False
+    """Whether the rule is one of our defaults."""
     own: bool = False
     """Whether the rule can be removed with `approvals/remove`."""
 
@@ -66,7 +67,7 @@ class ApprovalsProposeResult(Model):
     places: tuple[RulePlace, ...] = ()
     """The files to which the rule can be written, the best one first."""
     why: str | None = None
-    """Why there is no rule."""
+    """If there is no rule, why."""
 
 
 class ApprovalsAddParams(RuleText):
