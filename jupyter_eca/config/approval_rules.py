@@ -39,6 +39,7 @@ def list_rules(config: Config, sources: ConfigSources) -> tuple[wire.ApprovalRul
 
 
 def _list_policy_rules(files: ConfigFiles, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
+    """Yield the rules of a policy, each with the files that define it. `agent` owns the policy; "" means all agents."""
     kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
     for decision, rules in kinds:
         for name, rule in ((name, simple) for name, united in rules.items() for simple in united.alternatives):

@@ -150,6 +150,7 @@ class KeyStore:
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def _read_entries(self) -> dict[str, dict[str, Any]]:
+        """Return the entries of the file by provider. A missing or broken file has none."""
         try:
             data: Any = json.loads(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:

@@ -93,6 +93,7 @@ class Layer:
         return self.folder / (home + text[1:] if home and text.startswith("~/") else Path(text).expanduser())
 
     def _fill_part(self, kind: str | None, argument: str, netrc_file: str | None) -> str:
+        """Return the value of one placeholder. `kind` is None for `${python}`."""
         match kind:
             case None:
                 return sys.executable
@@ -155,6 +156,7 @@ class Layer:
         return self.found.commands[command]
 
     def _run_command(self, command: str) -> str:
+        """Run a command in a shell, and return its output; empty, with a warning, when it fails."""
         # The warning does not quote stderr, which may contain the secret.
         process = subprocess.Popen(  # noqa: S602  # the user's own words in the user's own file
             command, shell=True, text=True, encoding="utf-8", errors="replace", env=dict(self.environment),

@@ -139,6 +139,7 @@ def _walk(path: str, model: type[Model]) -> Iterator[ReferenceSection]:
 
 
 def _list_keys(model: type[Model]) -> Iterator[ReferenceKey]:
+    """Yield the rows of a model's table."""
     docs = read_field_docs(model)
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
@@ -246,6 +247,7 @@ def make_anchor(heading: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Write the page, or check that it is up to date. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m jupyter_eca.config.reference", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is not up to date")
     parser.add_argument("file", type=Path)

@@ -67,6 +67,7 @@ def add_delta(builder: StepBuilder, delta: Delta) -> None:
 
 
 def _add_reasoning(builder: StepBuilder, text: str) -> None:
+    """Add a piece of reasoning. The first piece begins the reasoning."""
     state = builder.state
     if not state.reasoning:
         parts = state.history[-1].parts if state.history else ()

@@ -157,6 +157,7 @@ _SIGNAL_OF = {
 
 
 def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
+    """Decide about one call of the reply, and give it the signal for the decision."""
     arguments = parse_arguments(call.arguments_text)
     if call.tool is None:
         _fail_call(builder, call, describe_unknown_tool(call.name, builder.state.setup.tools))

@@ -96,6 +96,7 @@ class TurnDriver:
             self._carry_out(move)
 
     def _carry_out(self, move: TurnMove) -> None:
+        """Do the work of one move."""
         effects = self.builder.effects
         match move:
             case TurnMove.GATHER:
@@ -149,6 +150,7 @@ class TurnDriver:
         self.advance_turn()
 
     def _show_prompt(self, message: str, content_id: str) -> None:
+        """Show the prompt. The first prompt of a chat also gives the chat its title."""
         needs_title = not self.state.history and not self.state.local
         self.builder.emit(TextContent(text=message, content_id=content_id), Role.USER)
         if needs_title:
@@ -219,6 +221,7 @@ class TurnDriver:
     # -- calling the model
 
     def _call_model(self) -> None:
+        """Send the conversation to the model, with the notes and messages that it has not read yet."""
         self._send_notes()
         self._send_steers()
         self.builder.update(request=self.state.request + 1, calls=(), indexes=(), said=False, paused=False)
@@ -295,6 +298,7 @@ class TurnDriver:
         self.give_signal(TurnSignal.FAIL)
 
     def _wait(self) -> None:
+        """Show why the request is repeated and when, and wait until then or until the next number is shown."""
         if retry := self.state.retry:
             reason = retry.failure.label or FAILURES[retry.failure.kind]
             text = RETRYING.format(what=reason, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
@@ -328,12 +332,14 @@ class TurnDriver:
             self.give_signal(TurnSignal.FULL if full else TurnSignal.SETTLED)
 
     def _stop_calls(self) -> None:
+        """Stop all tool calls that have not ended."""
         reply.close_reasoning(self.builder)
         for call in self.state.calls:
             if not call.terminal:
                 tool_calls.give_signal(self.builder, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
 
     def _end_turn(self, outcome: Outcome) -> None:
+        """Emit the event that ends the turn, and reset what belongs to the turn."""
         if outcome is Outcome.STOPPED:
             self.builder.emit(TextContent(text=STOPPED), Role.SYSTEM)
         if outcome is Outcome.COMPLETED and not self.state.local:

@@ -101,6 +101,7 @@ def _read_all_field_docs(model: type[Model] = Model) -> dict[str, dict[str, str]
 
 
 def _render_definition(name: str, schema: Schema, from_client: bool) -> str:
+    """Return the TypeScript type of a model or an enum."""
     comment = _render_comment(schema.get("description", ""))
     if "enum" in schema:
         return comment + _render_union(name, [_render_literal(value) for value in schema["enum"]])
@@ -122,6 +123,7 @@ def _is_optional(field: Schema, from_client: bool) -> bool:
 
 
 def _render_type(schema: Schema) -> str:
+    """Return the TypeScript type of a value."""
     match schema:
         case {"$ref": str(ref)}:
             return ref.removeprefix("#/$defs/")
@@ -224,6 +226,7 @@ def _render_field(definitions: Mapping[str, Schema], model: Schema, name: str, s
 
 
 def _render_shape(definitions: Mapping[str, Schema], schema: Schema) -> str:
+    """Return the shape of a value as data, see `_render_shapes`."""
     match schema:
         case {"$ref": str(ref)}:
             name = ref.removeprefix("#/$defs/")
@@ -258,6 +261,7 @@ def _render_result_type(row: Method) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Write the file, or check that it is up to date. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m jupyter_eca.protocol.typescript", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is not up to date")
     parser.add_argument("file")

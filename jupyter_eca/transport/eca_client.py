@@ -276,6 +276,7 @@ class EcaClient:
         await self._link.close()
 
     def _handle_notification(self, method: str, params: Any) -> None:
+        """Pass a notification of the server on to its listeners, or take it into `setup`."""
         if (row := METHODS.get(method)) is None:
             return
         try:
@@ -316,6 +317,7 @@ class EcaClient:
         setup.known.set()
 
     async def _answer_request(self, method: str, params: Any) -> Any:
+        """Answer a request of the server, with the kernel, the lent functions or the user's answer."""
         if method == "chat/askQuestion" and self._answer_questions is not None:
             asking = question.ChatAskQuestionParams.model_validate(params)
             return (await self._answer_questions(asking)).wire()

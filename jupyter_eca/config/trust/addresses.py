@@ -65,6 +65,7 @@ def _changes_address(target: _Target, known: Json, entry: Json) -> bool:
 
 
 def _without_secrets(target: _Target, entry: Json) -> Json:
+    """Return an entry without its secrets, and without those of the models in it."""
     kept = {name: value for name, value in entry.items() if name not in target.secrets}
     models: Any = kept.get("models")
     if isinstance(models, dict):

@@ -113,6 +113,7 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
 
 
 def _list_command_scopes(scope: ApprovalScope, line: str, folder: str) -> tuple[ApprovalScope, ...]:
+    """Return the scopes for a command line: its programs if they only read, else the line itself."""
     keys = find_keys(line)
     if keys is None:
         return ()

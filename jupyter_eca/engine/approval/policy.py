@@ -271,6 +271,7 @@ def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
 
 
 def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[ApprovalScope]) -> Verdict:
+    """Decide about a call by the rules and the remembered approvals alone."""
     if cause := _find_cause(policy.deny, call):
         return Verdict(Decision.DENY, cause=cause)
     scopes = list_scopes(call.tool, call.arguments, call.targets)
@@ -311,6 +312,7 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Dec
 
 
 def _find_cause(rules: Rules, call: ReviewedCall, *, allows: bool = False) -> Cause | None:
+    """Return the first rule that selects the call; None when no rule does."""
     causes = (
         Cause(kind="rule", rule=selector, agent=match.owner)
         for selector, rule in rules.items()
@@ -320,4 +322,5 @@ def _find_cause(rules: Rules, call: ReviewedCall, *, allows: bool = False) -> Ca
 
 
 def _selects(selector: str, tool: ToolSpec) -> bool:
+    """Return whether a selector selects a tool: a server, `server__tool`, or the name of one of our own tools."""
     return selector in {tool.server, get_selector(tool)} or (tool.server == "eca" and selector == tool.name)

@@ -42,6 +42,7 @@ def propose_rule(
 def _list_matchers(
     tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the arguments that the rule compares, with the patterns for them."""
     match tool.remembers:
         case Remembers.COMMANDS:
             yield COMMAND_ARGUMENT, (re.escape(str(arguments.get(COMMAND_ARGUMENT, ""))),)

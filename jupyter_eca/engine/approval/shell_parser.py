@@ -196,6 +196,7 @@ def expands(word: str) -> bool:
 
 
 def _tokenize(line: str) -> list[_Token] | None:
+    """Return the tokens of a line without blanks; None when a part of it is not in the grammar."""
     tokens: list[_Token] = []
     at = 0
     if len(line) > _MAX_LINE:
@@ -211,6 +212,7 @@ def _tokenize(line: str) -> list[_Token] | None:
 
 
 def _parse_command(part: list[_Token]) -> ParsedCommand:
+    """Return the simple command that these tokens form."""
     words: list[str] = []
     redirects: list[Redirect] = []
     operator = ""

@@ -82,6 +82,7 @@ def review_cell(touches: Sequence[Touch], turns: Collection[str], now: str | Non
 
 
 def _classify(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
+    """Return what happened to a cell, from its source before and after; None when nothing did."""
     if before is None or after is None:
         return None if before == after else "inserted" if before is None else "deleted"
     return "edited" if before != after else "moved" if moved else None

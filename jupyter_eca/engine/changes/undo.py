@@ -88,6 +88,7 @@ def _format_head(change: Change, quote: str = "") -> str:
 
 
 def _format_place(change: Change) -> str:
+    """Return where the changed cell is in its notebook; empty for a file."""
     match change:
         case ChangedFile():
             return ""

@@ -71,6 +71,7 @@ def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, s
 
 
 def _as_text(content: Content) -> str:
+    """Return a content as Markdown; empty for a content that is not exported."""
     match content:
         case TextContent(text=text):
             return text.strip("\n")

@@ -281,6 +281,7 @@ def _is_from_model(event: Event) -> bool:
 
 
 def _add_event(draft: _Draft, event: Event) -> None:
+    """Add to the draft of a reply what an event shows of it."""
     match event.content:
         case TextContent(text=text) if event.role is Role.ASSISTANT:
             draft.add_text(text)

@@ -164,6 +164,7 @@ def _close_unfinished(events: Iterable[Event]) -> list[tuple[Content, Aside | No
 
 
 def _close_call(call: ToolCallContent) -> tuple[Content, Aside | None]:
+    """Return the content that ends a call which was open when the server ended."""
     fields: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
     if isinstance(call, ToolCallRunningContent):
         outputs = (TextOutput(text=CRASHED_CALL),)

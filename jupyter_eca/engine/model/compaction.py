@@ -156,6 +156,7 @@ def _get_prompt_text(history: History) -> str:
 
 
 def _list_texts(part: Part) -> Iterable[str]:
+    """Yield the texts of a part, whose characters are counted."""
     match part:
         case TextPart(text=text) | ReasoningPart(text=text) | ToolResultPart(text=text):
             yield text
@@ -167,6 +168,7 @@ def _list_texts(part: Part) -> Iterable[str]:
 
 
 def _shorten(part: Part) -> Part:
+    """Return a part that is short enough for a request that must be short."""
     match part:
         case TextPart(text=text) | ToolResultPart(text=text) if len(text) > _SHORT:
             return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")

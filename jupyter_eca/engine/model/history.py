@@ -89,6 +89,7 @@ def remember(history: History, event: Event) -> History:
 
 
 def _remember_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
+    """Return the conversation with one content added, without the special effects of an aside."""
     match content:
         case ImageContent(media_type=media_type, base64=base64):
             return _add(history, "user", ImagePart(media_type, base64))

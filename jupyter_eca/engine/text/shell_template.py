@@ -107,6 +107,7 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
 
 
 def _quote(value: Any, quoting: Quoting) -> str:
+    """Return a value as text that the shell takes literally at such a place."""
     if isinstance(value, list) and quoting is Quoting.NOTHING:
         return " ".join(_quote(item, quoting) for item in cast("list[Any]", value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -213,6 +214,7 @@ class _Reader:
         return True
 
     def _read_until(self, end: str, quoting: Quoting) -> None:
+        """Read text in other quotes, up to the character `end`."""
         while self.at < len(self.text):
             if self._read_place(quoting):
                 continue
@@ -223,6 +225,7 @@ class _Reader:
                 self._copy()
 
     def _read_double_quotes(self, end: str) -> None:
+        """Read text in double quotes, in which the shell still expands `$` and backquotes."""
         while self.at < len(self.text):
             if self._read_place(Quoting.DOUBLE) or (not self.text.startswith("$'", self.at) and self._read_dollar()):
                 continue
