@@ -144,7 +144,7 @@ class ChatDefaults(Model):
     default_trust: bool = False
     """New chats run tool calls that would otherwise ask you. Denied calls stay denied."""
     auto_sync_system_prompt: bool = False
-    """The system prompt is made anew for each prompt, instead of once when the chat begins. The vendor's cache is then
+    """The system prompt is built for each prompt, and not only once when the chat begins. The vendor's cache is then
     used less, so requests cost more."""
 
 

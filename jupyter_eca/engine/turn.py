@@ -13,8 +13,8 @@ completed, failed or stopped. In between, the model may be called many times. Th
   reply has tool calls, and the signal `answer` if it has none.
 - A *move* is the work that follows, such as `call model`. Most moves become an effect, which the host runs.
 
-**An example.** The user asks "How many rows has data.csv?". The model calls a tool that needs approval, reads its
-result, and answers.
+**An example.** The user asks "How many rows does @data.csv have?". The model calls a tool that needs approval, reads
+its result, and answers.
 
 | what happens | signal | status afterwards | moves |
 |---|---|---|---|
@@ -141,7 +141,7 @@ Status, Signal, Move = TurnStatus, TurnSignal, TurnMove
 # paused       the vendor has interrupted the reply; the rest of it is requested
 # fail         the model call has failed and is not repeated
 # retry        the model call has failed and is repeated later. Nothing of its reply was shown or run, so the repetition
-#              cannot be told from a first call
+#              is no different from a first call
 # tick         a part of the wait has passed; the reader sees how many seconds are left
 # due          the wait is over
 # settled      every tool call of the reply has ended
@@ -153,9 +153,9 @@ Status, Signal, Move = TurnStatus, TurnSignal, TurnMove
 #              too long, or without an image or a document
 # stop         the user stops the turn
 #
-# The moves. Those from `gather` to `cancel wait` add the effect of the same name, except `keep steer`:
-# gather, cancel gathering, cancel model, wait, cancel wait    see `effects`
-# keep steer  nothing: `TurnDriver.steer` has stored the message
+# The moves:
+# gather, cancel gathering, cancel model, wait, cancel wait    add the effect of the same name, see `effects`
+# keep steer  no work: `TurnDriver.steer` stores the message
 # call model  call the model for the next step of the turn
 # repeat      call the model again in the same step
 # summarise   call the model for a summary

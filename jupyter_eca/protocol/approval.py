@@ -71,7 +71,8 @@ class ApprovalsProposeResult(Model):
 
 
 class ApprovalsAddParams(RuleText):
-    """Adds a rule. If a file has a rule with this selector already, that file is changed, whatever the scope is."""
+    """Adds a rule. If a file already has a rule with this selector, that file is changed, even if `scope` names another
+    one."""
 
     scope: Literal["workspace", "global"] = "workspace"
 

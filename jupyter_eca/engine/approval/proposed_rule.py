@@ -72,7 +72,7 @@ def subtract_rule(old: Rule, removed: Rule) -> Rule | None:
     """
     before, after = old.args_matchers, removed.args_matchers
     if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
-        raise ValueError("the rule is another one by now")
+        raise ValueError("the rule has changed since")
     differing = _find_differences(old, removed)
     if not differing:
         return None

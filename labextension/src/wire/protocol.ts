@@ -20,7 +20,10 @@ export interface ApprovalRule {
   readonly own: boolean;
 }
 
-/** Adds a rule. If a file has a rule with this selector already, that file is changed, whatever the scope is. */
+/**
+ * Adds a rule. If a file already has a rule with this selector, that file is changed, even if `scope` names another
+ * one.
+ */
 export interface ApprovalsAddParams {
   readonly decision: 'allow' | 'ask' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
