@@ -55,7 +55,7 @@ def _list_policy_rules(files: ConfigFiles, policy: Policy, agent: str = "") -> I
                 rule=name,
                 args_matchers=rule.args_matchers,
                 agent=agent or None,
-                files=tuple(map(files.display_name, defining)),
+                files=tuple(map(files.get_display_name, defining)),
                 built_in=not agent and decision is Decision.ALLOW and name in ALLOWED and not defining,
                 own=not agent and any(file in files.own for file in defining),
             )
@@ -74,10 +74,10 @@ def list_files_for_rule(sources: ConfigSources, rule: str) -> tuple[wire.RulePla
     files = ConfigFiles(sources)
     if own_files := _find_own_files(files, Decision.ALLOW, rule):
         scope = "global" if own_files[-1] == files.user_file else "workspace"
-        return (wire.RulePlace(scope=scope, file=files.display_name(own_files[-1])),)
+        return (wire.RulePlace(scope=scope, file=files.get_display_name(own_files[-1])),)
     return (
-        wire.RulePlace(scope="workspace", file=files.display_name(files.workspace)),
-        wire.RulePlace(scope="global", file=files.display_name(files.user_file)),
+        wire.RulePlace(scope="workspace", file=files.get_display_name(files.workspace)),
+        wire.RulePlace(scope="global", file=files.get_display_name(files.user_file)),
     )
 
 
@@ -94,9 +94,9 @@ def add_rule(sources: ConfigSources, rule: wire.ApprovalsAddParams) -> str:
         file = own_files[-1] if own_files else files.workspace if rule.scope == "workspace" else files.user_file
         old = _parse_rule(files.get(file, (*_APPROVAL, rule.decision, rule.rule))) if own_files else None
         if (merged := merge_rules(old, added)) is None:
-            raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule))
+            raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=rule.rule))
         files.put(file, (*_APPROVAL, rule.decision, rule.rule), _to_json(merged))
-    return files.display_name(file)
+    return files.get_display_name(file)
 
 
 def remove_rule(sources: ConfigSources, rule: wire.RuleText) -> None:
@@ -115,7 +115,7 @@ def remove_rule(sources: ConfigSources, rule: wire.RuleText) -> None:
             try:
                 remaining = subtract_rule(_parse_rule(files.get(file, place)), removed)
             except ValueError as error:
-                raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule)) from error
+                raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=rule.rule)) from error
             files.drop(file, place) if remaining is None else files.put(file, place, _to_json(remaining))
 
 

@@ -37,6 +37,6 @@ def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], n
         last = next(reversed(written), files.user_file)
         for file in [file for file in written if not names.isdisjoint(written[file])] if on else [last]:
             if file not in files.own:
-                raise LocalError(_FOREIGN.format(file=files.display_name(file)))
+                raise LocalError(_FOREIGN.format(file=files.get_display_name(file)))
             others = [tool for tool in written.get(file, ()) if tool not in names]
             files.put(file, _KEY, others if on else [*others, name])

@@ -49,7 +49,7 @@ class ConfigFiles:
             value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
         return value
 
-    def display_name(self, file: Path) -> str:
+    def get_display_name(self, file: Path) -> str:
         """Return the path as the user knows it: relative to a folder of the workspace, or with `~`."""
         return next(self._list_possible_names(file), str(file))
 
@@ -65,7 +65,7 @@ class ConfigFiles:
         try:
             mcp_servers.replace_text(file, change(mcp_servers.read_text(file)))
         except OSError as error:
-            raise ConfigError(f"{self.display_name(file)} cannot be written: {error.strerror}.") from error
+            raise ConfigError(f"{self.get_display_name(file)} cannot be written: {error.strerror}.") from error
 
     def _list_possible_names(self, file: Path) -> Iterator[str]:
         for base, name in self._list_bases():

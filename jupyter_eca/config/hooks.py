@@ -104,7 +104,7 @@ class Hook(Model):
                 raise ValueError(f"its matcher is not a regular expression: {error}") from error
         return self
 
-    def seconds(self, action: Action) -> float:
+    def get_timeout_seconds(self, action: Action) -> float:
         """Return the timeout of an action in seconds."""
         return (action.timeout or self.timeout or DEFAULT_TIMEOUT) / 1000
 

@@ -98,7 +98,7 @@ def _judge(
     return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets)
 
 
-def _judge_again(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
+def _judge_with_hooks(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets))
 
@@ -165,7 +165,7 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
         _fail_call(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = _judge_again(builder.state, replace(call, arguments=arguments), call.tool)
+        verdict = _judge_with_hooks(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
         if call.adjusted.failure and verdict.decision is not Decision.DENY:
             _fail_call(builder, prepared, call.adjusted.failure)
@@ -234,7 +234,7 @@ def _approve_allowed(builder: StepBuilder) -> None:
     """Approve the waiting calls that the current rules and approvals allow."""
     for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = _judge_again(builder.state, call, call.tool)
+            verdict = _judge_with_hooks(builder.state, call, call.tool)
             if verdict.decision is Decision.ALLOW:
                 give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 

@@ -44,7 +44,7 @@ def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[st
         for name, entry in _as_object(settings.get(section)).items():
             known = _as_object(_as_object(result.get(section)).get(name))
             if _changes_address(target, known, _as_object(entry)):
-                kept = _without_secrets(target, known)
+                kept = _remove_secrets(target, known)
                 if kept != known:
                     result[section] = {**result[section], name: kept}
                     warnings += _warn(target, name, _as_object(entry), where)
@@ -64,7 +64,7 @@ def _changes_address(target: _Target, known: Json, entry: Json) -> bool:
     return any(field in entry and entry[field] != known.get(field) for field in target.addresses)
 
 
-def _without_secrets(target: _Target, entry: Json) -> Json:
+def _remove_secrets(target: _Target, entry: Json) -> Json:
     """Return an entry without its secrets, and without those of the models in it."""
     kept = {name: value for name, value in entry.items() if name not in target.secrets}
     models: Any = kept.get("models")

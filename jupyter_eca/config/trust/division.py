@@ -119,7 +119,7 @@ def _divide_variables(value: Any, below: Any) -> Division:
 
     The result has all kinds of variables, because an object replaces the one word that may be in an earlier layer.
     """
-    current, wanted = _by_kind(below), _by_kind(value)
+    current, wanted = _get_details_by_kind(below), _get_details_by_kind(value)
     less = {kind: detail for kind, detail in wanted.items() if _rank(detail) <= _rank(current[kind])}
     more = {kind: detail for kind, detail in wanted.items() if kind not in less}
     named = _as_object(value) or wanted
@@ -127,7 +127,7 @@ def _divide_variables(value: Any, below: Any) -> Division:
     return {**current, **less}, waits or NOTHING
 
 
-def _by_kind(value: Any) -> dict[str, Any]:
+def _get_details_by_kind(value: Any) -> dict[str, Any]:
     """Return the detail for each kind of variable. The value is an object, one word for all kinds, or None."""
     kinds = VariablesConfig.model_fields
     if isinstance(value, str):

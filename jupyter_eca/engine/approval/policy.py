@@ -93,7 +93,7 @@ class Rule(Model):
     @field_validator("args_matchers")
     @classmethod
     def _compile(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        for pattern in (p for patterns in value.values() for p in patterns):
+        for pattern in (pattern for patterns in value.values() for pattern in patterns):
             try:
                 re.compile(pattern)
             except (re.error, OverflowError, RecursionError) as error:

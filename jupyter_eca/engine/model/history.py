@@ -70,9 +70,9 @@ def remember(history: History, event: Event) -> History:
         case PrunedAside():
             return prune(history)
         case ImagesRefusedAside():
-            return _without_images(history)
+            return _leave_out_images(history)
         case RefusedAside(results=results):
-            return _without_refused(history, results=results)
+            return _leave_out_refused(history, results=results)
         case UnansweredAside(text=text) if is_unanswered(history):
             return _add(history, "user", TextPart(text))
         case WithdrawnAside():
@@ -108,7 +108,7 @@ def _remember_content(history: History, content: Content, role: Role, aside: Asi
             return _add(history, "assistant", ToolUsePart(id, name, arguments, _get_signature(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
-            return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error, rule))
+            return _add(history, "user", ToolResultPart(id, "\n".join(output.text for output in outputs), error, rule))
         case ToolCallRejectedContent(id=id) if has_call(history, id):
             # A call that was stopped before its arguments were complete is not in the conversation and gets no result.
             reason = aside.text if isinstance(aside, RejectionAside) else ""
@@ -147,7 +147,7 @@ def has_media(history: History) -> bool:
     return any(isinstance(part, ImagePart | DocumentPart) for message in history for part in message.parts)
 
 
-def _without_images(history: History) -> History:
+def _leave_out_images(history: History) -> History:
     """Replace refused images and documents by a text. The server would refuse every later request with them too (ECA
     6.1, class 11).
 
@@ -164,7 +164,7 @@ def _replace_all_media(message: ChatMessage) -> ChatMessage:
     return replace(message, parts=tuple(map(_replace_media, message.parts)))
 
 
-def _without_refused(history: History, *, results: bool) -> History:
+def _leave_out_refused(history: History, *, results: bool) -> History:
     """Leave out the message that the model has not answered, because the server refused it.
 
     Results of tools stay, because each call must have a result. With `results`, their texts are replaced.
