@@ -109,7 +109,7 @@ class EcaClient:
         answer_questions: QuestionHandler | None = None,
         lending: ToolLender | None = None,
     ) -> None:
-        """Make a client. `name` is the name of the program, which the server logs.
+        """Make a client. `name` is the name of the program that uses it, which `initialize` sends to the server.
 
         `kernel` answers the server's requests to a kernel. `lending` has the functions that the server may call as
         tools. `answer_questions` is called for each question of the server, in a separate task. It is not cancelled

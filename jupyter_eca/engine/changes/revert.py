@@ -114,7 +114,7 @@ class RevertPlanner:
 
     document: NotebookDocument
     """The notebook as it is now."""
-    every: Sequence[Touch]
+    all_touches: Sequence[Touch]
     """All changes that were ever made to its cells, from the oldest to the newest."""
 
     def plan(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
@@ -139,9 +139,9 @@ class RevertPlanner:
     def _restore_places(self, misplaced: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
         """Return the steps that put deleted and moved cells back. `ids` are the cells of the notebook, in order."""
         chosen = {touch.id for touches in misplaced.values() for touch in touches}
-        moves = (touch for touch in self.every if touch.moves and touch.id not in chosen)
+        moves = (touch for touch in self.all_touches if touch.moves and touch.id not in chosen)
         moved = {touch.cell for touch in moves if touch.decided is not Decided.REVERTED}
-        first = restore_order(self.every)
+        first = restore_order(self.all_touches)
         # Cells that stay moved come last, because their place says nothing about where other cells were.
         order = sorted(misplaced, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
         unreliable = moved | misplaced.keys()
@@ -163,12 +163,12 @@ class RevertPlanner:
         return steps
 
 
-def restore_order(every: Iterable[Touch]) -> tuple[str, ...]:
+def restore_order(touches: Iterable[Touch]) -> tuple[str, ...]:
     """Return the ids of all cells that ever were in the notebook, in the order that they would have if no cell had been
     moved or deleted."""
     order: list[str] = []
     moved: set[str] = set()
-    for touch in every:
+    for touch in touches:
         last = -1
         for id in () if set(order).issuperset(touch.order) else touch.order:
             if id not in order:
