@@ -65,7 +65,7 @@ class Layer:
     """The folder that relative paths start at."""
     environment: Mapping[str, str]
     """The variables for `${env:NAME}`."""
-    found: ReadingNotes
+    notes: ReadingNotes
     """Collects the warnings, and the files that are read."""
     own: bool = False
     """Whether this is the user's own configuration. Only the user's own may run commands."""
@@ -112,7 +112,7 @@ class Layer:
 
     def _warn(self, sentence: str) -> str:
         """Add a warning, and return the empty value of the placeholder."""
-        self.found.warnings.append(f"{self.where}: {sentence}")
+        self.notes.warnings.append(f"{self.where}: {sentence}")
         return ""
 
     def _read_file(self, name: str) -> str:
@@ -120,7 +120,7 @@ class Layer:
             path = self.resolve_path(name).resolve()
             if self.within is not None and not path.is_relative_to(self.within.resolve()):
                 return self._warn(f"${{file:{name}}} is outside of the project and was not read.")
-            self.found.watch(path)
+            self.notes.watch(path)
             return front_matter.decode_text(read_resolved(path, MAX_TEXT_BYTES)).replace("\r\n", "\n").strip()
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
@@ -135,7 +135,7 @@ class Layer:
         home = Path(self.environment.get("HOME") or Path.home())
         files = [self.resolve_path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
         file = next((file for file in files if file.is_file()), files[0])
-        self.found.watch(file)
+        self.notes.watch(file)
         try:
             read_regular(file, MAX_TEXT_BYTES)  # `netrc` would wait for ever for the end of a pipe
             login, account, password = netrc(str(file)).hosts[machine]
@@ -151,9 +151,9 @@ class Layer:
         """Return the output of a command, which runs only once for each configuration."""
         if not self.own:
             return self._warn("${cmd:...} runs only from your own configuration (~/.config/eca); it was left empty.")
-        if command not in self.found.commands:
-            self.found.commands[command] = self._run_command(command)
-        return self.found.commands[command]
+        if command not in self.notes.commands:
+            self.notes.commands[command] = self._run_command(command)
+        return self.notes.commands[command]
 
     def _run_command(self, command: str) -> str:
         """Run a command in a shell, and return its output; empty, with a warning, when it fails."""

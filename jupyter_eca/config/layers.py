@@ -140,7 +140,7 @@ class _ConfigReader:
     """The folders that the user trusts; None for no folder."""
     skip_broken_projects: bool = False
     """Whether a project with an error is left out, see `read_config`."""
-    found: ReadingNotes = field(default_factory=ReadingNotes)
+    notes: ReadingNotes = field(default_factory=ReadingNotes)
     """The warnings, and the files that were read."""
     sources: list[str] = field(default_factory=list[str])
     """The files that were read, in order."""
@@ -168,7 +168,7 @@ class _ConfigReader:
     def add(self, settings: Json, source: str) -> None:
         """Add a layer. `source` is its name in warnings and errors. Raises: ConfigError."""
         below, warnings = drop_secrets(self.data, settings, source)
-        self.found.warnings += warnings
+        self.notes.warnings += warnings
         self.data = self._drop_bad_tools(merge(below, settings), source)
         self._parse(source)
         self.added.append(settings)
@@ -186,7 +186,7 @@ class _ConfigReader:
                 CustomToolConfig.model_validate(settings)
             except ValueError as error:
                 reason = _describe_error(error)
-                self.found.warnings.append(f"{source}: the custom tool {name!r} was left out: {reason}.")
+                self.notes.warnings.append(f"{source}: the custom tool {name!r} was left out: {reason}.")
             else:
                 good[name] = settings
         return {**data, "customTools": good}
@@ -218,7 +218,7 @@ class _ConfigReader:
                 if not self.skip_broken_projects:
                     raise
                 self.data, self.added, self.sources, self.held_back = before
-                self.found.warnings.append(_SKIPPED.format(reason=error))
+                self.notes.warnings.append(_SKIPPED.format(reason=error))
                 self.add(_CAUTIOUS, str(folder))
 
     def _read_project(self, folder: Path) -> None:
@@ -253,14 +253,14 @@ class _ConfigReader:
         """
         is_trusted = held is None
         if self.trust is not None:
-            self.found.watch(self.trust.file)
+            self.notes.watch(self.trust.file)
             # Called even if no settings need trust: settings that are added later were not there when the program
             # started, so they must not count as trusted since the start.
             is_trusted = self.trust.has(folder, place, held.digest if held else "") or is_trusted
         if held is None or is_trusted:
             return True
         if self.trust is not None and self.trust.trusts_all:
-            self.found.warnings.append(_ALL_TRUSTED.format(folder=folder, settings=held.summary))
+            self.notes.warnings.append(_ALL_TRUSTED.format(folder=folder, settings=held.summary))
             return True
         self.held_back.append(held)
         return False
@@ -300,13 +300,13 @@ class _ConfigReader:
         return path.resolve().is_relative_to(self.home.resolve())
 
     def _make_layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
-        return Layer(source, folder, self.environment, self.found, own, within)
+        return Layer(source, folder, self.environment, self.notes, own, within)
 
     def _load_file(
         self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False
     ) -> list[_ConfigPart]:
         """Return the content of a file as a list; empty if the file does not exist and is not `needed`."""
-        self.found.watch(path)
+        self.notes.watch(path)
         settings = _read_object(path, needed=needed)
         return (
             []
@@ -317,9 +317,9 @@ class _ConfigReader:
     def _load_agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> Iterator[_ConfigPart]:
         """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts (ECA
         6.1, class 44)."""
-        self.found.watch(folder / "agents")
+        self.notes.watch(folder / "agents")
         for path in _list_markdown_files(folder / "agents"):
-            self.found.watch(path)
+            self.notes.watch(path)
             try:
                 text = front_matter.decode_text(read_regular(path, MAX_TEXT_BYTES)).replace("\r\n", "\n")
                 written = front_matter.parse_agent(text)
@@ -332,7 +332,7 @@ class _ConfigReader:
                 yield _ConfigPart(settings, layer, is_agent=True)
 
     def _leave_agent_out(self, path: str, error: Exception) -> None:
-        self.found.warnings.append(f"{path} is not an agent and was left out: {_describe_error(error)}.")
+        self.notes.warnings.append(f"{path} is not an agent and was left out: {_describe_error(error)}.")
 
     def _add_parts(self, parts: Iterable[_ConfigPart]) -> None:
         for part in parts:
@@ -382,11 +382,11 @@ class _ConfigReader:
         within = layer.within.resolve()
         if (within / Path(path).expanduser()).resolve().is_relative_to(within):
             return True
-        self.found.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
+        self.notes.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
         return False
 
     def _parse(self, source: str) -> Config:
-        derived: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
+        derived: Json = {"sources": self.sources, "watched": self.notes.watched, "warnings": self.notes.warnings}
         derived["heldBack"] = self.held_back
         try:
             return Config.model_validate({**self.data, **derived, "variables": self.variables})

@@ -101,7 +101,7 @@ def _read(layer: Layer, name: str) -> bytes:
         path = layer.resolve_path(name).resolve()
         if layer.within is not None and not path.is_relative_to(layer.within.resolve()):
             return b""  # such a file is never read
-        layer.found.watch(path)
+        layer.notes.watch(path)
         # The content of a pipe or a device may have no end.
         if not path.is_file():
             return b""
