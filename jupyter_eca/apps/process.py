@@ -27,7 +27,7 @@ from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.transport.eca_client import EcaClient
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.stdio import open_stdio
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
@@ -228,7 +228,7 @@ async def connect(
     trust_folder: bool = False,
 ) -> AsyncGenerator[EcaClient]:
     """Connect a client to an engine of its own in this process. Raises: ConfigError, RemoteError."""
-    ours, server_link = pair()
+    ours, server_link = make_link_pair()
     with _unwrap_single_error():
         async with (
             _door(folder, config_file, _COMMAND, trust_folder=trust_folder) as (door, _),

@@ -20,7 +20,7 @@ from PIL import Image
 from jupyter_eca.apps.cli import parser
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
-from jupyter_eca.config.reference import slug
+from jupyter_eca.config.reference import make_anchor
 from jupyter_eca.host.commands.dispatch import list_native
 from jupyter_eca.host.turn.plan_mode import WORDS
 from jupyter_eca.plugins.contexts.resolve import LIVE
@@ -51,7 +51,7 @@ def test_links_lead_somewhere(path: Path) -> None:
         target = (path.parent / file).resolve() if file else path
         assert target.exists(), link
         headings = re.findall(r"^#+ (.*)$", target.read_text(), flags=re.MULTILINE) if anchor else []
-        assert not anchor or anchor in map(slug, headings), link
+        assert not anchor or anchor in map(make_anchor, headings), link
 
 
 @every_page

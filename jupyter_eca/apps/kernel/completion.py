@@ -117,11 +117,11 @@ class Completion:
     async def _find(self, client: EcaClient, word: Word) -> list[str]:
         chat = self._session.engine.chat
         if word.mark == "/":
-            names = [command.name for command in await client.commands(chat, word.text)]
+            names = [command.name for command in await client.list_commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
         # Relative names start at the engine's folder, which may be another one than the kernel's.
         folder = self._session.engine.folder
-        contexts = await client.contexts(chat, word.text)
+        contexts = await client.list_contexts(chat, word.text)
         return [name for context in contexts if (name := _name_of(context, folder, quoted=word.quoted))]
 
     async def learn(self, client: EcaClient) -> None:

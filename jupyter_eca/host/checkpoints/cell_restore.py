@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from jupyter_eca.engine.changes.revert import Decided, Steps, Touch, find_standing
+from jupyter_eca.engine.changes.revert import Decided, RevertPlanner, Touch, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint
@@ -158,5 +158,5 @@ async def put_back(
 async def _edit(
     chat: str, document: NotebookDocument, every: Sequence[Touch], chosen: Touches, notebooks: Notebooks
 ) -> NotebookDocument:
-    steps = Steps(document, every).revert(chosen)
+    steps = RevertPlanner(document, every).plan(chosen)
     return await notebooks.edit(chat, document.path, steps) if steps else document

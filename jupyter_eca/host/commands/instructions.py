@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import rules as the_rules
@@ -40,7 +40,7 @@ async def init(place: CommandPlace, called: CommandCall) -> CommandReplacement:
     host = place.host
     told = await brief(place)
     who = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
-    known = facts(host.workspace.files, (key(tool) for tool in told.tools), subagent=False)
+    known = facts(host.workspace.files, (get_selector(tool) for tool in told.tools), subagent=False)
     of_agent = host.config.agent.get(who.name)
     own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
     try:

@@ -51,7 +51,7 @@ async def run(hook: Hook, action: Action, given: bytes, folder: Path) -> HookRun
         )
     except ToolError as error:
         return HookRun(1, "", str(error))
-    return await _read_output(process, hook.seconds(action))
+    return await _read_output(process, hook.get_timeout_seconds(action))
 
 
 async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:

@@ -95,7 +95,7 @@ class Store:
         try:
             self._db = await self._run(partial(connect, self._path))
         except (sqlite3.Error, OSError) as error:
-            raise ConfigError(f"{self._path} cannot be used: {error}. Mend it, or move it away.") from error
+            raise ConfigError(f"{self._path} cannot be used: {error}. Fix it, or move it away.") from error
         self._tables = Tables(self._db, self.workspace, self.owner)
 
     async def run(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions import rules
@@ -84,7 +84,7 @@ class ChatPathRules:
     @property
     def _facts(self) -> Mapping[str, bool | str]:
         live = self._chats.live(self._chat)
-        tools = [key(tool) for tool in live.state.setup.tools] if live else []
+        tools = [get_selector(tool) for tool in live.state.setup.tools] if live else []
         return facts(self._files, tools, subagent=bool(live and live.parent))
 
     async def _rules(self) -> list[InstructionRule]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
@@ -115,7 +115,7 @@ class Setups:
             tuple((name, words) for name, words in services.mcp.instructions().items() if bounds.has(name)),
             services.interpreters,
             services.audiences.warn,
-            frozenset(key(tool.spec) for tool in tools),
+            frozenset(get_selector(tool.spec) for tool in tools),
             notebook=context.notebook,
             in_notebook=context.from_cell or bool(services.audiences.notebooks(context.chat)),
             subagent=context.nested,

@@ -107,7 +107,7 @@ def check(file: Path) -> int:
             magic = opened.read(4)
             size = opened.seek(0, SEEK_END)
     except OSError as error:
-        raise ProviderError(f"The model file {file} cannot be read: {error.strerror}. Mend its path.") from error
+        raise ProviderError(f"The model file {file} cannot be read: {error.strerror}. Fix its path.") from error
     if magic != b"GGUF":
         raise ProviderError(f"{file} is not a GGUF model file. Choose one whose name ends in .gguf.")
     return size

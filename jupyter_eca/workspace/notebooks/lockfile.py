@@ -204,7 +204,7 @@ class LockFiles:
             place = ".".join(map(str, first["loc"])) or "the file"
             raise ToolError(
                 f"{self.files.shorten(path)} is no lock file of ours: {place}: {first['msg']}.",
-                "Mend it, take it back from version control, or delete it to ask anew.",
+                "Fix it, take it back from version control, or delete it to ask anew.",
             ) from error
 
 

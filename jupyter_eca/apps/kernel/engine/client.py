@@ -132,7 +132,7 @@ class Engine:
         """Start a host in this process, with the rights of this kernel, and return a memory link to it."""
         from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
         from jupyter_eca.fronts.eca.session import EcaSession
-        from jupyter_eca.transport.memory import pair
+        from jupyter_eca.transport.memory import make_link_pair
 
         folder = Path.cwd()
         self.folder = str(folder)
@@ -144,7 +144,7 @@ class Engine:
             ready.cancel()
             running.result()
         self._door = door
-        ours, server_link = pair()
+        ours, server_link = make_link_pair()
         self._root(EcaSession(server_link, door, door.own).run())
         return ours
 
@@ -155,9 +155,9 @@ class Engine:
         """
         if self.embedded and self._door is not None:
             from jupyter_eca.fronts.eca.session import EcaSession
-            from jupyter_eca.transport.memory import pair
+            from jupyter_eca.transport.memory import make_link_pair
 
-            ours, server_link = pair()
+            ours, server_link = make_link_pair()
             self._root(EcaSession(server_link, self._door.beside(), self._door.own).run())
             return ours
         name = uuid.uuid4().hex
