@@ -1,7 +1,8 @@
 /**
- * What a screen reader says about a chat: one line for each change of its status, not each word. Pure.
+ * Writes what a screen reader says about a chat: one line when its status changes, and not each word of an answer.
+ * Pure.
  *
- * Knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
+ * This module knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

@@ -107,7 +107,7 @@ function shown(changes: readonly Change[], open: boolean): string {
   const done = (): Promise<void> => Promise.resolve();
   return renderToStaticMarkup(
     <EnvProvider value={env}>
-      <Changes changes={changes} busy={false} open={open} onKeep={done} onUndo={done} />
+      <Changes changes={changes} busy={false} startsOpen={open} onKeep={done} onUndo={done} />
     </EnvProvider>
   );
 }
