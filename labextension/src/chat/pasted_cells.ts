@@ -45,11 +45,11 @@ export function toCellContext(cell: PastedCell, find: FindCell): ChatContext {
   const place = cell.id === undefined ? undefined : find(cell.id);
   if (cell.id !== undefined && place !== undefined) {
     const label = `cell:${String(place.number)}`;
-    return { type: 'cell', path: place.path, cell: cell.id, label, description: firstLine(source) };
+    return { type: 'cell', path: place.path, cell: cell.id, label, description: getFirstLine(source) };
   }
-  return { type: 'text', label: `${cell.cell_type} cell: ${firstLine(source)}`, content: source };
+  return { type: 'text', label: `${cell.cell_type} cell: ${getFirstLine(source)}`, content: source };
 }
 
-function firstLine(source: string): string {
+function getFirstLine(source: string): string {
   return source.split('\n').find(line => line.trim() !== '') ?? '';
 }

@@ -31,11 +31,11 @@ export interface SessionEnvironment {
   /** The notebooks of this page, which the server may read and edit. Undefined where the page has none. */
   readonly notebooks?: NotebookHost;
   /** The chat to begin with: the one that the tab showed before it was reloaded. */
-  readonly known?: ChatId;
+  readonly initialChat?: ChatId;
   /** Opens a new link to the server. */
   open(): Promise<Link>;
   /** Returns an id for a new chat. */
-  newId(): string;
+  createId(): string;
   /** Calls `call` once, after `ms` milliseconds. The returned function cancels the call. */
   callLater(call: () => void, ms: number): () => void;
 }
@@ -79,7 +79,7 @@ export class Session implements Attendant {
   private closed = false;
 
   constructor(private readonly environment: SessionEnvironment) {
-    this.state = createState(environment.known ?? environment.newId());
+    this.state = createState(environment.initialChat ?? environment.createId());
   }
 
   readonly subscribe = (subscriber: () => void): (() => void) => {
@@ -165,7 +165,7 @@ export class Session implements Attendant {
   private async catchUp(): Promise<void> {
     await this.loadChats();
     const { chats, list } = this.state;
-    const stored = new Set([this.environment.known, ...list.map(({ id }) => id)]);
+    const stored = new Set([this.environment.initialChat, ...list.map(({ id }) => id)]);
     const reopened = Object.values(chats).filter(({ id, seq }) => seq > 0 || stored.has(id));
     await Promise.all(reopened.map(chat => this.replay(chat)));
   }
@@ -351,7 +351,7 @@ export class Session implements Attendant {
 
   /** Show a new chat. The server knows it from its first prompt on. */
   startChat(): void {
-    this.dispatch({ type: 'shown', chatId: this.environment.newId() });
+    this.dispatch({ type: 'shown', chatId: this.environment.createId() });
   }
 
   /** Show a chat. If it was not shown before, its transcript is fetched. */

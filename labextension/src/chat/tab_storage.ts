@@ -41,7 +41,7 @@ export class TabStorage {
 
   private read(name: string): string | undefined {
     try {
-      return this.store().getItem(this.fullName(name)) ?? undefined;
+      return this.store().getItem(this.buildKey(name)) ?? undefined;
     } catch {
       return undefined;
     }
@@ -51,16 +51,16 @@ export class TabStorage {
   private write(name: string, value: string): void {
     try {
       if (value === '') {
-        this.store().removeItem(this.fullName(name));
+        this.store().removeItem(this.buildKey(name));
       } else {
-        this.store().setItem(this.fullName(name), value);
+        this.store().setItem(this.buildKey(name), value);
       }
     } catch {
       // After a reload the tab does not know this value. Nothing else depends on it.
     }
   }
 
-  private fullName(name: string): string {
+  private buildKey(name: string): string {
     return `jupyter-eca ${this.base} ${name}`;
   }
 }

@@ -94,7 +94,7 @@ export class AssistantPanel extends ReactWidget {
     this.instructions = new ActiveInstructions(tracker);
     const remembered = new TabStorage(settings.baseUrl);
     this.drafts = new Drafts(remembered);
-    const known = remembered.getChat();
+    const initialChat = remembered.getChat();
     let first: Promise<Link> | undefined = link;
     this.session = new Session({
       notebooks,
@@ -103,8 +103,8 @@ export class AssistantPanel extends ReactWidget {
         first = undefined;
         return opened;
       },
-      ...(known !== undefined && { known }),
-      newId: () => UUID.uuid4(),
+      ...(initialChat !== undefined && { initialChat }),
+      createId: () => UUID.uuid4(),
       callLater: (call, ms) => {
         const timer = window.setTimeout(call, ms);
         return () => {

@@ -86,37 +86,37 @@ export class ReviewController {
   /** Show the notes of all open notebooks, and remove what no note needs any more. */
   private refresh(): void {
     const chats = Object.values(this.session.state.chats);
-    const seen = new Set<string>();
-    const shown = new Map<Cell, Map<string, CellBar>>();
+    const noteKeys = new Set<string>();
+    const shownBars = new Map<Cell, Map<string, CellBar>>();
     const listed = new Map<string, string>();
-    const before = this.painted;
+    const paintedBefore = this.painted;
     this.painted = new Set();
     this.tracker.forEach(panel => {
       const cells = panel.isDisposed ? undefined : panel.content.model?.sharedModel.cells;
       if (cells !== undefined) {
         this.followCells(panel);
         for (const note of listNotes(panel.context.localPath, cells, chats)) {
-          seen.add(note.key);
+          noteKeys.add(note.key);
           if (note.owner.kind === 'changes' && note.kind !== 'delete') {
             listed.set(note.key, note.anchor);
           }
-          this.showNote(panel, note, shown);
+          this.showNote(panel, note, shownBars);
         }
       }
     });
     for (const [key, edit] of this.edits) {
-      if (!seen.has(key)) {
+      if (!noteKeys.has(key)) {
         this.edits.delete(key);
         edit.diff.dispose();
       }
     }
-    before.forEach(cell => {
+    paintedBefore.forEach(cell => {
       if (!this.painted.has(cell)) {
         this.painter.clear(cell, 'review');
       }
     });
     this.unfolder.renderDecided(this.painted);
-    this.removeOldBars(shown);
+    this.removeOldBars(shownBars);
     this.removeDecidedMarks(listed);
   }
 
@@ -128,8 +128,8 @@ export class ReviewController {
     }
   }
 
-  /** Show a note in its cell: a bar and, for an edit, the hunks. Add the bar to `shown`. */
-  private showNote(panel: NotebookPanel, note: Note, shown: Map<Cell, Map<string, CellBar>>): void {
+  /** Show a note in its cell: a bar and, for an edit, the hunks. Add the bar to `shownBars`. */
+  private showNote(panel: NotebookPanel, note: Note, shownBars: Map<Cell, Map<string, CellBar>>): void {
     const cell = panel.content.widgets.find(({ model }) => model.id === note.anchor);
     if (cell === undefined) {
       return;
@@ -148,7 +148,7 @@ export class ReviewController {
     }
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
     bar.fill(this.buildContent(note, cell, edit));
-    shown.set(cell, (shown.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
+    shownBars.set(cell, (shownBars.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
     void cell.ready.then(
       () => {
         if (!bar.isDisposed && bar.parent === null && !cell.isDisposed) {
@@ -261,11 +261,11 @@ export class ReviewController {
     }
   }
 
-  /** Remove the bars that are not in `shown`. If a removed bar had the focus, the notebook gets it. */
-  private removeOldBars(shown: Map<Cell, Map<string, CellBar>>): void {
+  /** Remove the bars that are not in `shownBars`. If a removed bar had the focus, the notebook gets it. */
+  private removeOldBars(shownBars: Map<Cell, Map<string, CellBar>>): void {
     for (const [cell, bars] of this.bars) {
       for (const [key, bar] of bars) {
-        if (shown.get(cell)?.get(key) !== bar) {
+        if (shownBars.get(cell)?.get(key) !== bar) {
           const hadFocus = bar.node.contains(document.activeElement);
           bar.dispose();
           if (hadFocus) {
@@ -275,7 +275,7 @@ export class ReviewController {
       }
     }
     this.bars.clear();
-    shown.forEach((bars, cell) => this.bars.set(cell, bars));
+    shownBars.forEach((bars, cell) => this.bars.set(cell, bars));
   }
 
   /** Return the words and buttons of a note's bar. */

@@ -15,16 +15,16 @@ import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';
 import { createMarkdownRenderer } from './markdown';
 import { WidgetView, Widget } from './model';
-import { callLater, newId } from './page';
+import { callLater, createId } from './page';
 import { untranslated } from './untranslated';
 
 /** Create the session of a card. The kernel first sends the id of the chat, and then what waits in it. */
 export function createCardSession(model: WidgetView['model']): Session {
   const session = new Session({
-    newId,
+    createId,
     callLater,
     open: async () => {
-      const { link, chat } = await openChannel(model, newId(), callLater, () => undefined);
+      const { link, chat } = await openChannel(model, createId(), callLater, () => undefined);
       session.dispatch({ type: 'shown', chatId: chat });
       return link;
     }

@@ -23,7 +23,7 @@ import { openChannel } from './channel';
 import { findLinkedPath } from '../render/sanitize';
 import { createMarkdownRenderer } from './markdown';
 import { findTypesetter, Widget, WidgetModel } from './model';
-import { callLater, newId } from './page';
+import { callLater, createId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
 import { untranslated } from './untranslated';
@@ -45,10 +45,10 @@ class Panel {
 
   constructor(model: WidgetModel) {
     this.session = new Session({
-      newId,
+      createId,
       callLater,
       open: async () => {
-        const { link, chat, resumed } = await openChannel(model, newId(), callLater, () => {
+        const { link, chat, resumed } = await openChannel(model, createId(), callLater, () => {
           // The connection is shown as lost until the kernel answers.
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });

@@ -13,6 +13,6 @@ export function callLater(call: () => void, ms: number): () => void {
 }
 
 /** Return a new id. `crypto.randomUUID` is not used, because a page that is not served over TLS does not have it. */
-export function newId(): string {
+export function createId(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
 }

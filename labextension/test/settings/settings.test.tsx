@@ -186,7 +186,7 @@ async function meet(): Promise<readonly [Session, unknown[]]> {
   server.handle('chat/toolCallApprove', params => {
     heard.push(['approve', params]);
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), createId: () => 'a', callLater: () => nothing });
   await session.connect();
   return [session, heard];
 }

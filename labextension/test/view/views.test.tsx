@@ -117,7 +117,7 @@ test('a call that waits for a call before it says for which', () => {
   expect(approved).toContain('allowed, waits for: Editing &lt;x&gt;');
   expect(approved).not.toContain('Approve');
   const skipped = block({ ...CALL, status: 'rejected', reason: 'earlier-call-failed', waitsFor });
-  expect(skipped).toContain('not run, because an earlier call failed or was rejected');
+  expect(skipped).toContain('not run: an earlier call failed or was rejected');
 });
 
 test('a finished call is one line with its duration', () => {
@@ -220,7 +220,7 @@ test('a long line of a diff says that it is cut', () => {
 });
 
 test('a call that did not run shows the reason', () => {
-  expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody was there to approve');
+  expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody is there to give it');
 });
 
 test('a link that is not a web address is only text', () => {
@@ -317,7 +317,7 @@ test('a screen reader hears what changes, not each word', () => {
 
 test('a call explains why it asks, runs or is forbidden', () => {
   const asks = { ...CALL, asked: true };
-  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule allows it (byDefault: ask)');
+  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule matches it (byDefault: ask)');
   expect(block({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
     'Asked: by the rule eca of the agent careful'
   );
@@ -326,7 +326,7 @@ test('a call explains why it asks, runs or is forbidden', () => {
   expect(block({ ...shown, cause: { kind: 'trust', rule: 'eca' } })).toContain('the rule eca would ask');
   const forbidden = { ...shown, status: 'rejected' as const, reason: 'user-config' as const };
   expect(block({ ...forbidden, cause: { kind: 'default', agent: 'careful' } })).toContain(
-    'Forbidden: no rule allows it (byDefault of the agent careful: deny)'
+    'Forbidden: no rule matches it (byDefault of the agent careful: deny)'
   );
   expect(block(CALL)).not.toContain('eca-Tool-why');
 });

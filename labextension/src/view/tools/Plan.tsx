@@ -53,7 +53,7 @@ export function CarryOut({ onGo }: { readonly onGo: () => void }): React.ReactEl
       <button type="button" className="eca-Button eca-mod-main" onClick={onGo}>
         {trans.__('Carry out')}
       </button>
-      <small>{trans.__('Nothing has changed yet. You can also write what should be different.')}</small>
+      <small>{trans.__('Nothing was changed yet. You can also write what should be different.')}</small>
     </div>
   );
 }

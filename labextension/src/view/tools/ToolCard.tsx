@@ -130,11 +130,11 @@ function useStatusText({ status, ms, reason, details, waitsFor }: ToolBlock): st
         case 'user-stop':
           return trans.__('stopped');
         case 'nobody-to-ask':
-          return trans.__('not run, because nobody was there to approve it');
+          return trans.__('not run: it needs approval, and nobody is there to give it');
         case 'hook-rejected':
           return trans.__('forbidden by a hook');
         case 'earlier-call-failed':
-          return trans.__('not run, because an earlier call failed or was rejected');
+          return trans.__('not run: an earlier call failed or was rejected');
         default:
           return trans.__('rejected');
       }

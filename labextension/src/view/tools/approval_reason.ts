@@ -49,9 +49,9 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     case 'default': {
       const key = agent === '' ? 'byDefault' : trans.__('byDefault of the agent %1', agent);
       return forbidden
-        ? trans.__('Forbidden: no rule allows it (%1: deny)', key)
+        ? trans.__('Forbidden: no rule matches it (%1: deny)', key)
         : asked === true
-          ? trans.__('Asked: no rule allows it (%1: ask)', key)
+          ? trans.__('Asked: no rule matches it (%1: ask)', key)
           : trans.__('Allowed: no rule matches it (%1: allow)', key);
     }
   }
