@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
+    """Run the command that the arguments name. Return its exit status."""
     from jupyter_eca.apps import process
 
     folder = Path.cwd()
@@ -74,6 +75,7 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser("jupyter-eca", description="An AI assistant for Jupyter.")
     # Editors that use ECA expect this form (ECA 3.16).
     parser.add_argument("--version", action="version", version=f"eca {__version__}")

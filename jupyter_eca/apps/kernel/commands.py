@@ -57,6 +57,7 @@ async def _models(session: CellSession, _argument: str) -> str:
 
 
 async def _use(session: CellSession, argument: str) -> str:
+    """Choose the model that answers."""
     client = await _get_ready_client(session)
     if not argument:
         return "Write `%eca use MODEL`. `%eca models` lists the models."
@@ -76,6 +77,7 @@ async def _new(session: CellSession, _argument: str) -> str:
 
 
 async def _stop(session: CellSession, _argument: str) -> str:
+    """Stop all running answers of the chats that this kernel sees."""
     client = await session.get_client()
     listed = await wait_with_heartbeat(
         asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult))
@@ -89,6 +91,7 @@ async def _stop(session: CellSession, _argument: str) -> str:
 
 
 async def _cost(session: CellSession, _argument: str) -> str:
+    """Show the tokens and the cost."""
     client = await session.get_client()
     params = ChatCostsParams(chat_id=session.engine.chat)
     try:
@@ -101,6 +104,7 @@ async def _cost(session: CellSession, _argument: str) -> str:
 
 
 def _describe_cost(cost: Cost) -> str:
+    """Return a cost in words. Requests of unknown price are named."""
     cached = f" ({cost.cached_tokens:,} of these cached)" if cost.cached_tokens else ""
     tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
     if not cost.unpriced:
@@ -111,6 +115,7 @@ def _describe_cost(cost: Cost) -> str:
 
 
 async def _lock(session: CellSession, argument: str) -> str:
+    """Switch the locking of answers on or off, and show its state."""
     locking = session.locking
     if argument not in {"", "on", "off", "status"}:
         return "Write `%eca lock on`, `%eca lock off` or `%eca lock status`."
@@ -124,6 +129,7 @@ async def _lock(session: CellSession, argument: str) -> str:
 
 
 async def _cells(session: CellSession, argument: str) -> str:
+    """Choose what a cell without a marker is."""
     kernel = session.prompt_kernel
     if kernel is None:
         return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
@@ -137,6 +143,7 @@ async def _cells(session: CellSession, argument: str) -> str:
 
 
 async def _to_python(session: CellSession, argument: str) -> str:
+    """Write a notebook as plain Python."""
     from jupyter_eca.apps.kernel.to_python import write
 
     source = argument or session.locking.notebook
@@ -156,6 +163,7 @@ async def _doctor(session: CellSession, _argument: str) -> str:
 
 
 async def _diff(session: CellSession, argument: str) -> CommandText:
+    """Show changes of the assistant."""
     wanted = undo.parse_selection(argument)
     if wanted is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
@@ -167,6 +175,7 @@ async def _diff(session: CellSession, argument: str) -> CommandText:
 
 
 async def _undo(session: CellSession, argument: str) -> CommandText:
+    """Undo changes of the assistant."""
     wanted = undo.parse_selection(argument)
     if wanted is None:
         return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."

@@ -52,6 +52,7 @@ class Magic:
         self._session.engine.announce()
 
     def uninstall(self) -> None:
+        """Remove the magics from the shell, and end its session."""
         shell = self._shell
         shell.input_transformers_cleanup.remove(transform_cell)
         shell.magics_manager.magics["line"].pop("eca", None)

@@ -49,6 +49,7 @@ class AsgiHandler(APIHandler):
         self._body: bytes | None = self.request.body
 
     async def prepare(self) -> None:
+        """Check that the user may use the assistant."""
         await super().prepare()
         if self.request.method == "OPTIONS":
             return
@@ -62,6 +63,7 @@ class AsgiHandler(APIHandler):
             raise HTTPError(403)
 
     async def get(self, front: str, *_args: str, **_kwargs: str) -> None:
+        """Run the application of a front for this request."""
         try:
             application = await self._fronts.application(front)
         except UnknownFront as error:
@@ -90,6 +92,7 @@ class AsgiHandler(APIHandler):
     # -- ASGI
 
     def _build_scope(self, front: str) -> Message:
+        """Return the ASGI scope of the request."""
         request = self.request
         host, _, port = request.host.rpartition(":")
         return {
@@ -132,6 +135,7 @@ class AsgiHandler(APIHandler):
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
+        """Send a message of the application to the client."""
         if self._client_left.is_set():
             return
         if message["type"] == "http.response.start":
@@ -148,6 +152,7 @@ class AsgiHandler(APIHandler):
             self._client_left.set()
 
     def _start_response(self, message: Message) -> None:
+        """Set the status and the headers of the response."""
         self.set_status(message["status"])
         self.clear_header("Content-Type")
         seen: set[str] = set()

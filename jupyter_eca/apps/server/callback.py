@@ -47,6 +47,7 @@ class SignInCallback(JupyterHandler):
 
     @authenticated  # It redirects a browser without a login, and then returns None.
     async def _answer(self, arrivals: Arrivals, fields: Mapping[str, str]) -> None:
+        """Pass the parameters to the sign-in, and show its page."""
         if not await may_execute(self):
             raise HTTPError(403)
         page = await arrivals.arrive(fields)

@@ -59,6 +59,7 @@ class KernelWatch:
         self._comms.clear()
 
     async def _on_kernel_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Follow a kernel that has started. Close the comms of a kernel that was restarted or shut down."""
         kernel = data.get("kernel_id", "")
         if data.get("status") != "success":
             return

@@ -281,6 +281,7 @@ function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Bl
   return appendBlock(blocks, { kind: 'reason', id, text, ...(ms !== undefined && { ms }) });
 }
 
+/** Add a content to the block of its call, or add a block if the call is new. */
 function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];

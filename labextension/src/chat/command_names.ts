@@ -40,6 +40,7 @@ export function narrowCommands<T extends Named>(commands: readonly T[], typed: s
   );
 }
 
+/** Whether all letters occur in the text, in this order. */
 function hasLettersInOrder(text: string, letters: string): boolean {
   let at = 0;
   for (const letter of letters) {

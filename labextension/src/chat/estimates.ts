@@ -36,6 +36,7 @@ export function estimateWithRequest(
   return session.ask('chat/estimate', { ...buildParams(session, message), contexts, request: true });
 }
 
+/** Return the parameters that an estimate has in common with the prompt itself. */
 function buildParams(session: Session, message: string) {
   const { id: chatId, selection } = session.chat;
   const { model, agent, variant } = { ...session.state.selection, ...selection };

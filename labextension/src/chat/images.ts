@@ -15,6 +15,7 @@ export function listImages(data: DataTransfer): readonly File[] {
   return [...data.files].filter(file => TYPES.includes(file.type));
 }
 
+/** Read an image file into a context. Throws when the file cannot be read. */
 export async function toImageContext(file: File): Promise<ImageContext> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();

@@ -149,6 +149,7 @@ export function createChat(id: ChatId): Chat {
   return { ...EMPTY, id, questions: [], steers: [], selection: {} };
 }
 
+/** Return the state before the first connection. */
 export function createState(current: ChatId): State {
   return {
     connection: 'connecting',
@@ -168,6 +169,7 @@ export function createState(current: ChatId): State {
   };
 }
 
+/** Return the state after an action. The old state is not changed. */
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
     case 'notification':
@@ -227,6 +229,7 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
+/** Return the state after a notification of the server. */
 function reduceNotification(state: State, action: ServerNotification): State {
   switch (action.method) {
     case 'chat/contentReceived':
@@ -273,6 +276,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
   }
 }
 
+/** Return the state after a content of a chat. */
 function reduceContent(state: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
   if (params.parentChatId !== undefined) {

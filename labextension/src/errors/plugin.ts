@@ -97,6 +97,7 @@ class ErrorBars {
     followModel();
   }
 
+  /** Follow the outputs of all cells that are not followed yet. */
   private followNewCells(): void {
     for (const cell of this.notebook.widgets) {
       if (cell instanceof CodeCell && !this.followed.has(cell)) {

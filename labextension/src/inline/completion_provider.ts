@@ -58,6 +58,7 @@ export class InlineCompletions {
     this.connect().catch(() => undefined);
   }
 
+  /** Cancel the last request and close the link. */
   close(): void {
     this.current?.abort();
     void this.client?.then(

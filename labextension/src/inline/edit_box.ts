@@ -154,6 +154,7 @@ export class EditBox extends Widget {
     }
   };
 
+  /** Change the status, and show its text and its buttons. */
   private setStatus(status: EditStatus, text: string): void {
     const { trans, actions, diff } = this;
     this.status = status;

@@ -66,6 +66,7 @@ export class CellRewriter {
     box.focus();
   }
 
+  /** Create the box of a cell, with the functions that its buttons call. */
   private createBox(panel: NotebookPanel, cell: Cell): EditBox {
     const { sharedModel } = cell.model;
     const diff = new CellDiff(sharedModel, 'proposed', source => {
@@ -102,6 +103,7 @@ export class CellRewriter {
     return box;
   }
 
+  /** Return the buttons of a single hunk. */
   private listButtons(panel: NotebookPanel, diff: CellDiff): HunkStyle['buttons'] {
     const { trans } = this;
     return [

@@ -96,6 +96,7 @@ export class NotebookSurroundings implements Surroundings {
     return file !== undefined ? [toFileContext(file)] : panel === null ? [] : toContexts(panel);
   };
 
+  /** Describe the place for the user. */
   private describe(): NotebookPlace | undefined {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.frontWidget());

@@ -42,6 +42,7 @@ export class ChangedMarks {
     }
   }
 
+  /** Mark a cell until the user runs or edits it. */
   add(cell: Cell): void {
     cell.addClass(MARK);
     const { sharedModel } = cell.model;

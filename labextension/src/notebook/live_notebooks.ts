@@ -260,6 +260,7 @@ function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   };
 }
 
+/** Return what a plan must know about the cells of a notebook. */
 function outlineCells({ content }: NotebookPanel): CellOutline[] {
   return content.widgets.map(({ model }) => ({
     id: model.id,

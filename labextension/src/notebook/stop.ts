@@ -16,6 +16,7 @@ import { LinkError } from '../wire/rpc';
 /** How long the notification is shown: long enough to read a line, and short enough not to disturb. */
 const READING_TIME_MS = 5000;
 
+/** Stop the assistant in all chats, and notify the user of the result. */
 export async function stopAssistant(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
   try {
     const stopped = await stopChats(settings);

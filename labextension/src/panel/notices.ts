@@ -9,6 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Offer } from '../chat/offers';
 
+/** Show an offer. `signIn` is called with the server's name when the user wants to sign in. */
 export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
   if (offer.kind === 'link') {
     const { text, url } = offer;

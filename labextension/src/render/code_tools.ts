@@ -15,6 +15,7 @@ export function addCodeTools(host: HTMLElement, code: CodeTools, trans: Translat
   }
 }
 
+/** Add the buttons to one block of code. */
 function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   const frame = block.parentElement;
   if (frame === null) {

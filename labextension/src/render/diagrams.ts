@@ -48,6 +48,7 @@ export function addDiagramButtons(host: HTMLElement, parser: Parser, trans: Tran
   }
 }
 
+/** Add the button to one diagram. */
 function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle): void {
   const frame = code.parentElement;
   const source = code.textContent;

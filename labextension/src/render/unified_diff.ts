@@ -18,6 +18,7 @@ export interface DiffLine {
 /** Matches the head of a hunk, with the first line number before and after the change. */
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
 
+/** Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`. */
 export function parseDiff(diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = [];
   let [before, after] = [0, 0];

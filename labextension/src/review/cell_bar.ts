@@ -90,6 +90,7 @@ export class CellBar extends Widget {
  */
 export type BarPlace = 'above' | 'within' | 'below';
 
+/** Insert a bar into the layout of a cell. */
 export function insertBar(cell: Cell, bar: Widget, place: BarPlace): void {
   const layout = cell.layout as PanelLayout;
   const input = layout.widgets.findIndex(widget => widget.hasClass('jp-Cell-inputWrapper'));

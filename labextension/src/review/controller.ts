@@ -288,6 +288,7 @@ export class ReviewController {
     return { tone, words, buttons, ...(source !== undefined && { source }) };
   }
 
+  /** Describe a change that waits for approval. */
   private describeProposal(note: Note, cell: Cell): string {
     const { trans } = this;
     switch (note.kind) {
@@ -306,6 +307,7 @@ export class ReviewController {
     }
   }
 
+  /** Describe a change that was made. */
   private describeChange(note: Note, edit: ReviewedEdit | undefined): string {
     const { trans } = this;
     switch (note.kind) {
@@ -322,6 +324,7 @@ export class ReviewController {
     }
   }
 
+  /** Return the buttons of a bar: Approve and Reject for a proposal, Keep and Undo for a change that was made. */
   private listButtons({ owner }: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
     if (owner.kind === 'call') {

@@ -168,6 +168,7 @@ class OtherTextWidget extends WidgetType {
     return true;
   }
 
+  /** Return the other text as an element, in which the letters that differ are marked. */
   private createText(): HTMLElement {
     const { other } = this.hunk;
     const pre = document.createElement('pre');

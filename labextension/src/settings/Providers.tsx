@@ -108,6 +108,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
   );
 }
 
+/** Return the sign-in status of a provider in words. */
 function useStatusText({ auth: { status, source, envVar } }: ProviderStatus): string {
   const { trans } = useEnv();
   switch (status) {

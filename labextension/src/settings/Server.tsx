@@ -80,6 +80,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
   );
 }
 
+/** Return the statuses of a tool server in words. */
 function useStatusTexts(): Readonly<Record<ServerStatus, string>> {
   const { trans } = useEnv();
   return {

@@ -10,6 +10,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../chat/blocks';
 import { Chat, State } from '../chat/state';
 
+/** Return the line for the present state; empty when there is nothing to say. */
 export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
   if (connection === 'lost') {
     return trans.__('The connection to the server is lost. Trying again.');

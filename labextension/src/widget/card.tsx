@@ -48,6 +48,7 @@ function createEnv(): Env {
   };
 }
 
+/** Create the widget that anywidget shows as a card. */
 export function createCard(): Widget {
   let shown: { readonly session: Session; readonly env: Env } | undefined;
   return {

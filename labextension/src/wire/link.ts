@@ -35,6 +35,7 @@ function buildUrl({ wsUrl, token, appendToken }: ServerConnection.ISettings): st
   return appendToken && token !== '' ? `${url}?token=${encodeURIComponent(token)}` : url;
 }
 
+/** Return an open WebSocket as a link. */
 function wrapSocket(socket: WebSocket): Link {
   return {
     send: text => {

@@ -139,6 +139,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.link.close();
   }
 
+  /** Handle a message: an answer, a cancellation, a notification or a request. */
   private async receive(text: string): Promise<void> {
     const message = parseMessage(text);
     if (message === undefined) {

@@ -49,6 +49,7 @@ function matchesType(shape: string, value: unknown): boolean {
   }
 }
 
+/** Check each entry of a list. */
 function findMisfitInList(item: Shape, value: unknown, at: string): string | undefined {
   if (!isList(value)) {
     return at;
@@ -85,6 +86,7 @@ function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string)
   return typeof value[name] === 'string' ? undefined : at;
 }
 
+/** Check each field of a record. */
 function findMisfitInRecord(fields: Fields, value: unknown, at: string): string | undefined {
   if (!isRecord(value)) {
     return at;

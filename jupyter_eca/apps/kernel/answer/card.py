@@ -171,6 +171,7 @@ class _Page:
             answer.set_result(ChatAskQuestionResult.model_validate(request.result() or {"cancelled": True}))
 
     async def _answer(self, method: str, _params: Any) -> Any:
+        """Answer a request of the page."""
         match method:
             case "initialize":
                 return InitializeResult().wire()

@@ -92,6 +92,7 @@ def as_inline_code(text: str) -> str:
 
 
 def _escape_found(match: re.Match[str]) -> str:
+    """Return a match of `_TOKEN` in its inert form."""
     match match.lastgroup:
         case "code":
             # The tag is used and not backticks, because a table splits its cells inside backticks, too.

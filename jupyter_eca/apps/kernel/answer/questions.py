@@ -130,6 +130,7 @@ class CellQuestions:
             self._ask_in_terminal(call)
 
     def _ask_in_terminal(self, call: TranscriptCall) -> None:
+        """Ask about a call by `input()`, unless it was decided elsewhere."""
         if self._ended or self._calls.get(call.key) is None:
             return
         try:
@@ -164,6 +165,7 @@ class CellQuestions:
         return terminal_question.NO_ANSWER if task.cancelled() else task.result()
 
     async def _answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask a question, in the way of this front end."""
         self._draw()
         if self._surroundings is FrontEndKind.UNATTENDED:
             return terminal_question.NO_ANSWER
@@ -241,6 +243,7 @@ class CellQuestions:
                 raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
     def _take_decision(self, method: str, decision: ChatToolCallApproveParams | ChatToolCallRejectParams) -> None:
+        """Send the user's decision about a call to the engine, unless the call was decided elsewhere."""
         for key, call in self._calls.items():
             if call is not None and (call.chat or self._chat, call.id) == (decision.chat_id, decision.tool_call_id):
                 # Update the card at once. The approved code may block the kernel before the server reports the

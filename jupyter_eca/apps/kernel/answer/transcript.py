@@ -244,6 +244,7 @@ class CellTranscript:
                 call.progress = params
 
     def _add_text(self, role: Role, text: str) -> None:
+        """Add a text, or add it to the last one if the assistant goes on."""
         last = self.parts[-1] if self.parts else None
         # A model's text comes in pieces, which are joined. Each remark of the server is complete.
         if not (isinstance(last, SpokenText) and last.role is role is Role.ASSISTANT):
@@ -255,6 +256,7 @@ class CellTranscript:
         return [part for part in self.parts if isinstance(part, Reasoning) and part.id == id]
 
     def _update_call(self, content: ToolCallContent) -> None:
+        """Update the call that a content is about, or add it if it is new."""
         call = next((c for c in self.calls if c.id == content.id), None)
         if call is None:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
@@ -344,6 +346,7 @@ Part = SpokenText | Reasoning | TranscriptCall | Picture | Flag
 
 
 def _as_markdown(part: Part, command: str, *, final: bool) -> str:
+    """Return a part of the answer as Markdown. See `CellTranscript.as_markdown`."""
     match part:
         case SpokenText(role=Role.ASSISTANT, text=text):
             return as_inert_markdown(text)

@@ -122,6 +122,7 @@ class Engine:
             return self._client
 
     async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
+        """Find or start an engine, and connect a client to it. Raises: ConfigError, RemoteError."""
         from jupyter_eca.apps.python_tools import LENT_TOOLS
         from jupyter_eca.transport.eca_client import EcaClient
 

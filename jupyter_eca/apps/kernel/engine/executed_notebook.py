@@ -32,6 +32,7 @@ class ExecutedNotebooks(NotebookFiles):
         self._shell = shell
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        """Change cells, unless a program runs the notebook. Raises: ToolError."""
         if self._is_executed(await self.read_cells(path)):
             raise ToolError(
                 f"{path} is run from its first cell to its last by a program, which has it in memory and writes it at "

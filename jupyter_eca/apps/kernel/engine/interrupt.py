@@ -53,6 +53,7 @@ def handle_interrupts_in_turn(
 
 @contextmanager
 def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
+    """Replace the handler of SIGINT for a while."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may handle signals
         return

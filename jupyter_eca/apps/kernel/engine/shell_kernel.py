@@ -97,6 +97,7 @@ class ShellKernel:
         return KernelVariablesResult.model_validate_json(text)
 
     async def _execute(self, code: str) -> KernelExecuteResult:
+        """Run code in the shell, and capture its output."""
         from IPython.utils.capture import capture_output
 
         source = self._shell.transform_cell(code)

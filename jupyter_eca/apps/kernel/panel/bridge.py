@@ -67,6 +67,7 @@ class PanelBridge:
             await self._page.close()
 
     async def _forward_to_engine(self) -> None:
+        """Pass the page's messages to the engine."""
         async for message in self._page:
             match message:
                 case FrameError():
@@ -89,6 +90,7 @@ class PanelBridge:
             await self._engine.send(Request(f"{_ID_PREFIX}{self._lent_version}", "tool/lend", params))
 
     async def _forward_to_page(self) -> None:
+        """Pass the engine's messages to the page, and serve the requests that only the kernel can answer."""
         async for message in self._engine:
             match message:
                 case Request(id, method, params) if method in _HANDLERS:
@@ -105,6 +107,7 @@ class PanelBridge:
                     await self._page.send(message)
 
     async def _serve(self, id: Id, work: Coroutine[Any, Any, Any]) -> None:
+        """Answer a request of the engine with the result of `work`."""
         answer: Message
         try:
             answer = Result(id, await work)

@@ -59,6 +59,7 @@ def _check_chat_id(chat: str) -> None:
 
 
 def _display(chat: str) -> None:
+    """Show the panel in the cell. Raises: CellError."""
     try:
         from jupyter_eca.apps.kernel.panel.widget import Panel
     except ImportError as error:

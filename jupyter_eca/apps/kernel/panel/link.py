@@ -50,6 +50,7 @@ class Recorder:
         self.record.add_page_message(method, params)
 
     def add_engine_message(self, method: str, params: Any) -> None:
+        """Add a message to the record. Write the record if it has grown enough, or if a turn has ended."""
         record = self.record
         record.add_engine_message(method, params)
         if record.ended_turns != self._ended_turns:

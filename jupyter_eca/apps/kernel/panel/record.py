@@ -65,6 +65,7 @@ class Record:
             self._chats[str(params.get("chatId"))] = _Chat()
 
     def _add_content(self, received: ChatContentReceivedParams) -> None:
+        """Add a content to its chat, unless it is there already."""
         chat = self._chats.setdefault(_as_key(received.parent_chat_id or received.chat_id), _Chat())
         if received.parent_chat_id is None:
             if 0 < (received.seq or 0) <= chat.seq:

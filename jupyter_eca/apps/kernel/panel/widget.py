@@ -76,6 +76,7 @@ class Panel(MultiPageWidget):
     # -- messages of pages
 
     def _handle(self, content: Any) -> None:
+        """Record that the page answers, and handle its message."""
         match content:
             case {"channel": str(channel)}:
                 self._answering_channels.add(channel)
@@ -84,6 +85,7 @@ class Panel(MultiPageWidget):
         super()._handle(content)
 
     def _handle_state(self, content: Any) -> None:
+        """Fold or unfold the record, depending on whether the page hides it."""
         match content:
             case {"record": str(state)}:
                 self._output.folded = state != "hidden"
@@ -148,6 +150,7 @@ class PanelOutput:
         self._is_published = True
 
     def write(self, record: Record) -> None:
+        """Publish the record, if its text has changed."""
         text = record.as_markdown(folded=self.folded)
         if self._is_published and text and text != self._shown:
             self._shown = text
@@ -161,6 +164,7 @@ class PanelOutput:
 
 
 def _load_session() -> CellSession:
+    """Load the extension, and return the session of the shell. Raises: RuntimeError outside of a kernel."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
