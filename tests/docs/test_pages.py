@@ -17,7 +17,7 @@ import pytest
 from mcp_types import version as mcp
 from PIL import Image
 
-from jupyter_eca.apps.cli import parser
+from jupyter_eca.apps.cli import build_parser
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
 from jupyter_eca.config.reference import make_anchor
@@ -79,7 +79,7 @@ def test_a_page_names_no_command_line_or_extra_that_there_is_not(path: Path) -> 
     shell = [line for _, body in blocks(text, "bash") for line in body.splitlines()]
     for line in [*spans(text), *shell]:
         if line.startswith("jupyter-eca ") and "…" not in line:
-            parser().parse_args(shlex.split(line)[1:])
+            build_parser().parse_args(shlex.split(line)[1:])
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = [name for names in re.findall(r"jupyter-eca\[([\w,]+)\]", text) for name in names.split(",")]
     assert set(named) <= extras.keys()
@@ -132,7 +132,7 @@ def test_each_command_line_and_its_options_are_in_the_reference() -> None:
 
 
 def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    for action in parser()._actions:  # pyright: ignore[reportPrivateUsage]  # as above
+    for action in build_parser()._actions:  # pyright: ignore[reportPrivateUsage]  # as above
         if action.dest == "command":
             yield from cast("dict[str, argparse.ArgumentParser]", action.choices).items()
 

@@ -69,6 +69,6 @@ COMMANDS: Final = {
         (CommandArgument(name="name", description="PROVIDER/MODEL"),),
     ),
     "config": NativeCommand(config, "Show the configuration that holds, and the files it is from"),
-    "doctor": NativeCommand(doctor, "Show what is set up, what is missing and what to do about it"),
+    "doctor": NativeCommand(doctor, "Show a report: what is set up, what is missing, and what to do about it"),
     "help": NativeCommand(help, "List the commands"),
 }
