@@ -298,21 +298,27 @@ class EcaClient:
                 if listener := self._listeners.get(str(chat_id)):
                     content = TextContent(text=text)
                     listener(chat.ChatContentReceivedParams(chat_id=chat_id, role=Role.SYSTEM, content=content))
-            case lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING | lifecycle.MessageType.ERROR):
-                self.setup.warnings.append(message.message)
             case chats.ChatOpenedParams(chat_id=chat_id):
                 if self.on_chat_opened is not None:
                     self.on_chat_opened(str(chat_id))
+            case _:
+                self._update_setup(message)
+
+    def _update_setup(self, message: Model) -> None:
+        """Take what a notification says about the server's own set-up into `setup`."""
+        match message:
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
-                self._update_setup(config)
+                self._update_choices(config)
             case lifecycle.UntrustedSettingsParams(folders=folders):
                 self.setup.untrusted = folders
+            case lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING | lifecycle.MessageType.ERROR):
+                self.setup.warnings.append(message.message)
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
                 self.setup.tools = tuple(tool.name for tool in tools if not tool.disabled)
             case _:
                 pass
 
-    def _update_setup(self, config: lifecycle.ChatConfig) -> None:
+    def _update_choices(self, config: lifecycle.ChatConfig) -> None:
         setup = self.setup
         setup.models = setup.models if config.models is None else config.models
         setup.model = setup.model if config.select_model is None else config.select_model
