@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from jupyter_eca.workspace.tool_result import unheard
+from jupyter_eca.workspace.tool_result import ignore_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ class McpCaller:
     """The id of the chat; empty when no chat uses the server."""
     call: str = ""
     """The id of the tool call."""
-    report: Callable[[Report], None] = unheard
+    report: Callable[[Report], None] = ignore_report
     """Shows the progress of the call."""
 
 
