@@ -43,7 +43,7 @@ def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
         return document.cells[int(cell) - 1]
     raise ToolError(
-        f"{document.path} has no cell {cell}; it has {size(document)}.",
+        f"{document.path} has no cell {cell}; it has {describe_size(document)}.",
         "Read it again with notebook_read: cells may have come or gone.",
     )
 
@@ -62,17 +62,17 @@ def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ..
     return tuple(found.values())
 
 
-def number(document: NotebookDocument, id: str) -> int:
+def find_number(document: NotebookDocument, id: str) -> int:
     """Return the number of a cell, from 1; 0 when the notebook does not have it."""
     return next((number for number, cell in enumerate(document.cells, 1) if cell.id == id), 0)
 
 
-def size(document: NotebookDocument) -> str:
+def describe_size(document: NotebookDocument) -> str:
     count = len(document.cells)
     return f"{count} cell" if count == 1 else f"{count} cells"
 
 
-def id_of(change: CellChange) -> str:
+def get_cell_id(change: CellChange) -> str:
     match change:
         case InsertCell(cell=cell) | PutCell(cell=cell):
             return cell.id
@@ -80,7 +80,7 @@ def id_of(change: CellChange) -> str:
             return id
 
 
-def fresh_id(document: NotebookDocument, seed: str) -> str:
+def make_cell_id(document: NotebookDocument, seed: str) -> str:
     """Return an id for a new cell. The same call gives the same id, so that what is announced is what is made."""
     made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
     return next(id for id in made if document.cell(id) is None)
@@ -101,7 +101,7 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
         case DeleteCell(cell_id=id, was=was):
             cells.remove(_find_unchanged(document, id, was))
         case MoveCell(cell_id=id, index=index):
-            cell = _there(document, id)
+            cell = _require_cell(document, id)
             cells.remove(cell)
             cells.insert(index, cell)
         case _:
@@ -109,12 +109,12 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
     return document.model_copy(update={"cells": tuple(cells)})
 
 
-def place(document: NotebookDocument, change: Change) -> Change:
+def update_index(document: NotebookDocument, change: Change) -> Change:
     """Return the change with the index that its place has now: cells may have moved since it was worked out. Raises:
     ToolError when the cell is gone that it was to stand behind."""
     if not isinstance(change, InsertCell | MoveCell):
         return change
-    ids = [cell.id for cell in document.cells if cell.id != id_of(change)]
+    ids = [cell.id for cell in document.cells if cell.id != get_cell_id(change)]
     return change.model_copy(update={"index": find_place(ids, change.index, change.after)})
 
 
@@ -124,33 +124,33 @@ def invert(document: NotebookDocument, change: Change) -> CellChange:
         case InsertCell(cell=cell):
             return DeleteCell(cell_id=cell.id, was=cell.source)
         case EditCell(cell_id=id, source=source):
-            return PutCell(index=number(document, id) - 1, cell=_there(document, id), was=source)
+            return PutCell(index=find_number(document, id) - 1, cell=_require_cell(document, id), was=source)
         case DeleteCell(cell_id=id):
-            return PutCell(index=number(document, id) - 1, cell=_there(document, id))
+            return PutCell(index=find_number(document, id) - 1, cell=_require_cell(document, id))
         case MoveCell(cell_id=id):
-            return MoveCell(cell_id=id, index=number(document, id) - 1)
+            return MoveCell(cell_id=id, index=find_number(document, id) - 1)
 
 
-def sources_of(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
+def get_sources(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
     """Return the sources of cells, None for a cell that does not exist."""
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
 
-def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
+def is_applied(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
     """Whether a notebook that was read back has what was wanted of it, whatever else happened to it meanwhile."""
-    id = id_of(change)
-    if sources_of(found, id) != sources_of(wanted, id):
+    id = get_cell_id(change)
+    if get_sources(found, id) != get_sources(wanted, id):
         return False
     # Somebody may have put cells before it; when there are as many as there were, it stands where it was put.
     moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
-    return not moved or number(found, id) == number(wanted, id)
+    return not moved or find_number(found, id) == find_number(wanted, id)
 
 
-def details(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
+def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
     """Return a diff of the cells as text. A cell keeps the number that it had before: otherwise an inserted cell would
     change every line that names a cell."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
-    texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
+    texts = ("".join(_format_cell(cell, numbers) for cell in one.cells) for one in (before, after))
     return text_file.describe_change(before.path, *texts).model_copy(update={"cells": changes})
 
 
@@ -159,21 +159,21 @@ def describe_cell(document: NotebookDocument, id: str) -> str:
     return render_cells(document, {id}, output=0)
 
 
-def _text(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
+def _format_cell(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
     return f"# %% {numbers.get(cell.id, 'new cell')} [{cell.id}] {cell.cell_type}\n{cell.source}\n"
 
 
-def _there(document: NotebookDocument, id: str) -> NotebookCell:
+def _require_cell(document: NotebookDocument, id: str) -> NotebookCell:
     if (cell := document.cell(id)) is None:
         raise ToolError(f"The cell [{id}] of {document.path} is gone; nothing was changed.", "Read the notebook again.")
     return cell
 
 
 def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
-    cell = _there(document, id)
+    cell = _require_cell(document, id)
     if cell.source != was:
         raise ToolError(
-            f"Cell {number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
+            f"Cell {find_number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
             f"It is now:\n{describe_cell(document, id)}\n",
             "Decide anew with this source.",
         )
