@@ -1,5 +1,8 @@
-"""Changes of cells, worked out on a notebook as it was read: their result, and what undoes them. Pure. `cell_edits`
-has the tools.
+"""Calculates changes of cells on a notebook that was read: what the notebook is after a change, and which change undoes
+it.
+
+The module is pure: it changes no notebook. `plugins/tools/cell_edits.py` has the tools that use it, and `cells.py`
+beside it applies changes to the format of files.
 """
 
 from __future__ import annotations
@@ -30,14 +33,18 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
 
 Change = InsertCell | EditCell | DeleteCell | MoveCell
-"""What tools ask for; PutCell is for taking them back."""
+"""The changes that tools make. `PutCell`, the other `CellChange`, only undoes a change."""
 
-# Of an inserted cell: behind whatever is there by then, also what another call of the same turn has put there.
+# The index of a cell that is inserted at the end. It stays the end, even if another call of the same turn appends a
+# cell first.
 END: Final = 2**31 - 1
 
 
 def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
-    """Return a cell by id or number. Ids are tried first, because an id may consist of digits. Raises: ToolError."""
+    """Return a cell by its id or its number. Ids are tried first, because an id may consist of digits.
+
+    Raises: ToolError when there is no such cell.
+    """
     if (found := document.cell(str(cell))) is not None:
         return found
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
@@ -49,7 +56,11 @@ def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
 
 
 def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
-    """Return the cells of `3`, `2-5`, ids, and these with commas between them. Raises: ToolError."""
+    """Return the cells that a text names: a number (`3`), a range of numbers (`2-5`), an id, or several of these with
+    commas between them.
+
+    Raises: ToolError when there is no such cell.
+    """
     found: dict[str, NotebookCell] = {}
     for word in filter(None, (part.strip() for part in words.split(","))):
         first, dash, last = word.partition("-")
@@ -68,11 +79,13 @@ def find_number(document: NotebookDocument, id: str) -> int:
 
 
 def describe_size(document: NotebookDocument) -> str:
+    """Return the number of cells in words: `1 cell`, `3 cells`."""
     count = len(document.cells)
     return f"{count} cell" if count == 1 else f"{count} cells"
 
 
 def get_cell_id(change: CellChange) -> str:
+    """Return the id of the cell that a change is about."""
     match change:
         case InsertCell(cell=cell) | PutCell(cell=cell):
             return cell.id
@@ -81,14 +94,17 @@ def get_cell_id(change: CellChange) -> str:
 
 
 def make_cell_id(document: NotebookDocument, seed: str) -> str:
-    """Return an id for a new cell. The same call gives the same id, so that what is announced is what is made."""
+    """Return an id for a new cell. The same seed gives the same id, so that the cell which the user approves is exactly
+    the one that is inserted."""
     made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
     return next(id for id in made if document.cell(id) is None)
 
 
 def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
-    """Return the notebook after a change. Raises: ToolError when the cell is gone, or is not the one that the change
-    was made for."""
+    """Return the notebook after a change.
+
+    Raises: ToolError when the cell is gone, or has another source than the change expects.
+    """
     cells = list(document.cells)
     match change:
         case InsertCell(index=index, cell=new):
@@ -110,8 +126,11 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
 
 
 def update_index(document: NotebookDocument, change: Change) -> Change:
-    """Return the change with the index that its place has now: cells may have moved since it was worked out. Raises:
-    ToolError when the cell is gone that it was to stand behind."""
+    """Return the change with the present index of its place, because cells may have moved since the change was
+    calculated.
+
+    Raises: ToolError when the cell directly before that place is gone.
+    """
     if not isinstance(change, InsertCell | MoveCell):
         return change
     ids = [cell.id for cell in document.cells if cell.id != get_cell_id(change)]
@@ -119,7 +138,7 @@ def update_index(document: NotebookDocument, change: Change) -> Change:
 
 
 def invert(document: NotebookDocument, change: Change) -> CellChange:
-    """Return the changes that make the earlier notebook of the changed one."""
+    """Return the change that undoes `change`. `document` is the notebook before `change`."""
     match change:
         case InsertCell(cell=cell):
             return DeleteCell(cell_id=cell.id, was=cell.source)
@@ -132,30 +151,32 @@ def invert(document: NotebookDocument, change: Change) -> CellChange:
 
 
 def get_sources(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
-    """Return the sources of cells, None for a cell that does not exist."""
+    """Return the sources of cells by id; None for a cell that does not exist."""
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
 
 def is_applied(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
-    """Whether a notebook that was read back has what was wanted of it, whatever else happened to it meanwhile."""
+    """Return whether a change was made. `found` is the notebook that was read after the change, and `wanted` the
+    expected notebook. Other cells may have changed meanwhile."""
     id = get_cell_id(change)
     if get_sources(found, id) != get_sources(wanted, id):
         return False
-    # Somebody may have put cells before it; when there are as many as there were, it stands where it was put.
+    # A moved cell may have another number because somebody inserted or deleted cells. So its number is compared only if
+    # the number of cells is the same.
     moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
     return not moved or find_number(found, id) == find_number(wanted, id)
 
 
 def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
-    """Return a diff of the cells as text. A cell keeps the number that it had before: otherwise an inserted cell would
-    change every line that names a cell."""
+    """Return the changes as a diff of the cells as text. In the diff a cell has the number that it had before. With its
+    new number, an inserted cell would change the headings of all cells below it."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
-    texts = ("".join(_format_cell(cell, numbers) for cell in one.cells) for one in (before, after))
+    texts = ("".join(_format_cell(cell, numbers) for cell in document.cells) for document in (before, after))
     return text_file.describe_change(before.path, *texts).model_copy(update={"cells": changes})
 
 
 def describe_cell(document: NotebookDocument, id: str) -> str:
-    """Return one cell without its outputs, as the model names and reads it."""
+    """Return the text of one cell for the model, without its outputs."""
     return render_cells(document, {id}, output=0)
 
 
