@@ -608,7 +608,7 @@ class McpServers(Protocol):
         """
         ...
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
+    async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
         """Return the text of a prompt.
 
         Raises: ToolError.

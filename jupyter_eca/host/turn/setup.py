@@ -112,7 +112,7 @@ class Setups:
             context.kernel,
             services.workspace.kernels,
             context.notebooks,
-            tuple((name, words) for name, words in services.mcp.instructions().items() if bounds.has(name)),
+            tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name)),
             services.interpreters,
             services.audiences.warn,
             frozenset(key(tool.spec) for tool in tools),

@@ -337,7 +337,8 @@ def _as_result(
             text = f"Edited cell {cell_changes.find_number(after, id)} of {path}. {there}"
         case DeleteCell():
             text = (
-                f"Deleted cell {cell_changes.find_number(before, id)} [{id}]; {size}, and those after it one number less."
+                f"Deleted cell {cell_changes.find_number(before, id)} [{id}]; {size}, "
+                "and those after it one number less."
             )
         case MoveCell():
             text = f"Moved cell {cell_changes.find_number(before, id)} of {path}. {there}"

@@ -79,8 +79,10 @@ async def check_file(uri: str, real: Path, root: Path, python: str | None) -> li
     """
     problems = await _run(real, root, python, real.parent)
     return [
-        make_diagnostic(uri, *_find_spot(problem), _choose_severity(problem), problem["message"], SOURCE,
-        problem["code"]) for problem in problems
+        make_diagnostic(
+            uri, *_find_spot(problem), _choose_severity(problem), problem["message"], SOURCE, problem["code"]
+        )
+        for problem in problems
     ]
 
 
