@@ -70,10 +70,12 @@ class ActiveCall:
             scope.cancel()
 
     def _extend(self) -> None:
+        """Start the timeout again, unless the call waits for the user."""
         if not self._scopes:
             self._reschedule(min(_now() + self.timeout, self._latest_end))
 
     def _reschedule(self, when: float | None) -> None:
+        """Set the time at which the call ends; None pauses the timeout."""
         # Progress may still arrive after the answer. Then the timeout has ended, and cannot be rescheduled.
         with suppress(RuntimeError):
             self.limit.reschedule(when)
@@ -108,7 +110,7 @@ class ActiveCalls:
 
     def find_call(self) -> ActiveCall | None:
         """Return the call that a message from the server belongs to; None when no user can be asked for that call. Over
-        stdio a message does not tell its call. Then the newest call of a chat is returned."""
+        stdio, a message does not say which call it belongs to. Then the newest call of a chat is returned."""
         call = _CALL.get()
         if call in self._calls:
             return call if call.caller.chat else None

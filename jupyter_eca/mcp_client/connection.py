@@ -100,8 +100,8 @@ class ConnectionAttempt:
 
 
 def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[ConnectionAttempt, ...]:
-    """Return the two ways to connect, in the order in which they are tried. A program may end when it receives a
-    request of a modern version, and a URL may speak only the older transport (SSE)."""
+    """Return the two ways to connect, in the order in which they are tried. The second way is needed because a program
+    may end when it receives a request of a modern version, and a URL may speak only the older transport (SSE)."""
     config = settings.config
     if config.url:
         return (
@@ -202,6 +202,7 @@ class ServerConnection:
 
     @property
     def has_ended(self) -> bool:
+        """Whether the connection has ended, or its transport has."""
         return self._ended.is_set() or self.watch.ended.is_set()
 
     async def _send_root_changes(self) -> None:
@@ -242,7 +243,7 @@ class ServerConnection:
             self.end("it no longer answers")
 
     async def _ping(self) -> None:
-        """Send a request that each server answers. Modern versions have no ping, so the tools are listed."""
+        """Send a request that every server answers. Modern versions have no ping, so the tools are listed instead."""
         if self.is_modern:
             await self.client.list_tools(cache_mode="refresh")
         else:

@@ -149,7 +149,7 @@ class ServerSignIn:
         self.dropped = True
         self.end(why)
 
-    # -- the SDK's storage
+    # -- the methods of `TokenStorage`, which the SDK calls
 
     async def get_tokens(self) -> OAuthToken | None:
         tokens = OAuthToken.model_validate(self.grant.tokens) if self.grant else None

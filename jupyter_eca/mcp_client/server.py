@@ -268,6 +268,7 @@ class McpServer:
             raise ToolError(f"The server {self.name!r} failed: {self._as_line(str(error))}.") from None
 
     async def _use_retrying(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
+        """See `use`. Here the errors do not name the server yet."""
         connection = await self._wait_for_connection()
         from jupyter_eca.mcp_client.session_run import SessionForgottenError, call_server
 
@@ -353,11 +354,13 @@ class McpServer:
             self._report_change()
 
     def _report_change(self) -> None:
+        """Wake the tasks that wait for a status, and call `on_change`."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
         self.on_change(self)
 
     def _disable_if_configured(self) -> None:
+        """Change the status from stopped to disabled, if the configuration disables the server."""
         if self.settings.disabled and self.status is ServerStatus.STOPPED:
             self._signal(Signal.DISABLE)
 

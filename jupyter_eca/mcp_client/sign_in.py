@@ -29,14 +29,12 @@ FIELDS: Final = ("code", "state", "iss", "error", "error_description")
 _EXCHANGE_SECONDS: Final = 30.0
 
 _UNKNOWN: Final = (
-    "No sign-in waits for this answer: it is over, was begun anew, or was answered already. Nothing was changed. "
-    "Start it again where you began."
+    "No sign-in waits for this answer: it has ended, was started again, or was answered already. Nothing was changed. "
+    "Start the sign-in again where you started it."
 )
-_SLOW: Final = "The sign-in is not finished yet. How it ends shows where you began."
+_SLOW: Final = "The sign-in is not finished yet. You will see the result where you started it."
 _DONE: Final = "You are signed in to {where}.{lasts} This page can be closed."
-_FOR_NOW: Final = (
-    " There is no system keyring to keep that in: it is over when the program ends that you signed in from."
-)
+_FOR_NOW: Final = " There is no system keyring to store it in, so it ends with the program that you signed in from."
 _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 

@@ -3,8 +3,8 @@ it contains a hash.
 
 A name depends only on its server and its tool. So a new server does not change the names of other tools, and the
 vendor's cache of the prompt stays valid. A name without a hash can be split at its first `__` into the server and the
-tool, so two tools never have the same name. The module must not know servers: `plugins/tools/mcp_tool.py` makes tools
-of ours.
+tool, so two tools never have the same name. The module must not know servers: `plugins/tools/mcp_tool.py` makes
+our tools from theirs.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-FOR_NOW = "There is no system keyring to keep that in"
+FOR_NOW = "There is no system keyring to store it in"
 
 
 @dataclass
