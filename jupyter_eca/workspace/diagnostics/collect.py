@@ -1,5 +1,5 @@
-"""Collects the diagnostics of a notebook or a file from all sources. A source that fails adds a note for the reader,
-and the others still count.
+"""Collects the diagnostics of a notebook or a file from all sources. If a linter cannot run, the report has a note
+about it, and the diagnostics of the other sources.
 
 It must not find problems itself: `notebook_state.py`, `tracebacks.py`, `ruff.py` and `ty.py` do. The tool that shows
 the result is in `plugins/tools/`.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _PYTHON_SUFFIXES: Final = (".py", ".pyi", ".pyw")
 
 _LinterOutcome = tuple["list[EditorDiagnostic]", str]
-"""The diagnostics of a linter, and a note for the reader when it could not run."""
+"""The diagnostics of a linter, and a note that says why it could not run; empty when it ran."""
 
 
 @dataclass(frozen=True, slots=True)

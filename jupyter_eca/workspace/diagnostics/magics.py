@@ -24,6 +24,8 @@ _FOREIGN_MAGICS: Final = frozenset({
     "javascript", "latex", "markdown", "writefile", "file", "sql", "eca",
 })  # fmt: skip
 
+# A cell magic, a line that is IPython's own syntax (a magic, a shell command or a help request), `%time` with Python
+# behind it, and an assignment of a magic or a shell command.
 _CELL: Final = re.compile(r"\s*%%(\S*)(.*)")
 _LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
 _TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
@@ -46,10 +48,12 @@ MAX_ROUNDS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why Python cannot parse a source. The line and the character count from 0."""
+    """Why Python cannot parse a source."""
 
     line: int
+    """Counted from 0."""
     character: int
+    """Counted from 0."""
     message: str
 
 
@@ -90,6 +94,7 @@ def parse_cell(source: str) -> ParsedCell:
 
 
 def _list_stored_names(statement: str) -> set[str]:
+    """Return the names that a statement assigns."""
     tree = _compile(statement)
     names = (node for node in ast.walk(tree) if isinstance(node, ast.Name)) if isinstance(tree, ast.Module) else ()
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
@@ -111,6 +116,7 @@ def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | N
 
 
 def _compile(source: str) -> ast.Module | Flaw:
+    """Return the tree of a source, or why Python cannot parse it."""
     try:
         with warnings.catch_warnings():
             # Warnings about the user's code, such as an invalid escape, are not ours to print.

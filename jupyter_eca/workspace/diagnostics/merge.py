@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
 
+# How to recognize a report of an undefined name: by the codes of ruff, ty and language servers, by our own codes, and
+# by the message. The message quotes the name.
 _UNDEFINED_CODES: Final = frozenset({"F821", "unresolved-reference", "undefined-variable", "reportUndefinedVariable"})
 _OWN_CODES: Final = frozenset({"defined-below", "defined-nowhere"})
 _UNDEFINED_MESSAGE: Final = re.compile(r"undefined name|not defined|undefined variable", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"[`'\"](\w+)[`'\"]")
+# How to recognize a report of a syntax error: by its code or the beginning of its message.
 _SYNTAX_KIND: Final = "syntax"
 _SYNTAX: Final = re.compile(r"(?:Syntax|Indentation|Tab)Error\b|invalid-syntax|E9")
 
@@ -36,7 +39,8 @@ def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] 
         if name and diagnostic.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
             continue  # where the syntax is broken, ty reports even keywords as undefined names
         kind = _classify(diagnostic, name)
-        # One mistake makes a parser report several errors, line after line.
+        # One mistake makes a parser report several errors in the following lines. So only the first syntax error of a
+        # source is kept.
         merged.setdefault(
             (diagnostic.uri, 0 if kind == _SYNTAX_KIND else diagnostic.range.start.line, kind), diagnostic
         )

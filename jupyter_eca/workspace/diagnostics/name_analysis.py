@@ -132,8 +132,8 @@ class _NameVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Visit a class. In Python, methods do not see the names of the class body; here they do, since only reads
-        by the body itself matter."""
+        """Visit a class. In Python, methods do not see the names of the class body. Here they do, which makes no
+        difference: only reads by the body itself matter."""
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords])
         inner = _NameVisitor(self._names, (*self._local, _list_type_parameters(node)), deferred=self._deferred)
         inner.visit_all(node.body)
@@ -167,7 +167,7 @@ class _NameVisitor(ast.NodeVisitor):
         self.visit(node.value)
         if not self._local:
             self._add_binding(node.target.id)
-        elif not self._deferred:  # in a comprehension at the level of the cell, `:=` binds in the cell
+        elif not self._deferred:  # in a comprehension at the level of the cell, `:=` binds a name of the cell
             self._names.binds.add(node.target.id)
 
     def _visit_function(self, node: _SCOPES, body: Iterable[ast.AST]) -> None:
@@ -176,12 +176,14 @@ class _NameVisitor(ast.NodeVisitor):
         _NameVisitor(self._names, (*self._local, local), deferred=True).visit_all(body)
 
     def _add_binding(self, name: str) -> None:
+        """Note that the innermost scope binds a name; without a scope, the cell does."""
         if self._local:
             self._local[-1].add(name)
         else:
             self._names.binds.add(name)
 
     def _add_read(self, name: str, node: ast.Name) -> None:
+        """Note a read, if the name comes from outside of the cell."""
         names = self._names
         if name in names.binds and not self._deferred:
             return

@@ -30,6 +30,7 @@ SOURCE: Final = "notebook"
 # The number of names that are listed when a restart would lose them. A longer list helps nobody.
 MAX_NAMES: Final = 30
 
+# The languages of Python notebooks. The language is empty for a notebook that never ran.
 _PYTHON: Final = ("python", "ipython", "")
 
 
@@ -75,7 +76,7 @@ def analyze_cells(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
 
 
 def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedCell:
-    """Analyze one cell. In a notebook of another language, nothing is known of its names."""
+    """Analyze one cell. In a notebook of another language, its names are unknown."""
     if not python:
         return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
     parsed = parse_cell(cell.source)
@@ -225,7 +226,8 @@ def _check_lost_names(
 def _make_diagnostic(
     path: str, cell: NotebookCell, severity: Severity, message: str, code: str, spot: Spot = (0, 0)
 ) -> EditorDiagnostic:
-    """Make a diagnostic in a cell. Columns of Python count bytes, those of a diagnostic characters."""
+    """Make a diagnostic in a cell. `spot` is from Python's parser, which counts columns in bytes of UTF-8. A diagnostic
+    counts characters."""
     line, column = spot
     text = cell.source.split("\n")[line] if line <= cell.source.count("\n") else ""
     character = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
@@ -233,6 +235,7 @@ def _make_diagnostic(
 
 
 def _describe_cells(cells: Sequence[AnalyzedCell]) -> str:
+    """Return the numbers of cells in words: `cell 3`, `cells 2-4, 7`."""
     numbers = [analyzed.number for analyzed in cells]
     return ("cell " if len(numbers) == 1 else "cells ") + format_ranges(numbers)
 
