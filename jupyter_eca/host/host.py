@@ -131,7 +131,7 @@ class Host:
             lambda name: audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
             ChatPeople(current, audiences, catalog, chats, metered),
-            inherited=lambda: catalog.without_keys(inherit_environment()),
+            get_environment=lambda: catalog.without_keys(inherit_environment()),
             keep_trust=self.folder_trust.keep,
         )
         self.toolbox = ToolRegistry(self.mcp)
@@ -248,7 +248,7 @@ class Host:
         """Work in other folders, from the next look at them on."""
         self.current.workspace = replace(self.workspace, files=files)
         self.index.change_folders(files)
-        self.mcp.move(files.roots)
+        self.mcp.change_folders(files.roots)
 
     def join(self, subscriber: Subscriber) -> None:
         self.audiences.join(subscriber)

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.job import JobStatus
 from jupyter_eca.protocol.lifecycle import (
@@ -87,7 +87,7 @@ class Notifications:
             )
         elif server.status is ServerStatus.RUNNING:
             tools = tuple(
-                tool.model_copy(update={"disabled": tool_name(server.name, tool.name) not in has})
+                tool.model_copy(update={"disabled": make_tool_name(server.name, tool.name) not in has})
                 for tool in server.tools or ()
             )
         else:

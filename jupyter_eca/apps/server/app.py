@@ -203,7 +203,7 @@ class ServerBrowser:
         self._eca_server = eca_server
         self._address = address
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
         from jupyter_eca.mcp_client.sign_in import Landing
 
         return Landing(self._address, await self._eca_server.get_arrivals())

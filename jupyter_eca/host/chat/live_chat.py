@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.tools.progress import Reporter
-    from jupyter_eca.instructions.pinned import Pinned
+    from jupyter_eca.instructions.pinned import PinnedPrompt
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
@@ -178,7 +178,7 @@ class LiveChat:
     """What the last turn was run with in which a model answered."""
     cursor: CursorContext | None = None
     """The cursor that the model was last told."""
-    pinned: Pinned | None = None
+    pinned: PinnedPrompt | None = None
     """What the model was told at the beginning, once it was."""
     notebook: str = ""
     """The path of the notebook that the last prompt came from."""

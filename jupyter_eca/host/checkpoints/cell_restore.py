@@ -13,7 +13,7 @@ from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint
 from jupyter_eca.protocol.notebook import CellChange, EditCell, PutCell
-from jupyter_eca.workspace.notebooks.cell_changes import id_of, number
+from jupyter_eca.workspace.notebooks.cell_changes import find_number, get_cell_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -70,7 +70,7 @@ def touches(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[Touch, ...]]:
         left, order = _SOURCES.validate_json(one.left), _ORDER.validate_json(one.order)
         decided = _DECIDED.validate_json(one.decided)
         for undo in _CHANGES.validate_json(one.undo):
-            id = id_of(undo)
+            id = get_cell_id(undo)
             touch = Touch(one.id, one.turn, id, undo, left.get(id), order, decided.get(id))
             found.setdefault(one.path, []).append(touch)
     return {path: tuple(of_notebook) for path, of_notebook in found.items()}
@@ -148,8 +148,8 @@ async def put_back(
     except ToolError as error:
         return [Back(path, "", 0, str(error))]
     chosen = {cell: touches for cell, touches in chosen.items() if cell not in left}
-    found = [Back(path, cell, number(document, cell), "", touches) for cell, touches in chosen.items()]
-    refused = [Back(path, cell, number(document, cell), why) for cell, why in left.items()]
+    found = [Back(path, cell, find_number(document, cell), "", touches) for cell, touches in chosen.items()]
+    refused = [Back(path, cell, find_number(document, cell), why) for cell, why in left.items()]
     # Those that are gone at last.
     by_number = sorted(found + refused, key=lambda one: one.number or len(document.cells) + 1)
     return sorted(by_number, key=lambda one: bool(one.why))

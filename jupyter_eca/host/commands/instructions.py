@@ -9,7 +9,7 @@ from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import rules as the_rules
-from jupyter_eca.instructions.base import facts
+from jupyter_eca.instructions.base import list_facts
 from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.instructions.template import render
 
@@ -40,7 +40,7 @@ async def init(place: CommandPlace, called: CommandCall) -> CommandReplacement:
     host = place.host
     told = await brief(place)
     who = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
-    known = facts(host.workspace.files, (get_selector(tool) for tool in told.tools), subagent=False)
+    known = list_facts(host.workspace.files, (get_selector(tool) for tool in told.tools), subagent=False)
     of_agent = host.config.agent.get(who.name)
     own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
     try:
@@ -56,7 +56,7 @@ async def rules(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     choice = (await host.chats.load(place.chat)).choice
     who, model = host.current.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
     every = await the_rules.find(host.workspace.files, host.config, host.audiences.warn)
-    holding = [rule for rule in every if rule.holds(who, model)]
+    holding = [rule for rule in every if rule.applies_to(who, model)]
     other = [rule for rule in every if rule not in holding]
     if not every:
         return CommandAnswer(_NO_RULES)
@@ -89,7 +89,7 @@ def _describe_scope(rule: InstructionRule) -> str:
 def _describe_new(holding: Iterable[InstructionRule], told: Briefing) -> str:
     """Those that are newer than the chat."""
     text = told.pinned.text
-    new = [rule for rule in holding if rule.id not in text and not told.pinned.has(the_rules.source(rule))]
+    new = [rule for rule in holding if rule.id not in text and not told.pinned.has(the_rules.name_source(rule))]
     if not new:
         return ""
     names = ", ".join(f"`{rule.name}`" for rule in new)

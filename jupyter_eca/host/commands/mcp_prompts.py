@@ -50,6 +50,6 @@ async def expand_prompt(host: Host, called: CommandCall, chat: str) -> CommandAn
             if missing:
                 usage = " ".join(f"{one.name}=…" for one in prompt.arguments)
                 return CommandAnswer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
-            return CommandReplacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
+            return CommandReplacement(await host.mcp.get_prompt(server, prompt.name, arguments, chat))
     known = ", ".join(f"`/{server}:{prompt.name}`" for prompt in prompts)
     return CommandAnswer(f"The MCP server {server!r} offers no prompt {name!r} now. It offers: {known or 'none'}.")

@@ -46,7 +46,7 @@ def describe(skill: Skill) -> ChatCommand:
 
 
 async def find(host: Host) -> tuple[Skill, ...]:
-    return await shelf(host).all()
+    return await shelf(host).list_skills()
 
 
 async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
@@ -58,12 +58,12 @@ async def expand_skill(host: Host, called: CommandCall) -> CommandReplacement | 
     skill = next((one for one in await find(host) if one.name == called.name), None)
     if skill is None:
         return None
-    body = await asyncio.to_thread(skills.render, shelf(host), skill)
+    body = await asyncio.to_thread(skills.render_body, shelf(host), skill)
     # Typed without arguments it says what it says when the model loads it: a `$1` in its code is no place for one.
     if called.text or called.arguments:
         words = called.text or " ".join(called.arguments)
         body = f"{body}\n\n{words}" if find_mixed_line(body) else expand(body, called)
-    return CommandReplacement(await asyncio.to_thread(skills.text, skill, body))
+    return CommandReplacement(await asyncio.to_thread(skills.format_skill, skill, body))
 
 
 async def overview(place: CommandPlace, _called: CommandCall) -> CommandAnswer:

@@ -25,7 +25,7 @@ from jupyter_eca.protocol.changes import (
     ChangeReverted,
 )
 from jupyter_eca.workspace.files import text_file
-from jupyter_eca.workspace.notebooks.cell_changes import number
+from jupyter_eca.workspace.notebooks.cell_changes import find_number
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _cell(of_cell: Sequence[Touch], document: NotebookDocument | str, about: _Ab
         kind=one.kind,
         cell_id=about.item.cell,
         cell_type=there.cell_type if there else one.cell_type,
-        place=number(had, about.item.cell) or None if had else None,
+        place=find_number(had, about.item.cell) or None if had else None,
         place_before=one.place_before,
         left=one.left,
     )

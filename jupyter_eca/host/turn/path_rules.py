@@ -13,7 +13,7 @@ from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions import rules
-from jupyter_eca.instructions.base import facts
+from jupyter_eca.instructions.base import list_facts
 from jupyter_eca.workspace.ports import FetchedRule
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class ChatPathRules:
     def _facts(self) -> Mapping[str, bool | str]:
         live = self._chats.live(self._chat)
         tools = [get_selector(tool) for tool in live.state.setup.tools] if live else []
-        return facts(self._files, tools, subagent=bool(live and live.parent))
+        return list_facts(self._files, tools, subagent=bool(live and live.parent))
 
     async def _rules(self) -> list[InstructionRule]:
         """As they are now: whoever writes one while a chat is open wants it to hold."""
@@ -94,7 +94,7 @@ class ChatPathRules:
             return []
         setup = live.state.setup
         every = await rules.find(self._files, self._current.config, self._warn)
-        return [rule for rule in every if rule.paths and rule.holds(setup.agent, setup.model)]
+        return [rule for rule in every if rule.paths and rule.applies_to(setup.agent, setup.model)]
 
     def _list_fetched(self) -> frozenset[str]:
         live = self._chats.live(self._chat)

@@ -22,7 +22,7 @@ from jupyter_eca.errors import ProviderError, SamplingRefusal
 from jupyter_eca.host.costs.ledger import bill
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.turn.setup import choose_model
-from jupyter_eca.mcp_client.caller import Sampled, Stop
+from jupyter_eca.mcp_client.caller import SamplingResult, StopReason
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.metered import Metered
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.subscribers import Subscribers
-    from jupyter_eca.mcp_client.caller import Sampling
+    from jupyter_eca.mcp_client.caller import SamplingRequest
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.workspace.ports import QuestionAsker
 
@@ -71,10 +71,10 @@ class ChatPeople:
         self._metered = metered
         self._accounts: defaultdict[tuple[str, str], _Account] = defaultdict(_Account)
 
-    def questions(self, chat: str) -> QuestionAsker | None:
+    def find_question_asker(self, chat: str) -> QuestionAsker | None:
         return ChatQuestions(self._audiences, chat) if self._audiences.has_answerer(chat) else None
 
-    async def sample(self, chat: str, wanted: Sampling) -> Sampled:
+    async def sample(self, chat: str, wanted: SamplingRequest) -> SamplingResult:
         """Raises: SamplingRefusal, ProviderError."""
         live = self._chats.live(chat)
         if live is None:
@@ -93,7 +93,7 @@ class ChatPeople:
             account.tokens += answer.tokens
             told = f"The MCP server {wanted.server!r} had {model} asked something: {answer.tokens} tokens."
             self._chats.mark(live, TextContent(text=told))
-        return Sampled(answer.text, model, answer.stop)
+        return SamplingResult(answer.text, model, answer.stop)
 
     def _check(self, account: _Account) -> None:
         budget = self._current.config.mcp_sampling
@@ -104,11 +104,11 @@ class ChatPeople:
         if account.tokens >= budget.max_tokens:
             raise SamplingRefusal(f"the {budget.max_tokens} tokens of its budget are used up in this chat")
 
-    async def _allow(self, live: LiveChat, account: _Account, wanted: Sampling, model: str) -> None:
+    async def _allow(self, live: LiveChat, account: _Account, wanted: SamplingRequest, model: str) -> None:
         """Raises: SamplingRefusal."""
         if account.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
             return
-        questions = self.questions(live.state.id) if live.bounds.asks else None
+        questions = self.find_question_asker(live.state.id) if live.bounds.asks else None
         if questions is None:
             raise SamplingRefusal("nobody is there who could allow it")
         asked = ChatAskQuestionParams(
@@ -126,7 +126,7 @@ class ChatPeople:
             raise SamplingRefusal("the user did not allow it")
         account.allowed = account.allowed or answer == ALLOW_CHAT
 
-    async def _ask(self, to: Bill, wanted: Sampling, answer: _Answer) -> None:
+    async def _ask(self, to: Bill, wanted: SamplingRequest, answer: _Answer) -> None:
         """Raises: ProviderError."""
         await self._catalog.refresh()
         chosen = self._catalog.choose(to.model)
@@ -145,7 +145,7 @@ class ChatPeople:
                             raise ProviderError(PAUSED)
                         case _:
                             pass
-                    if answer.stop is not Stop.END:
+                    if answer.stop is not StopReason.END:
                         return
         except ProviderError as error:
             raise ProviderError(redaction.redact(str(error))) from None
@@ -157,12 +157,12 @@ class ChatPeople:
 class _Answer:
     """As it comes. A model is given no limit of tokens and no stops, which not every vendor takes: both hold here."""
 
-    def __init__(self, wanted: Sampling) -> None:
+    def __init__(self, wanted: SamplingRequest) -> None:
         self._wanted = wanted
         self._asked = sum(len(message.text) for message in wanted.messages) + len(wanted.system)
         self._counted: int | None = None
         self.text = ""
-        self.stop = Stop.END
+        self.stop = StopReason.END
 
     @property
     def tokens(self) -> int:
@@ -176,12 +176,12 @@ class _Answer:
         self.text += text
         ends = [place for stop in self._wanted.stops if (place := self.text.find(stop)) >= 0]
         if ends:
-            self.text, self.stop = self.text[: min(ends)], Stop.SEQUENCE
+            self.text, self.stop = self.text[: min(ends)], StopReason.SEQUENCE
         elif len(self.text) > self._wanted.max_tokens * _TOKEN:
-            self.text, self.stop = self.text[: self._wanted.max_tokens * _TOKEN], Stop.TOKENS
+            self.text, self.stop = self.text[: self._wanted.max_tokens * _TOKEN], StopReason.TOKENS
 
 
-def _question(wanted: Sampling, model: str) -> str:
+def _question(wanted: SamplingRequest, model: str) -> str:
     """What would be sent, as a quotation: it is the server's, and may look like anything."""
     lines = [f"(instructions) {wanted.system}"] if wanted.system else []
     for message in wanted.messages:

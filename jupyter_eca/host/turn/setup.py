@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.system_prompt import SystemPrompts
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.instructions.pinned import Pinned
+    from jupyter_eca.instructions.pinned import PinnedPrompt
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
@@ -45,7 +45,7 @@ CELL_PATIENCE: Final = 3.0
 class Briefing:
     """What a model is given at the beginning of a turn."""
 
-    pinned: Pinned
+    pinned: PinnedPrompt
     """The system prompt."""
     tools: tuple[ToolSpec, ...]
     """The tools that it may call."""
@@ -112,7 +112,7 @@ class Setups:
             context.kernel,
             services.workspace.kernels,
             context.notebooks,
-            tuple((name, words) for name, words in services.mcp.instructions().items() if bounds.has(name)),
+            tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name)),
             services.interpreters,
             services.audiences.warn,
             frozenset(get_selector(tool.spec) for tool in tools),

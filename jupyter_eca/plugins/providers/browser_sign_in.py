@@ -95,7 +95,7 @@ class Attempt:
 
     async def _key(self) -> str:
         try:
-            found = await asyncio.wait_for(self.visit.back(), AWAY_SECONDS)
+            found = await asyncio.wait_for(self.visit.wait_for_return(), AWAY_SECONDS)
         except TimeoutError:
             raise LocalError(_LATE) from None
         if "error" in found or not found.get("code"):
@@ -131,7 +131,7 @@ async def begin(label: str, url: str, user: User) -> Attempt:
     from jupyter_eca.mcp_client.sign_in import Visit
 
     try:
-        landing = await user.browser.land(None, ())
+        landing = await user.browser.prepare_landing(None, ())
     except OSError as error:
         raise LocalError(_NO_PORT.format(reason=error.strerror)) from error
     attempt = Attempt(label, url, Visit(label, landing, user.say, kind=""))

@@ -18,7 +18,7 @@ from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 from jupyter_eca.workspace.known_versions import KnownVersions
-from jupyter_eca.workspace.tool_result import ToolResult, unheard
+from jupyter_eca.workspace.tool_result import ToolResult, ignore_report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -130,7 +130,7 @@ class ToolContext:
     known: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows. A tool that shows one tells it, and a tool that replaces
     one asks it first."""
-    report: Callable[[Report], None] = unheard
+    report: Callable[[Report], None] = ignore_report
     """Shows the progress of the call. It may be called as often as one likes: it never waits and never raises."""
     away: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the user no longer wants to wait: the call should go on in the background."""

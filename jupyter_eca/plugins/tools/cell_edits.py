@@ -144,8 +144,8 @@ def plan_insert(
     if str(after).strip():
         top = str(after).strip() == "0" and document.cell("0") is None
         anchor = "" if top else cell_changes.find_cell(document, after).id
-        index = cell_changes.number(document, anchor)
-    id = cell_changes.fresh_id(document, f"{context.chat}:{context.call}")
+        index = cell_changes.find_number(document, anchor)
+    id = cell_changes.make_cell_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
         source = as_code(source, choose_default_kind(document.language))
     return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)), after=anchor)
@@ -190,7 +190,7 @@ def plan_delete(context: ToolContext, document: NotebookDocument, *, cell: int |
 def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_changes.Change:  # noqa: ARG001
     there = cell_changes.find_cell(document, cell)
     place = min(index, len(document.cells))
-    if place == cell_changes.number(document, there.id):
+    if place == cell_changes.find_number(document, there.id):
         raise ToolError(f"The cell is number {place} already; nothing was changed.")
     others = [cell.id for cell in document.cells if cell.id != there.id]
     return MoveCell(cell_id=there.id, index=place - 1, after=others[place - 2] if place > 1 else "")
@@ -215,7 +215,7 @@ async def _preview(
     document = await read_notebook(context, arguments.get("path", ""))
     change = plan(context, document, **fields)
     _require_known(context, document, change, partly=_is_partial(fields))
-    return cell_changes.details(document, cell_changes.apply(document, change), change)
+    return cell_changes.describe_changes(document, cell_changes.apply(document, change), change)
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
@@ -235,15 +235,15 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
         if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
         if await _only_own(context, document, change):
-            change = plan(context, document, **arguments | {"cell": cell_changes.id_of(change)})
+            change = plan(context, document, **arguments | {"cell": cell_changes.get_cell_id(change)})
     else:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
     _require_known(context, document, change, partly=_is_partial(arguments))
-    change = cell_changes.place(document, change)
+    change = cell_changes.update_index(document, change)
     wanted = cell_changes.apply(document, change)
     after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
-    for id, source in cell_changes.sources_of(after, cell_changes.id_of(change)).items():
+    for id, source in cell_changes.get_sources(after, cell_changes.get_cell_id(change)).items():
         if source is not None and not isinstance(change, MoveCell):
             context.known.learn_own(make_cell_key(after.path, id), source)
     return _as_result(document, wanted, after, change)
@@ -267,7 +267,7 @@ def _require_known(
     version = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
     if version is Version.CURRENT or (version is Version.UNKNOWN and partly):
         return
-    name = f"cell {cell_changes.number(document, cell.id)} of {document.path}"
+    name = f"cell {cell_changes.find_number(document, cell.id)} of {document.path}"
     why = f"{name} was changed since you read it" if version is Version.CHANGED else f"you have not read {name}"
     if version is Version.UNKNOWN:  # it is not shown here: rules may deny to read it
         advice = f"Read it first with notebook_read (cells: {cell.id}), then decide."
@@ -295,25 +295,25 @@ async def _checkpoint_and_apply(
     context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_changes.Change
 ) -> NotebookDocument:
     """Checkpoint the cells, make the change, and return the notebook as it is read back."""
-    path, id, keeper, kept = document.path, cell_changes.id_of(change), context.keeper, 0
+    path, id, keeper, kept = document.path, cell_changes.get_cell_id(change), context.keeper, 0
     if keeper is not None:
         order = [cell.id for cell in document.cells]
         kept = await keeper.keep_cells(
-            path, (cell_changes.invert(document, change),), cell_changes.sources_of(wanted, id), order
+            path, (cell_changes.invert(document, change),), cell_changes.get_sources(wanted, id), order
         )
     try:
         after = await notebooks(context).edit(context.chat, path, (change,))
     except ToolError as error:
         # Nothing was changed then; but an answer that was late or lost says nothing.
         after = await notebooks(context).read(path)
-        if not cell_changes.is_made(after, wanted, change):
+        if not cell_changes.is_applied(after, wanted, change):
             if keeper is not None:
                 await keeper.settle_cells(kept, None)
             now = f" The cell is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else ""
             context.known.learn_cells(path, filter(None, (after.cell(id),)))
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
-        await keeper.settle_cells(kept, cell_changes.sources_of(after, id))
+        await keeper.settle_cells(kept, cell_changes.get_sources(after, id))
     return after
 
 
@@ -321,22 +321,25 @@ def _as_result(
     before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_changes.Change
 ) -> ToolResult:
     """Return the result, from the notebook that was read back."""
-    id, path = cell_changes.id_of(change), after.path
-    shown = cell_changes.details(before, after, change)
+    id, path = cell_changes.get_cell_id(change), after.path
+    shown = cell_changes.describe_changes(before, after, change)
     there = (
         f"It is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
     )
-    if not cell_changes.is_made(after, wanted, change):
+    if not cell_changes.is_applied(after, wanted, change):
         text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
         return ToolResult(text, error=True, details=shown)
-    size = f"{path} has {cell_changes.size(after)} now"
+    size = f"{path} has {cell_changes.describe_size(after)} now"
     match change:
         case InsertCell():
             text = f"Inserted; {size}. {there}"
         case EditCell():
-            text = f"Edited cell {cell_changes.number(after, id)} of {path}. {there}"
+            text = f"Edited cell {cell_changes.find_number(after, id)} of {path}. {there}"
         case DeleteCell():
-            text = f"Deleted cell {cell_changes.number(before, id)} [{id}]; {size}, and those after it one number less."
+            text = (
+                f"Deleted cell {cell_changes.find_number(before, id)} [{id}]; {size}, "
+                "and those after it one number less."
+            )
         case MoveCell():
-            text = f"Moved cell {cell_changes.number(before, id)} of {path}. {there}"
+            text = f"Moved cell {cell_changes.find_number(before, id)} of {path}. {there}"
     return ToolResult(text, details=shown)

@@ -88,7 +88,7 @@ async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) ->
         except ToolError as error:
             raise ToolError(f"Change {number} ({step.do}): {error}") from error
         changes.append(change)
-    return cell_changes.details(before, document, *changes)
+    return cell_changes.describe_changes(before, document, *changes)
 
 
 async def _document(context: ToolContext, path: str) -> NotebookDocument:

@@ -19,7 +19,7 @@ from jupyter_eca.workspace.diagnostics import collect, location
 from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
-from jupyter_eca.workspace.notebooks.cell_changes import number, size
+from jupyter_eca.workspace.notebooks.cell_changes import describe_size, find_number
 from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _as_text(files: Files, document: NotebookDocument, report: DiagnosticsReport
     notes = _notes(report.notes, message)
     count = Counter(one.severity for one in report.diagnostics)
     kinds = ", ".join(f"{count[kind]} {kind}{'s' if count[kind] > 1 else ''}" for kind in Severity if count[kind])
-    return as_list([f"{document.path} ({size(document)}): {kinds or 'nothing wrong is known'}", *told, *notes])
+    return as_list([f"{document.path} ({describe_size(document)}): {kinds or 'nothing wrong is known'}", *told, *notes])
 
 
 def _line(files: Files, document: NotebookDocument, alike: Sequence[EditorDiagnostic]) -> str:
@@ -173,7 +173,7 @@ def _is_of_cell(one: EditorDiagnostic) -> bool:
 def _number(document: NotebookDocument, one: EditorDiagnostic) -> int:
     """Return the number of the cell, from 1; 0 when it is not a cell of this notebook."""
     parts = location.parse_uri(one.uri)
-    return number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
+    return find_number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
 
 
 def _problem(files: Files, one: EditorDiagnostic) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca import redaction
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.mcp_client.caller import McpCaller
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.content import Origin
 
@@ -38,14 +38,14 @@ class McpTool(Plain):
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Call the tool on its server. Raises: ToolError."""
-        from jupyter_eca.mcp_client.results import tool_result
+        from jupyter_eca.mcp_client.results import convert_tool_result
 
         async def call(connection: ServerConnection) -> ToolResult:
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
             await connection.await_list("tools")  # a call may add tools: they are offered before its result
-            return tool_result(result)
+            return convert_tool_result(result)
 
         return await self.server.use(call)
 
@@ -64,7 +64,7 @@ def mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
     hints = tool.annotations
     title = tool.title or (hints and hints.title) or tool.name
     spec = ToolSpec(
-        tool_name(server.name, tool.name),
+        make_tool_name(server.name, tool.name),
         redaction.redact(tool.description or title),  # a server may repeat a secret that we gave to it
         tool.input_schema,
         server=server.name,

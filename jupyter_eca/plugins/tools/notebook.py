@@ -77,7 +77,8 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     return RunCellsDetails(
         path=document.path,
         cells=tuple(
-            ShownCell(number=cell_changes.number(after, cell.id), id=cell.id, source=cell.source) for cell in chosen
+            ShownCell(number=cell_changes.find_number(after, cell.id), id=cell.id, source=cell.source)
+            for cell in chosen
         ),
     )
 
@@ -102,13 +103,13 @@ async def notebook_run_cells(
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
-            PutCell(index=cell_changes.number(document, id) - 1, cell=cell, was=cell.source)
+            PutCell(index=cell_changes.find_number(document, id) - 1, cell=cell, was=cell.source)
             for id, cell in before.items()
         ]
         if undo:
-            await context.keeper.keep_cells(document.path, undo, cell_changes.sources_of(document, *before))
+            await context.keeper.keep_cells(document.path, undo, cell_changes.get_sources(document, *before))
     ids = [cell.id for cell in chosen]
-    watch = RunWatch(ids, [str(cell_changes.number(document, id)) for id in ids])
+    watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids])
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
@@ -142,7 +143,7 @@ def _apply_earlier(context: ToolContext, document: NotebookDocument) -> Notebook
     for change in changes:
         if isinstance(change, cell_changes.Change):
             with suppress(ToolError):
-                document = cell_changes.apply(document, cell_changes.place(document, change))
+                document = cell_changes.apply(document, cell_changes.update_index(document, change))
     return document
 
 
@@ -182,7 +183,7 @@ def _require_known(context: ToolContext, document: NotebookDocument, ids: Collec
 def _make_stale(context: ToolContext, document: NotebookDocument, cell: NotebookCell, since: str) -> StaleSourceError:
     context.known.learn_cells(document.path, (cell,))
     return StaleSourceError(
-        f"Cell {cell_changes.number(document, cell.id)} of {document.path} was changed {since}; nothing was run. "
+        f"Cell {cell_changes.find_number(document, cell.id)} of {document.path} was changed {since}; nothing was run. "
         f"It is now:\n{cell_changes.describe_cell(document, cell.id)}\n",
         "Run it again if that is what you want.",
     )
@@ -231,7 +232,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
 
 def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
     """Name the cells: "cell 3", "cells 3-5", "cells 3, 8"."""
-    numbers = [cell_changes.number(document, cell.id) for cell in chosen]
+    numbers = [cell_changes.find_number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
     if len(numbers) > 2 and numbers == list(range(first, last + 1)):
         return f"cells {first}-{last}"
@@ -261,7 +262,7 @@ def _about(document: NotebookDocument, history: KernelHistory | None) -> str:
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
     if history is not None:
         kernel = f"{kernel}, started {format_elapsed(history.age_seconds)} ago: {_list_run_cells(document)} run in it"
-    return f"{document.path}: {cell_changes.size(document)}{language}, {kernel}"
+    return f"{document.path}: {cell_changes.describe_size(document)}{language}, {kernel}"
 
 
 def _list_run_cells(document: NotebookDocument) -> str:
@@ -289,7 +290,7 @@ def _fit_cells(context: ToolContext, document: NotebookDocument, only: tuple[Not
     for cell in only:
         part = render_cells(document, {cell.id}, output=0)
         if parts and room < len(part):
-            left_out = cell_changes.number(document, cell.id)
+            left_out = cell_changes.find_number(document, cell.id)
             more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"
             return "\n\n".join(["[outputs are left out]", *parts, more])
         room -= len(part) + 2
@@ -309,7 +310,7 @@ def _cells_after_run(
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     text = _fit_cells(context, after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
-    missing = [str(cell_changes.number(document, cell.id)) for cell in chosen if cell.id not in now]
+    missing = [str(cell_changes.find_number(document, cell.id)) for cell in chosen if cell.id not in now]
     told = {
         RunStatus.OK: f"Ran in {document.path}:",
         RunStatus.ERROR: f"A cell of {document.path} failed:",

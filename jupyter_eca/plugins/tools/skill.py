@@ -27,10 +27,10 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
     shelf = context.skills
     if shelf is None:
         raise ToolError("There are no skills here.")
-    chosen = _find(await shelf.all(), name)
+    chosen = _find(await shelf.list_skills(), name)
     if file:
-        return await run_read(skills.file, chosen, file)
-    return await run_read(lambda: skills.text(chosen, skills.render(shelf, chosen)))
+        return await run_read(skills.read_skill_file, chosen, file)
+    return await run_read(lambda: skills.format_skill(chosen, skills.render_body(shelf, chosen)))
 
 
 TOOLS = (skill,)

@@ -168,8 +168,8 @@ async def test_a_projects_skill_has_no_secrets_filled_in_and_the_users_own_has(
     warned: list[str] = []
     shelf = skills.SkillRegistry(Files((project,)), Config(), warned.append)
     texts = {
-        one.name: skills.text(one, skills.render(shelf, one))
-        for one in await shelf.all()
+        one.name: skills.format_skill(one, skills.render_body(shelf, one))
+        for one in await shelf.list_skills()
         if one.name in {"theirs", "own"}
     }
     assert "${env:A_KEY} ${cmd:echo run} near  ${netrc:h} end" in texts["theirs"]

@@ -13,7 +13,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import KeyStore as Store
 from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.mcp_client import McpManager
-from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
+from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult, StopReason
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
@@ -55,11 +55,11 @@ class User:
     sees: frozenset[str] | None = None
     holds: bool = False
     asked: list[ChatAskQuestionParams] = field(default_factory=list[ChatAskQuestionParams])
-    wanted: list[Sampling] = field(default_factory=list[Sampling])
+    wanted: list[SamplingRequest] = field(default_factory=list[SamplingRequest])
     hears: asyncio.Event = field(default_factory=asyncio.Event)
     taken_back: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def questions(self, chat: str) -> User | None:
+    def find_question_asker(self, chat: str) -> User | None:
         return self if self.sees is None or chat in self.sees else None
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
@@ -74,12 +74,12 @@ class User:
         answer = self.answers.pop(0) if self.answers else None
         return ChatAskQuestionResult(answer=answer, cancelled=answer is None)
 
-    async def sample(self, chat: str, wanted: Sampling) -> Sampled:  # noqa: ARG002
+    async def sample(self, chat: str, wanted: SamplingRequest) -> SamplingResult:  # noqa: ARG002
         self.wanted.append(wanted)
         answer = self.answers.pop(0) if self.answers else None
         if answer is None:
             raise SamplingRefusal("not today")
-        return Sampled(answer, "p/m", Stop.END)
+        return SamplingResult(answer, "p/m", StopReason.END)
 
 
 @dataclass
@@ -161,7 +161,7 @@ async def house(
         built.removed,
         Store(folder / "data" / "auth.json", ring or NoRing()),
         built.user,
-        pace=pace,
+        timing=pace,
         home=folder / "home",
     )
     running = asyncio.create_task(built.manager.run())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-FOR_NOW = "There is no system keyring to keep that in"
+FOR_NOW = "There is no system keyring to store it in"
 
 
 @dataclass
@@ -43,8 +43,8 @@ class User:
     asked: asyncio.Queue[str] = field(default_factory=asyncio.Queue[str])
     warned: list[str] = field(default_factory=list[str])
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:
-        landing = await Loopback().land(port, used)
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
+        landing = await Loopback().prepare_landing(port, used)
         return Landing(landing.address, landing.arrivals, close=landing.close)
 
     def say(self, type: MessageType, message: str) -> None:
@@ -197,7 +197,7 @@ async def test_we_are_registered_once_for_an_address_and_anew_at_another(tmp_pat
         arrivals = Arrivals()
 
         class Elsewhere(User):
-            async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002
+            async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002
                 return Landing("https://hub.example/user/me/eca/oauth/callback", arrivals)
 
         url = await Elsewhere().connects(at)
