@@ -105,32 +105,32 @@ class Host:
         # (ECA 6.1, class 42).
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
-        audiences = self.audiences = Subscribers()
+        subscribers = self.subscribers = Subscribers()
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
-        self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, audiences, catalog))
+        self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, subscribers, catalog))
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
-        store.on_unsaved = partial(notifications.announce_unsaved, audiences)
-        store.on_saved = partial(notifications.announce_saved, audiences)
+        store.on_unsaved = partial(notifications.announce_unsaved, subscribers)
+        store.on_saved = partial(notifications.announce_saved, subscribers)
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
         self.outputs = ToolOutputs(database.with_name("outputs"))
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
-            lambda jobs: audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
+            lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
             on_end=lambda job, note: notifications.announce_job_end(self.turns, job, note),
         )
 
         # The chats, and what their answers cost.
-        chats = self.chats = Chats(store, audiences)
+        chats = self.chats = Chats(store, subscribers)
         self.ledger = Ledger(current, store, chats)
-        metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, audiences))
+        metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, subscribers))
         self.mcp = McpManager(
             config,
             workspace.files.roots,
-            lambda server: audiences.tell(Notice("tool/serverUpdated", server)),
-            lambda name: audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
+            lambda server: subscribers.tell(Notice("tool/serverUpdated", server)),
+            lambda name: subscribers.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
-            ChatPeople(current, audiences, catalog, chats, metered),
+            ChatPeople(current, subscribers, catalog, chats, metered),
             inherited=lambda: catalog.without_keys(inherit_environment()),
             keep_trust=self.folder_trust.keep,
         )
@@ -138,7 +138,7 @@ class Host:
         self.toolbox.configure(config)
         services = self.services = Services(
             current=current,
-            audiences=audiences,
+            subscribers=subscribers,
             store=store,
             catalog=catalog,
             mcp=self.mcp,
@@ -154,7 +154,7 @@ class Host:
         # Turns, from what they are run with to who runs their effects.
         commands: CommandRunner = loader.find("commands", "RUNNER")["dispatch"](self)
         tasks = self._tasks = ChatTasks(self._group)
-        self.hooks = Hooks(current, audiences, store, chats, database)
+        self.hooks = Hooks(current, subscribers, store, chats, database)
         turn_hooks = self.turn_hooks = TurnHooks(self.hooks, chats)
         self.subagents = Subagents(current, store, catalog, chats, turn_hooks)
         contexts = self.tool_contexts = ToolContexts(services, chats, self.subagents)
@@ -163,7 +163,7 @@ class Host:
         turns = self.turns = Turns(services, chats, tasks, contexts, setups, self.subagents, commands)
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
-        self.attendance = Attendance(audiences, chats, tasks)
+        self.attendance = Attendance(subscribers, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_events.append(self.subagents.hear)
         chats.on_change.append(self.hooks.notify_status)
@@ -172,7 +172,7 @@ class Host:
         )
 
         # What is done to chats beside talking in them.
-        self.direct_calls = DirectCalls(services.current, audiences, store, chats, contexts, setups, turn_hooks)
+        self.direct_calls = DirectCalls(services.current, subscribers, store, chats, contexts, setups, turn_hooks)
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
@@ -201,7 +201,7 @@ class Host:
                 self.hooks.run,
             ]
             if (read := self._read) is not None and self._watches:
-                failed = partial(self.audiences.message, MessageType.ERROR)
+                failed = partial(self.subscribers.message, MessageType.ERROR)
                 works.append(lambda: watch(self.config, read, self.configure, failed))
             serving = [tasks.create_task(_keep_running(work)) for work in works]
             self.orphan_warnings = [notifications.announce_orphan(self.turns, orphan) for orphan in orphans]
@@ -251,7 +251,7 @@ class Host:
         self.mcp.move(files.roots)
 
     def join(self, subscriber: Subscriber) -> None:
-        self.audiences.join(subscriber)
+        self.subscribers.join(subscriber)
 
     def leave(self, subscriber: Subscriber) -> None:
         self.attendance.leave(subscriber)

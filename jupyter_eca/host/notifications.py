@@ -96,13 +96,15 @@ class Notifications:
 
     async def announce_configuration(self) -> None:
         config = await self.describe_choices()
-        self._services.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
+        self._services.subscribers.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
         for server in self.list_servers():
-            self._services.audiences.tell(Notice("tool/serverUpdated", server))
+            self._services.subscribers.tell(Notice("tool/serverUpdated", server))
         held_back = self._services.config.held_back
-        self._services.audiences.tell(Notice("workspace/untrustedSettings", UntrustedSettingsParams(folders=held_back)))
+        self._services.subscribers.tell(
+            Notice("workspace/untrustedSettings", UntrustedSettingsParams(folders=held_back))
+        )
         for warning in self._services.config.warnings:
-            self._services.audiences.message(MessageType.WARNING, warning)
+            self._services.subscribers.message(MessageType.WARNING, warning)
 
 
 def announce_job_end(turns: Turns, job: Job, note: str) -> None:
@@ -126,28 +128,28 @@ def announce_orphan(turns: Turns, orphan: Orphan) -> str:
     return text
 
 
-def announce_unsaved(audiences: Subscribers, chat: str, reason: str) -> None:
+def announce_unsaved(subscribers: Subscribers, chat: str, reason: str) -> None:
     """Tell the clients of a chat that it cannot be stored now."""
     words = (
         f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
     )
-    _announce(audiences, chat, MessageType.ERROR, words)
+    _announce(subscribers, chat, MessageType.ERROR, words)
 
 
-def announce_saved(audiences: Subscribers, chat: str) -> None:
+def announce_saved(subscribers: Subscribers, chat: str) -> None:
     """Tell the clients of a chat that all of it is stored again."""
-    _announce(audiences, chat, MessageType.INFO, "This chat is saved again. Nothing is missing.")
+    _announce(subscribers, chat, MessageType.INFO, "This chat is saved again. Nothing is missing.")
 
 
-def _announce(audiences: Subscribers, chat: str, type: MessageType, message: str) -> None:
-    audiences.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message, chat_id=chat), chat))
+def _announce(subscribers: Subscribers, chat: str, type: MessageType, message: str) -> None:
+    subscribers.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message, chat_id=chat), chat))
 
 
 async def announce_sign_in(
-    audiences: Subscribers, catalog: Catalog, status: ProviderStatus, default: str | None
+    subscribers: Subscribers, catalog: Catalog, status: ProviderStatus, default: str | None
 ) -> None:
     """Somebody signed in or out: all clients see it, and the models there are now."""
-    audiences.tell(Notice("providers/updated", status))
+    subscribers.tell(Notice("providers/updated", status))
     models, _ = await catalog.list_models()
     config = ConfigUpdatedParams(chat=ChatConfig(models=models, select_model=default))
-    audiences.tell(Notice("config/updated", config))
+    subscribers.tell(Notice("config/updated", config))

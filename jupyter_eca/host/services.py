@@ -55,7 +55,7 @@ class Services:
 
     current: Current
     """The configuration and the workspace that hold now."""
-    audiences: Subscribers
+    subscribers: Subscribers
     """The clients that are connected."""
     store: Store
     """The database of chats."""

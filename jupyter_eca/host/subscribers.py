@@ -59,7 +59,7 @@ class Subscriber(Protocol):
         ...
 
     def show(self, events: list[Event]) -> None:
-        """Called on the event loop; must not wait. What cannot be shown at once is the audience's to keep."""
+        """Called on the event loop; must not wait. What cannot be shown at once is the subscriber's to keep."""
         ...
 
     def tell(self, notice: Notice) -> None:
@@ -79,11 +79,11 @@ class Subscriber(Protocol):
 class ChatQuestions:
     """Asks whoever is there in one chat. See `workspace.ports.Questions`."""
 
-    audiences: Subscribers
+    subscribers: Subscribers
     chat: str
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        return await self.audiences.ask(self.chat, question)
+        return await self.subscribers.ask(self.chat, question)
 
 
 @contextmanager
@@ -100,20 +100,20 @@ class Subscribers:
         self._all: list[Subscriber] = []
         self._warned: set[str] = set()
 
-    def join(self, audience: Subscriber) -> None:
-        self._all.append(audience)
+    def join(self, subscriber: Subscriber) -> None:
+        self._all.append(subscriber)
 
-    def leave(self, audience: Subscriber) -> None:
-        self._all.remove(audience)
+    def leave(self, subscriber: Subscriber) -> None:
+        self._all.remove(subscriber)
 
     def list_subscribed(self, chat: str) -> list[Subscriber]:
-        return [audience for audience in self._all if audience.sees(chat)]
+        return [subscriber for subscriber in self._all if subscriber.sees(chat)]
 
     def has_approver(self, chat: str) -> bool:
-        return any(audience.approves(chat) for audience in self._all)
+        return any(subscriber.approves(chat) for subscriber in self._all)
 
     def has_answerer(self, chat: str) -> bool:
-        return any(audience.answers(chat) for audience in self._all)
+        return any(subscriber.answers(chat) for subscriber in self._all)
 
     def editor(self, chat: str) -> Editor | None:
         """The editor of the chat's newest client that has one."""
@@ -128,16 +128,16 @@ class Subscribers:
         return [one.notebooks for one in reversed(self.list_subscribed(chat)) if one.notebooks is not None]
 
     def show(self, events: list[Event]) -> None:
-        for audience in list(self._all):
+        for subscriber in list(self._all):
             with _report_failure():
-                if seen := [event for event in events if audience.sees(event.chat)]:
-                    audience.show(seen)
+                if seen := [event for event in events if subscriber.sees(event.chat)]:
+                    subscriber.show(seen)
 
     def tell(self, notice: Notice) -> None:
-        for audience in list(self._all):
+        for subscriber in list(self._all):
             with _report_failure():
-                if notice.chat is None or audience.sees(notice.chat):
-                    audience.tell(notice)
+                if notice.chat is None or subscriber.sees(notice.chat):
+                    subscriber.tell(notice)
 
     def message(self, type: MessageType, message: str) -> None:
         self.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
@@ -153,9 +153,9 @@ class Subscribers:
             self.message(MessageType.WARNING, f"{place}{message}")
 
     def show_anew(self, chat: str) -> None:
-        for audience in self.list_subscribed(chat):
+        for subscriber in self.list_subscribed(chat):
             with _report_failure():
-                audience.show_anew(Again(chat))
+                subscriber.show_anew(Again(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """The first answer counts; the others are taken their question back. A client that fails or leaves is no

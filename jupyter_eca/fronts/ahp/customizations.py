@@ -60,7 +60,7 @@ async def _servers(host: Host) -> list[Json]:
 
 
 async def _commands(host: Host) -> list[Json]:
-    by_name = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+    by_name = await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
     return [_one(f"command:{name}", f"/{name}", command.description) for name, command in by_name.items()]
 
 
@@ -73,7 +73,7 @@ async def _agents(host: Host) -> list[Json]:
 
 
 async def _rules(host: Host) -> list[Json]:
-    project_rules = await rules.find(host.workspace.files, host.config, host.audiences.warn)
+    project_rules = await rules.find(host.workspace.files, host.config, host.subscribers.warn)
     return [_one(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in project_rules]
 
 

@@ -37,9 +37,9 @@ class Chats:
     effects: EffectSink
     """Carries out the effects of the engine. The host sets it before anything is fed."""
 
-    def __init__(self, store: Store, audiences: Subscribers) -> None:
+    def __init__(self, store: Store, subscribers: Subscribers) -> None:
         self._store = store
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self.on_events: list[Callable[[LiveChat, Sequence[Event]], None]] = []
@@ -92,7 +92,7 @@ class Chats:
         for event in events:
             if live := self._chats.get(event.chat):
                 live.last = max(live.last, event.seq)
-        self._audiences.show(events)
+        self._subscribers.show(events)
 
     # -- those in memory
 

@@ -79,7 +79,7 @@ async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
 
 
 async def _custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
-    return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+    return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
 async def answers_here(host: Host, message: str) -> bool:

@@ -46,7 +46,7 @@ async def init(place: CommandPlace, called: CommandCall) -> CommandReplacement:
     try:
         words = render(own or read_prompt("init"), known)
     except ValueError as error:
-        host.audiences.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
+        host.subscribers.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
         words = own
     return CommandReplacement(f"{words}\n\n{called.text}" if called.text else words)
 
@@ -55,7 +55,7 @@ async def rules(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     host = place.host
     choice = (await host.chats.load(place.chat)).choice
     who, model = host.current.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
-    every = await the_rules.find(host.workspace.files, host.config, host.audiences.warn)
+    every = await the_rules.find(host.workspace.files, host.config, host.subscribers.warn)
     holding = [rule for rule in every if rule.holds(who, model)]
     other = [rule for rule in every if rule not in holding]
     if not every:

@@ -41,11 +41,11 @@ async def login(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     """Raises: what the sign-in raises, which tells what was wrong."""
     if len(called.arguments) > 1:
         return CommandAnswer(NO_KEYS_HERE)
-    steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
+    steps = _steps(place.host.logins, place.chat, called.text, place.host.subscribers.user(place.chat))
     if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
         return CommandAnswer(await ask_all(steps, questions))
     # Where nobody sits, the next cell of a notebook would be taken for the key.
-    if place.host.audiences.has_approver(place.chat):
+    if place.host.subscribers.has_approver(place.chat):
         return CommandAnswer(await place.host.turns.converse(place.chat, Dialogue(steps)))
     return CommandAnswer(BY_HAND)
 

@@ -35,7 +35,7 @@ async def model(place: CommandPlace, called: CommandCall) -> CommandAnswer:
     await host.chats.load(place.chat)
     host.turns.choose(place.chat, Choice(model=name))
     selected = ConfigUpdatedParams(chat=ChatConfig(select_model=name), chat_id=place.chat)
-    host.audiences.tell(Notice("config/updated", selected, place.chat))
+    host.subscribers.tell(Notice("config/updated", selected, place.chat))
     unlisted = "" if name in models else " It is not among those that are listed; it is tried anyway."
     return CommandAnswer(f"Answers in this chat come from `{name}` now.{unlisted}")
 

@@ -37,7 +37,7 @@ _UNSAID: Final = "take it from this conversation; ask the user if that is not pl
 
 
 def shelf(host: Host) -> skills.SkillRegistry:
-    return skills.SkillRegistry(host.workspace.files, host.config, host.audiences.warn)
+    return skills.SkillRegistry(host.workspace.files, host.config, host.subscribers.warn)
 
 
 def describe(skill: Skill) -> ChatCommand:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Budgets:
-    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, audiences: Subscribers) -> None:
+    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, subscribers: Subscribers) -> None:
         self._current = current
         self._catalog = catalog
         self._ledger = ledger
-        self._audiences = audiences
+        self._subscribers = subscribers
         # By chat, purse and day: what the user has added is for one chat, and for today.
         self._raised: dict[tuple[str, Purse, int], float] = {}
 
@@ -73,7 +73,7 @@ class Budgets:
 
     async def _ask(self, to: Bill, found: BudgetExcess) -> str | None:
         """None when nobody is there to answer."""
-        if not (to.asks and self._audiences.has_answerer(to.chat)):
+        if not (to.asks and self._subscribers.has_answerer(to.chat)):
             return None
         asked = ChatAskQuestionParams(
             chat_id=to.chat,
@@ -81,7 +81,7 @@ class Budgets:
             options=tuple(QuestionOption(label=label) for label in (GO_ON, format_increase(found), STOP)),
             allow_freeform=False,
         )
-        return (await ChatQuestions(self._audiences, to.chat).ask(asked)).answer
+        return (await ChatQuestions(self._subscribers, to.chat).ask(asked)).answer
 
     def _raise(self, to: Bill, found: BudgetExcess) -> None:
         key = (to.chat, found.budget.purse, _today())

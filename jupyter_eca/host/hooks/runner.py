@@ -64,9 +64,9 @@ class Hooks:
     """`started` are the chats whose first prompt since the server began was seen, with what hooks had to say for their
     system prompts; `parents` are those of subagents' chats."""
 
-    def __init__(self, current: Current, audiences: Subscribers, store: Store, chats: Chats, database: Path) -> None:
+    def __init__(self, current: Current, subscribers: Subscribers, store: Store, chats: Chats, database: Path) -> None:
         self._current = current
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._store = store
         self._chats = chats
         self._database = database
@@ -88,7 +88,7 @@ class Hooks:
 
     def complain(self) -> None:
         for refused in self.all[1]:
-            self._audiences.warn(refused.message)
+            self._subscribers.warn(refused.message)
 
     def sections(self, chat: str) -> tuple[Section, ...]:
         """Of a chat's system prompt."""
@@ -205,7 +205,7 @@ class Hooks:
         _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN])
         if hook.name not in self._reported:
             self._reported.add(hook.name)
-            self._audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
+            self._subscribers.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
 
 
 def _make_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:

@@ -183,7 +183,7 @@ class ChatOperations:
         await self._services.outputs.forget([id, *(row.id for row in subagents)])
         if live is not None:
             self._hooks.forget(live)
-        self._services.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+        self._services.subscribers.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
         async with self._idle(id) as (chat, events):
@@ -239,7 +239,7 @@ class ChatOperations:
         at = now()
         await self._services.store.do(lambda tables: tables.copy(id, last, new, title, at))
         await self._services.outputs.copy(id, new)
-        self._services.audiences.show_anew(new)
+        self._services.subscribers.show_anew(new)
 
     async def _unflag(self, id: str, content_id: str) -> None:
         async with self._idle(id) as (chat, events):
@@ -276,7 +276,7 @@ class ChatOperations:
         self._chats.forget(id)
         anew = await self._chats.load(id)
         anew.state = replace(anew.state, remembered=chat.state.remembered)
-        self._services.audiences.show_anew(id)
+        self._services.subscribers.show_anew(id)
         return anew
 
 

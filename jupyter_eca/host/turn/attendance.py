@@ -24,18 +24,18 @@ GRACE_SECONDS: Final = 60.0
 
 
 class Attendance:
-    def __init__(self, audiences: Subscribers, chats: Chats, tasks: ChatTasks) -> None:
-        self._audiences = audiences
+    def __init__(self, subscribers: Subscribers, chats: Chats, tasks: ChatTasks) -> None:
+        self._subscribers = subscribers
         self._chats = chats
         self._tasks = tasks
         self.grace = GRACE_SECONDS
         """Seconds before the calls of an unattended chat are denied."""
 
-    def leave(self, audience: Subscriber) -> None:
+    def leave(self, subscriber: Subscriber) -> None:
         """Disconnect a client. Calls that it alone could have approved are denied after a while."""
-        self._audiences.leave(audience)
+        self._subscribers.leave(subscriber)
         for chat in self._chats.all_live():
-            if (turn := chat.under_way) and turn.kernel is audience.kernel:
+            if (turn := chat.under_way) and turn.kernel is subscriber.kernel:
                 turn.kernel = None
             self.check(chat.state.id)
 
@@ -43,13 +43,13 @@ class Attendance:
         """Restart the timer that denies the calls of a chat, if nobody is left who could approve them. Called whenever
         somebody who could has gone."""
         live = self._chats.live(chat)
-        if live and any(not call.terminal for call in live.state.calls) and not self._audiences.has_approver(chat):
+        if live and any(not call.terminal for call in live.state.calls) and not self._subscribers.has_approver(chat):
             self._tasks.cancel(live, "deny")
             self._tasks.start(live, "deny", self._deny(live))
 
     async def _deny(self, chat: LiveChat) -> None:
         turn = chat.state.turn
         await asyncio.sleep(self.grace)
-        if chat.state.turn == turn and not self._audiences.has_approver(chat.state.id):
+        if chat.state.turn == turn and not self._subscribers.has_approver(chat.state.id):
             for call in chat.state.calls:
                 self._chats.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)

@@ -46,7 +46,7 @@ class DirectCalls:
     def __init__(
         self,
         current: Current,
-        audiences: Subscribers,
+        subscribers: Subscribers,
         store: Store,
         chats: Chats,
         contexts: ToolContexts,
@@ -54,7 +54,7 @@ class DirectCalls:
         hooks: TurnHooks,
     ) -> None:
         self._current = current
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._store = store
         self._chats = chats
         self._contexts = contexts
@@ -90,7 +90,7 @@ class DirectCalls:
         setup = replace(setup, tools=(spec,))
         chat.under_way = TurnUnderWay(outside=request.tool, notebook=notebook)
         if not chat.last:
-            self._audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
+            self._subscribers.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
         turn, said = uuid.uuid4().hex, uuid.uuid4().hex
         text = json.dumps(request.arguments)
         self._chats.feed(

@@ -160,7 +160,7 @@ class EffectRunner:
             case CancelTool(call=call):
                 self._tasks.cancel(chat, f"tool {call}")
             case AskUser(call=call):
-                if not (chat.bounds.asks and self._services.audiences.has_approver(chat.state.id)):
+                if not (chat.bounds.asks and self._services.subscribers.has_approver(chat.state.id)):
                     # Late: where the call before it was rejected just now, this one is skipped already.
                     self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY), late=True)
             case _:
@@ -210,7 +210,7 @@ class EffectRunner:
         found = [*await materials(there, fresh(chat, pointed_at)), *changes]
         text, images, documents = as_model_input(found, meant)
         text += await notebook_metadata.find_news(
-            there.notebooks, turn.notebook, chat.state.history, self._services.audiences.warn
+            there.notebooks, turn.notebook, chat.state.history, self._services.subscribers.warn
         )
         locking = turn.locking = await self._locked_answers.begin(chat, meant, found, now())
         again = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
@@ -396,7 +396,7 @@ class EffectRunner:
             return PreviewOutcome(adjusted)
         try:
             context = replace(self._contexts.build(chat.state.id, chat.kernel, call.id), earlier=earlier)
-            reporter = Reporter(self._services.audiences.tell, chat.state.id, call.id)
+            reporter = Reporter(self._services.subscribers.tell, chat.state.id, call.id)
             loop = asyncio.get_running_loop()
             note = loop.call_later(PREVIEW_NOTE_SECONDS, reporter.report, _PREPARING)
             try:
@@ -416,7 +416,7 @@ class EffectRunner:
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
         result, taken, stops = ToolResult("", error=True), False, False
         known = chat.known.for_call()
-        reporter = turn.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
+        reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         try:
             whole = result = await self._result(chat, turn, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation

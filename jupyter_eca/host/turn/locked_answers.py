@@ -142,7 +142,7 @@ class LockedAnswers:
             self._locks.begun.add(files.path)
         why = RENEWED if same else CHANGED.format(", ".join(nearest.describe_changes(asked))) if nearest else UNREAD
         # A run in CI must not replace a reviewed answer by that of whatever model it has.
-        watched = self._services.audiences.has_approver(chat.state.id)
+        watched = self._services.subscribers.has_approver(chat.state.id)
         if not (watched or lock.renew or files.path in self._locks.begun):
             raise ToolError(UNASKED.format(file=files.display_path, why=why))
         return RecordedTurn(files, asked, lock.cell, place, why, instead)
@@ -160,7 +160,7 @@ class LockedAnswers:
     async def prepare_replay(self, chat: LiveChat, replay: ReplayedTurn) -> Setup:
         """Return the setup of a replay: the recorded model and tools, and a verdict for each recorded call."""
         trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
-        unasked = trusted or not self._services.audiences.has_approver(chat.state.id)
+        unasked = trusted or not self._services.subscribers.has_approver(chat.state.id)
         verdicts = {id: await self._decide_call(chat, call, unasked=unasked) for id, call in replay.calls.items()}
         tools = {call.tool: self._find_spec(call) for call in replay.calls.values()}
         was = chat.state.setup
@@ -195,7 +195,7 @@ class LockedAnswers:
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
         if (replay := locking.replay) is not None:
-            if self._services.audiences.has_approver(chat.state.id):
+            if self._services.subscribers.has_approver(chat.state.id):
                 await asyncio.to_thread(self._locks.trust, replay.turn.chain_digest)
             return ""
         if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.taken):

@@ -29,7 +29,7 @@ def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
 
 def find_notebooks(services: Services, chat: str) -> Notebooks | None:
     """The notebooks that clients of the chat have open, and the server's own."""
-    live, rest = services.audiences.notebooks(chat), services.workspace.notebooks
+    live, rest = services.subscribers.notebooks(chat), services.workspace.notebooks
     return None if rest is None else NotebookRouter(live, rest)
 
 

@@ -24,7 +24,7 @@ WORDS: Final = frozenset({"go", "carry out", "carry it out", "carry out the plan
 
 
 def interpret(
-    resolved: Resolved, audiences: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
+    resolved: Resolved, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
     """Return what is asked, and with which agent. Every client that sees the chat is told of another agent."""
     if not chat.state.planned or chat.dialogue is not None:
@@ -37,7 +37,7 @@ def interpret(
     if actor.name != planner.name:
         selected = ChatConfig(select_agent=actor.name, select_behavior=actor.name)
         params = ConfigUpdatedParams(chat=selected, chat_id=prompt.chat)
-        audiences.tell(Notice("config/updated", params, prompt.chat))
+        subscribers.tell(Notice("config/updated", params, prompt.chat))
     return replace(prompt, means=CARRY_OUT), replace(choice, agent=actor.name)
 
 

@@ -62,17 +62,17 @@ class ChatPeople:
     """`mcp_client.caller.People`: who is there in the chats of one host."""
 
     def __init__(
-        self, current: Current, audiences: Subscribers, catalog: Catalog, chats: Chats, metered: Metered
+        self, current: Current, subscribers: Subscribers, catalog: Catalog, chats: Chats, metered: Metered
     ) -> None:
         self._current = current
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._catalog = catalog
         self._chats = chats
         self._metered = metered
         self._accounts: defaultdict[tuple[str, str], _Account] = defaultdict(_Account)
 
     def questions(self, chat: str) -> QuestionAsker | None:
-        return ChatQuestions(self._audiences, chat) if self._audiences.has_answerer(chat) else None
+        return ChatQuestions(self._subscribers, chat) if self._subscribers.has_answerer(chat) else None
 
     async def sample(self, chat: str, wanted: Sampling) -> Sampled:
         """Raises: SamplingRefusal, ProviderError."""

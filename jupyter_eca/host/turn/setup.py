@@ -66,18 +66,18 @@ class Setups:
     ) -> inputs.Setup:
         """Work out what a turn is run with. With `pin` the system prompt is kept: the model is going to be asked."""
         services = self._services
-        audiences = services.audiences
+        subscribers = services.subscribers
         if pin and (context.from_cell or self.is_one_shot):
-            watched = audiences.has_approver(context.chat) and not self.is_one_shot
+            watched = subscribers.has_approver(context.chat) and not self.is_one_shot
             await services.mcp.await_started(CELL_PATIENCE if watched else services.config.mcp_timeout_seconds)
         resolved = services.current.resolved
         chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
         for complaint in services.toolbox.complaints:
-            audiences.warn(complaint)
+            subscribers.warn(complaint)
         for problem in find_problems(resolved, services.toolbox.all(), services.catalog.entries()):
-            if not audiences.has_warned(problem.text):
+            if not subscribers.has_warned(problem.text):
                 where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
-                audiences.warn(problem.text, where)
+                subscribers.warn(problem.text, where)
         briefing = await self.brief(choice, context, bounds)
         if pin:
             await self._prompts.save(context.chat, briefing.pinned)
@@ -113,10 +113,10 @@ class Setups:
             context.notebooks,
             tuple((name, words) for name, words in services.mcp.instructions().items() if bounds.has(name)),
             services.interpreters,
-            services.audiences.warn,
+            services.subscribers.warn,
             frozenset(key(tool.spec) for tool in tools),
             notebook=context.notebook,
-            in_notebook=context.from_cell or bool(services.audiences.notebooks(context.chat)),
+            in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
             subagent=context.nested,
         )
         pinned = await self._prompts.compose(context.chat, place, self.settle(choice).variant or "", anew=anew)

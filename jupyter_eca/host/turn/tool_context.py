@@ -72,15 +72,15 @@ class ToolContexts:
             notebooks=self.find_notebooks(chat),
             notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
             direct=under_way is not None and under_way.outside is not None,
-            questions=ChatQuestions(services.audiences, chat)
-            if services.audiences.has_answerer(chat) and not nested
+            questions=ChatQuestions(services.subscribers, chat)
+            if services.subscribers.has_answerer(chat) and not nested
             else None,
-            editor=services.audiences.editor(chat),
+            editor=services.subscribers.editor(chat),
             jobs=services.jobs,
             keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
             plan=live.plan if live and not nested else None,
             rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
-            skills=SkillRegistry(services.workspace.files, services.config, services.audiences.warn),
+            skills=SkillRegistry(services.workspace.files, services.config, services.subscribers.warn),
             spawner=self._subagents.spawner(chat) if live and not nested else None,
             nested=nested,
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
@@ -100,7 +100,7 @@ class ToolContexts:
     def build_rules(self, chat: str) -> ChatPathRules:
         """Build the rules for some files only, as they hold in a chat."""
         services = self._services
-        return ChatPathRules(services.current, self._chats, services.audiences.warn, chat, self.find_files(chat))
+        return ChatPathRules(services.current, self._chats, services.subscribers.warn, chat, self.find_files(chat))
 
     def build_surroundings(
         self, chat: str, kernel: Kernel | None, notebook: str = "", known: KnownVersions | None = None

@@ -76,7 +76,7 @@ class Turns:
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
-        prompt, choice = plan_mode.interpret(services.current.resolved, services.audiences, chat, prompt, choice)
+        prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
         plain = prompt.follow_up > 0 or bool(chat.parent)
         dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.takes(prompt.message) else None
@@ -94,7 +94,7 @@ class Turns:
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
-            services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
+            services.subscribers.tell(Notice("chat/opened", opened, prompt.chat))
         message = dialogue.visible_part(prompt.message) if dialogue else hide_key(prompt.message)
         chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
@@ -127,7 +127,7 @@ class Turns:
             live.dialogue = None
         if live is not None and live.state.status is TurnStatus.STOPPING:
             stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
-            self._services.audiences.tell(Notice("chat/statusChanged", stopping, chat))
+            self._services.subscribers.tell(Notice("chat/statusChanged", stopping, chat))
 
     def break_off(self, id: str, reason: str) -> None:
         """End the turn of a chat in which something failed that must not fail, and say so."""
