@@ -308,7 +308,7 @@ class EcaSession:
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
         """Return the events of a chat's subagents in a part of the chat."""
-        said_by_subagents = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
+        said_by_subagents = await self.host.subagents.read_events(chat, *within) if self.dialect in _NESTING else []
         for event in said_by_subagents:
             self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
         return merge_pieces(said_by_subagents)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 async def costs(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     """Of the chats of the session only those that whoever asks may know of; the day is the user's, and all of it."""
     host = place.host
-    account = await host.ledger.account(place.chat, now())
+    account = await host.ledger.read_account(place.chat, now())
     session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.sees(row.id)]
-    totals = [await host.ledger.total(Extent(chat, since=host.started)) for chat in session]
+    totals = [await host.ledger.sum_costs(Extent(chat, since=host.started)) for chat in session]
     rows = [("this chat", account.chat), ("this session", sum(totals, Total()))]
-    rows += [("this notebook", account.notebook)] if account.place else []
+    rows += [("this notebook", account.notebook)] if account.notebook_path else []
     rows += [("today, all chats", account.today)]
     head = ["| | requests | tokens in | of these cached | tokens out | cost |", "|---|---:|---:|---:|---:|---:|"]
     return CommandAnswer("\n".join([*head, *(_row(name, total) for name, total in rows)]))

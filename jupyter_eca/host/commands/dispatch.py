@@ -98,9 +98,9 @@ async def run(
 ) -> Outcome | None:
     """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
     live = host.chats.live(chat)
-    if live is not None and live.dialogue is not None and live.dialogue.takes(message):
+    if live is not None and live.dialogue is not None and live.dialogue.accepts(message):
         try:
-            return CommandAnswer(await live.dialogue.hear(message))
+            return CommandAnswer(await live.dialogue.answer(message))
         except EcaError as error:
             return CommandAnswer(redaction.redact(str(error)))
     called = parse(message)

@@ -32,22 +32,22 @@ class Budgets:
         # By chat, purse and day: what the user has added is for one chat, and for today.
         self._raised: dict[tuple[str, Purse, int], float] = {}
 
-    async def allow(self, to: Bill, request: ModelRequest) -> None:
+    async def allow(self, bill: Bill, request: ModelRequest) -> None:
         """Returns when the request may be sent, which its user may be asked first.
 
         Raises: OverBudget, whose message says which budget, what was spent and how to raise it.
         """
         if not self._limits:
             return
-        expected = self._ledger.expect(to, request)
-        coming = (await self._catalog.quote(to.model, expected)).cost
-        while found := find_excess(await self._budgets(to), coming):
-            answer = await self._ask(to, found)
+        expected = self._ledger.expect(bill, request)
+        coming = (await self._catalog.quote(bill.model, expected)).cost
+        while excess := find_excess(await self._budgets(bill), coming):
+            answer = await self._ask(bill, excess)
             if answer == GO_ON:
                 return
-            if answer != format_increase(found):
-                raise OverBudget(found.refusal)
-            self._raise(to, found)
+            if answer != format_increase(excess):
+                raise OverBudget(excess.refusal)
+            self._raise(bill, excess)
 
     @property
     def _limits(self) -> dict[Purse, float]:
@@ -55,37 +55,37 @@ class Budgets:
         limits = {Purse.CHAT: config.per_chat, Purse.NOTEBOOK: config.per_notebook, Purse.DAY: config.per_day}
         return {purse: limit for purse, limit in limits.items() if limit is not None}
 
-    async def _budgets(self, to: Bill) -> list[Budget]:
+    async def _budgets(self, bill: Bill) -> list[Budget]:
         """Those that this request is counted in."""
         today = _today()
         extents = {Purse.DAY: Extent(since=today)}
-        if to.chat:
-            extents[Purse.CHAT] = Extent(to.chat)
-        if to.notebook:
-            extents[Purse.NOTEBOOK] = Extent(notebook=to.notebook)
-        found: list[Budget] = []
+        if bill.chat:
+            extents[Purse.CHAT] = Extent(bill.chat)
+        if bill.notebook:
+            extents[Purse.NOTEBOOK] = Extent(notebook=bill.notebook)
+        excess: list[Budget] = []
         for purse, limit in self._limits.items():
             if purse in extents:
-                total = await self._ledger.total(extents[purse])
-                raised = self._raised.get((to.chat, purse, today), 0.0)
-                found.append(Budget(purse, limit, total.cost, total.unpriced, raised))
-        return found
+                total = await self._ledger.sum_costs(extents[purse])
+                raised = self._raised.get((bill.chat, purse, today), 0.0)
+                excess.append(Budget(purse, limit, total.cost, total.unpriced, raised))
+        return excess
 
-    async def _ask(self, to: Bill, found: BudgetExcess) -> str | None:
+    async def _ask(self, bill: Bill, excess: BudgetExcess) -> str | None:
         """None when nobody is there to answer."""
-        if not (to.asks and self._subscribers.has_answerer(to.chat)):
+        if not (bill.asks and self._subscribers.has_answerer(bill.chat)):
             return None
         asked = ChatAskQuestionParams(
-            chat_id=to.chat,
-            question=found.text,
-            options=tuple(QuestionOption(label=label) for label in (GO_ON, format_increase(found), STOP)),
+            chat_id=bill.chat,
+            question=excess.text,
+            options=tuple(QuestionOption(label=label) for label in (GO_ON, format_increase(excess), STOP)),
             allow_freeform=False,
         )
-        return (await ChatQuestions(self._subscribers, to.chat).ask(asked)).answer
+        return (await ChatQuestions(self._subscribers, bill.chat).ask(asked)).answer
 
-    def _raise(self, to: Bill, found: BudgetExcess) -> None:
-        key = (to.chat, found.budget.purse, _today())
-        self._raised[key] = self._raised.get(key, 0.0) + found.increase
+    def _raise(self, bill: Bill, excess: BudgetExcess) -> None:
+        key = (bill.chat, excess.budget.purse, _today())
+        self._raised[key] = self._raised.get(key, 0.0) + excess.increase
 
 
 def _today() -> int:

@@ -50,7 +50,7 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class _Last:
+class _LastRequest:
     """The last request of a chat: what was estimated and what the vendor counted; `cached`: it keeps that a while."""
 
     at: int
@@ -66,16 +66,16 @@ class Account:
 
     message: Total
     chat: Total
-    place: str
+    notebook_path: str
     notebook: Total
     today: Total
 
 
-def bill(chat: LiveChat, model: str) -> Bill:
-    return Bill(model, paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
+def make_bill(chat: LiveChat, model: str) -> Bill:
+    return Bill(model, find_paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
 
 
-def paying_chat(chat: LiveChat) -> str:
+def find_paying_chat(chat: LiveChat) -> str:
     """The chat whose budget a request counts for."""
     return chat.parent or chat.state.id
 
@@ -85,50 +85,50 @@ class Ledger:
         self._current = current
         self._store = store
         self._chats = chats
-        self._last: dict[str, _Last] = {}
+        self._last: dict[str, _LastRequest] = {}
 
-    def expect(self, to: Bill, request: ModelRequest) -> UsageDelta:
+    def expect(self, bill: Bill, request: ModelRequest) -> UsageDelta:
         """What a request will be counted as before its answer: estimated as the last one was, put right by what came of
         that. What the vendor's cache still has of it is cheaper."""
-        tokens, last = break_down(request).used_tokens, self._last.get(to.chat)
-        if last is None or last.model != to.model or not (last.estimated and last.counted):
+        tokens, last = break_down(request).used_tokens, self._last.get(bill.chat)
+        if last is None or last.model != bill.model or not (last.estimated and last.counted):
             return UsageDelta(tokens, 0)
         tokens = round(tokens * min(max(last.counted / last.estimated, _LEAST_SCALE), _MOST_SCALE))
         kept = last.cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
         cached = last.counted if kept else 0
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
-    def count(self, to: Bill, request: ModelRequest, usage: UsageDelta) -> None:
+    def count(self, bill: Bill, request: ModelRequest, usage: UsageDelta) -> None:
         """Write down what a request cost, and how far its estimate was off."""
         read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        self.note(to, usage)
-        if to.chat:
+        self.note(bill, usage)
+        if bill.chat:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
-            self._last[to.chat] = _Last(_now(), to.model, break_down(request).used_tokens, read, cached)
+            self._last[bill.chat] = _LastRequest(_now(), bill.model, break_down(request).used_tokens, read, cached)
 
-    def note(self, to: Bill, usage: UsageDelta) -> None:
+    def note(self, bill: Bill, usage: UsageDelta) -> None:
         """Write down what a request cost."""
         cached = usage.cache_read_tokens
         read = usage.input_tokens + cached + usage.cache_write_tokens
-        where = to.chat, to.turn, to.notebook, to.model
+        where = bill.chat, bill.turn, bill.notebook, bill.model
         self._store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
 
-    async def total(self, extent: Extent) -> Total:
+    async def sum_costs(self, extent: Extent) -> Total:
         return await self._store.do(lambda tables: tables.sum_spending(extent))
 
-    async def account(self, chat: str, at: int) -> Account:
+    async def read_account(self, chat: str, at: int) -> Account:
         """What a client is told: of a chat, of where it was last asked in, of the day."""
         live = self._chats.live(chat)
         turn, notebook = (live.paid, live.notebook) if live else ("", "")
         return Account(
-            await self.total(Extent(chat, turn)) if turn else Total(),
-            await self.total(Extent(chat)),
+            await self.sum_costs(Extent(chat, turn)) if turn else Total(),
+            await self.sum_costs(Extent(chat)),
             notebook,
-            await self.total(Extent(notebook=notebook)) if notebook else Total(),
-            await self.total(Extent(since=find_midnight(at))),
+            await self.sum_costs(Extent(notebook=notebook)) if notebook else Total(),
+            await self.sum_costs(Extent(since=find_midnight(at))),
         )
 
-    def place(self, chat: LiveChat) -> str:
+    def find_notebook(self, chat: LiveChat) -> str:
         """The path of the notebook that the chat's prompt came from, "" when it came from none."""
         for path in self._find_notebooks(chat):
             with suppress(ToolError):

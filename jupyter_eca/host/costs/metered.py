@@ -26,12 +26,12 @@ class Metered:
         self._ledger = ledger
         self._budgets = budgets
 
-    async def stream(self, to: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, bill: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
         """Yield what a model says, and write down what is paid for it.
 
         Raises: ProviderError; OverBudget before anything is sent.
         """
-        await self._budgets.allow(to, request)
+        await self._budgets.allow(bill, request)
         begun = counted = False
         try:
             async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
@@ -39,9 +39,9 @@ class Metered:
                     begun = True
                     if isinstance(delta, UsageDelta):
                         counted, delta = True, chosen.bill(delta)
-                        self._ledger.count(to, request, delta)
+                        self._ledger.count(bill, request, delta)
                     yield delta
         finally:
             # An answer that was broken off costs as well, and nobody has told how much.
             if begun and not counted and not chosen.free:
-                self._ledger.note(to, UsageDelta(break_down(request).used_tokens, 0))
+                self._ledger.note(bill, UsageDelta(break_down(request).used_tokens, 0))

@@ -100,7 +100,7 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         code = chats.PageErrorCode.CURSOR_EXPIRED
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     if session.can.envelope:
-        of_subagents = merge_pieces(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
+        of_subagents = merge_pieces(await session.host.subagents.read_events(id, *_span(page, _cursor(params.after))))
         contents = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
     else:
         events = place_flags(page.events, await session.host.archive.flags(id))

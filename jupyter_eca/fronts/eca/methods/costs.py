@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
-    account = await session.host.ledger.account(session.find_chat(params.chat_id), now())
+    account = await session.host.ledger.read_account(session.find_chat(params.chat_id), now())
     return costs.ChatCostsResult(
         message=_cost(account.message) if account.message.requests else None,
         chat=_cost(account.chat),
-        notebook=_cost(account.notebook) if account.place else None,
-        path=account.place or None,
+        notebook=_cost(account.notebook) if account.notebook_path else None,
+        path=account.notebook_path or None,
         today=_cost(account.today),
     )
 
