@@ -15,7 +15,7 @@ A hook can make the decision about a tool call stricter, and never milder. The o
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.hooks import HookType
@@ -116,11 +116,6 @@ class Effects:
     """The text that replaces the tool's result."""
     follow_up: str = ""
     """A prompt that starts another turn after this one."""
-    messages: tuple[str, ...] = field(default=())
-    """Texts for the user."""
-
-
-NOTHING: Final = Effects()
 
 
 def combine(type: HookType, replies: Sequence[HookReply]) -> Effects:
