@@ -36,9 +36,9 @@ class NoteStore:
 
     async def open(self) -> int:
         """Read the notes. Return the number after which no action was ever numbered."""
-        start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
+        start = await self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, 0, RESERVED))
         self._reserved = start + RESERVED
-        rows = await self._store.do(lambda tables: tables.notes())
+        rows = await self._store.do(lambda tables: tables.read_notes())
         self.notes = {chat: notes.read(text) for chat, text in rows.items()}
         return start
 
@@ -76,7 +76,9 @@ class NoteStore:
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
             # They are no longer in the list of changes: a cancellation here would lose them.
-            await run_to_end(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
+            await run_to_end(
+                self._store.do(lambda tables: [tables.save_note(chat, text) for chat, text in texts.items()])
+            )
 
     @property
     def mark(self) -> int:
@@ -86,4 +88,4 @@ class NoteStore:
     def widen(self) -> Coroutine[None, None, int]:
         """Reserve more numbers. The mark moves at once; await the result to have it on disk."""
         least, self._reserved = self._reserved, self._reserved + RESERVED
-        return self._store.do(lambda tables: tables.reserve(_COUNTER, least, RESERVED))
+        return self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, least, RESERVED))

@@ -80,7 +80,7 @@ class ChatCheckpoints:
 
     @cached_property
     def _by_cell(self) -> dict[str, Touches]:
-        return {path: cells.by_cell(touches) for path, touches in self.cells.items()}
+        return {path: cells.group_by_cell(touches) for path, touches in self.cells.items()}
 
     def of(self, item: ChangedItem) -> Sequence[Touch]:
         return self._by_cell[item.path][item.cell]
@@ -158,7 +158,7 @@ class Changes:
     async def _read_kept(self, chat: str) -> ChatCheckpoints:
         checkpoints = self._services.checkpoints
         return ChatCheckpoints(
-            await checkpoints.turns(chat), await checkpoints.files(chat), await checkpoints.touches(chat)
+            await checkpoints.list_turns(chat), await checkpoints.list_files(chat), await checkpoints.list_touches(chat)
         )
 
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
@@ -167,7 +167,7 @@ class Changes:
             through = kept.turns[: kept.turns.index(turns[-1]) + 1]
             if not item.cell:
                 open = {one.turn for one in kept.files[item.path] if one.turn in through and one.decided is None}
-                await checkpoints.decide(chat, item.path, open, Decided.KEPT)
+                await checkpoints.decide_file(chat, item.path, open, Decided.KEPT)
             elif touches := [one for one in kept.of(item) if one.turn in through and one.decided is None]:
                 await checkpoints.decide_cell(touches, Decided.KEPT)
 
@@ -305,22 +305,22 @@ class _Reverting:
             return taken, left
 
         notebooks = find_notebooks(self._services, self._chat)
-        for back in await cells.put_back(self._chat, path, self._kept.cells[path], choose, notebooks):
+        for back in await cells.restore_cells(self._chat, path, self._kept.cells[path], choose, notebooks):
             for cell in [back.cell] if back.cell else wanted:
                 if back.why:
-                    self._left[ChangedItem(path, cell)] = (back.shown, back.why)
+                    self._left[ChangedItem(path, cell)] = (back.label, back.why)
                 else:
-                    self._done[ChangedItem(path, cell)] = back.shown
+                    self._done[ChangedItem(path, cell)] = back.label
                     await self._services.checkpoints.decide_cell(back.touches, Decided.REVERTED)
 
     async def _files(self, wanted: Mapping[str, Collection[str]]) -> None:
         files, kept = self._services.workspace.files, self._kept.files
-        chosen, others, refused = await asyncio.to_thread(file_restore.choose, kept, wanted, files)
-        back = await asyncio.to_thread(file_restore.put_back, chosen, files, others)
+        chosen, others, refused = await asyncio.to_thread(file_restore.choose_files, kept, wanted, files)
+        back = await asyncio.to_thread(file_restore.restore_files, chosen, files, others)
         for path in back.done:
             self._done[ChangedItem(path)] = file_restore.display_path(path, files)
             turns = {one.turn for one in chosen[path]}
-            await self._services.checkpoints.decide(self._chat, path, turns, Decided.REVERTED)
+            await self._services.checkpoints.decide_file(self._chat, path, turns, Decided.REVERTED)
         for path, why in {**refused, **back.left}.items():
             self._left[ChangedItem(path)] = (file_restore.display_path(path, files), why)
 

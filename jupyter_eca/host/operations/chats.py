@@ -83,7 +83,7 @@ class ChatOperations:
     async def _check_known(self, id: str) -> None:
         """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
         store = self._services.store
-        row = await store.do(lambda tables: tables.chat(id))
+        row = await store.do(lambda tables: tables.read_chat(id))
         here = row is not None and row.workspace == store.workspace and self._chats.live(id) is None
         if not (row and here and row.owner is None and row.parent is None):
             await self._chats.load(id, must_exist=True)
@@ -109,7 +109,7 @@ class ChatOperations:
         )
 
     async def flags(self, id: str) -> list[Event]:
-        return await self._services.store.do(lambda tables: tables.flags(id))
+        return await self._services.store.do(lambda tables: tables.list_flags(id))
 
     async def clear(self, id: str, *, messages: bool = True) -> None:
         """Without `messages`, only what was used is forgotten."""
@@ -173,12 +173,12 @@ class ChatOperations:
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
             live = LiveChat(ChatState(id), row.last, choice_of(row))
-        subagents = await self._subagents.chats(id)
+        subagents = await self._subagents.list_chats(id)
         self._chats.forget(id)
         await self._services.store.settle()
         for gone in (id, *(row.id for row in subagents)):
             self._services.store.discard(gone)
-        await self._services.store.do(lambda tables: tables.delete(id))
+        await self._services.store.do(lambda tables: tables.delete_chat(id))
         self._subagents.forget(subagents)
         await self._services.outputs.forget([id, *(row.id for row in subagents)])
         if live is not None:
@@ -237,7 +237,7 @@ class ChatOperations:
         if last is None:
             raise LocalError(f"There is no turn {turn!r} in this chat.")
         at = now()
-        await self._services.store.do(lambda tables: tables.copy(id, last, new, title, at))
+        await self._services.store.do(lambda tables: tables.copy_chat(id, last, new, title, at))
         await self._services.outputs.copy(id, new)
         self._services.subscribers.show_anew(new)
 
@@ -260,11 +260,11 @@ class ChatOperations:
 
     async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
         """They go with the calls that spawned them."""
-        if rows := await self._subagents.chats(id):
+        if rows := await self._subagents.list_chats(id):
             gone = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
             rows = [row for row in rows if row.id in gone]
             for row in rows:
-                await self._services.store.do(lambda tables, row=row: tables.delete(row.id))
+                await self._services.store.do(lambda tables, row=row: tables.delete_chat(row.id))
             self._subagents.forget(rows)
 
     async def _cut_events(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
@@ -297,10 +297,10 @@ class EventWindow:
 
 
 def _window(id: str, wanted: int, before: int | None, tables: Tables) -> EventWindow:
-    if before is not None and not tables.has(id, before):
+    if before is not None and not tables.has_event(id, before):
         raise CursorExpired(_GONE)
     events, earlier = tables.read_newest(id, wanted, before)
-    return EventWindow(events, earlier, tables.count_events(id), tables.last_summary(id))
+    return EventWindow(events, earlier, tables.count_events(id), tables.find_last_summary(id))
 
 
 def merge_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:

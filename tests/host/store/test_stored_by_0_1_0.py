@@ -87,7 +87,7 @@ def test_every_chat_of_the_database_is_there(tables: Tables) -> None:
 @pytest.mark.parametrize("chat", EXPECTED)
 def test_the_next_request_of_a_stored_chat_is_what_0_1_0_would_have_sent(chat: str, tables: Tables) -> None:
     expected = EXPECTED[chat]
-    state = restore(chat, tables.events(chat, 0), 0).state
+    state = restore(chat, tables.read_events(chat, 0), 0).state
     request = draft_request(state, SETUP, "And now?")
     assert shorten(messages_body("claude-x", request, {})) == expected["anthropic"]
     assert shorten(completions_body("gpt-x", request, {}, ModelConfig())) == expected["openai"]
@@ -97,12 +97,12 @@ def test_the_next_request_of_a_stored_chat_is_what_0_1_0_would_have_sent(chat: s
 @pytest.mark.parametrize("chat", EXPECTED)
 def test_a_stored_chat_is_restored_to_what_0_1_0_knew_of_it(chat: str, tables: Tables) -> None:
     expected = EXPECTED[chat]
-    state, missing = (restored := restore(chat, tables.events(chat, 0), 0)).state, restored.missing
+    state, missing = (restored := restore(chat, tables.read_events(chat, 0), 0)).state, restored.missing
     assert list(state.notes) == expected["notes"]
     assert asdict(state.window) == expected["window"]
     assert len(state.tasks) == expected["tasks"]
     assert sorted(list_fetched(state.history)) == expected["fetched rules"]
-    assert tables.last_summary(chat) == expected["last summary"]
+    assert tables.find_last_summary(chat) == expected["last summary"]
     closed = [[event.role, event.content.wire(), getattr(event.aside, "text", "")] for event in missing]
     assert closed == expected["closed"]
 
