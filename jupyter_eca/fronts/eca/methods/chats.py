@@ -39,15 +39,15 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
             # missed ones.
             if after is not None and session.can.envelope and session.shown.get(id, 0) > after:
                 after = None
-            page = await archive.page(id, params.limit, before, after)
+            page = await archive.read_page(id, params.limit, before, after)
         except UnknownChat:
             return chats.ChatOpenResult(found=False)
         except CursorExpired as error:
             if not session.can.envelope:
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
-            after, page = None, await archive.page(id, params.limit, None, None)
-        flags = () if session.can.envelope else await archive.flags(id)
+            after, page = None, await archive.read_page(id, params.limit, None, None)
+        flags = () if session.can.envelope else await archive.list_flags(id)
         row = await session.host.chats.read_row(id)
         title = row.title if row else None
         session.own.setdefault(id, params.chat_id)
@@ -90,7 +90,7 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
 async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
     id = session.find_chat(params.chat_id)
     try:
-        page = await session.host.archive.page(
+        page = await session.host.archive.read_page(
             id, params.limit, _cursor(params.before), _cursor(params.after), since_summary=params.after == LAST_SUMMARY
         )
     except UnknownChat as error:
@@ -103,7 +103,7 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
         of_subagents = merge_pieces(await session.host.subagents.read_events(id, *_span(page, _cursor(params.after))))
         contents = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
     else:
-        events = place_flags(page.events, await session.host.archive.flags(id))
+        events = place_flags(page.events, await session.host.archive.list_flags(id))
         contents = [make_content(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(contents), meta=_meta(page))
 
