@@ -177,8 +177,8 @@ class _Answer:
     @property
     def tokens(self) -> int:
         """The tokens of the request and the answer: those that the vendor counted, else an estimate."""
-        counted = self._counted_tokens
-        return (self._input_chars + len(self.text)) // _TOKEN_CHARS if counted is None else counted
+        estimated = (self._input_chars + len(self.text)) // _TOKEN_CHARS
+        return estimated if self._counted_tokens is None else self._counted_tokens
 
     def count(self, usage: UsageDelta) -> None:
         """Note the tokens that the vendor has counted so far."""
