@@ -36,7 +36,7 @@ class ToolRegistry:
 
     def configure(self, config: Config) -> None:
         """Replace the custom tools by those of a configuration. A custom tool cannot have the name of a native tool."""
-        tools = custom.tools(config)
+        tools = custom.make_tools(config)
         clashing = [name for name in tools if name in self._native]
         self._custom = {name: tool for name, tool in tools.items() if name not in clashing}
         self.complaints = tuple(
