@@ -22,7 +22,7 @@ from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
 from jupyter_eca.config.reference import make_anchor
 from jupyter_eca.host.commands.dispatch import list_native
-from jupyter_eca.host.turn.plan_mode import WORDS
+from jupyter_eca.host.turn.plan_mode import GO_AHEAD_MESSAGES
 from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.ahp import VERSION
 from tests.plugins.test_loader import install
@@ -64,7 +64,7 @@ def test_a_page_names_no_file_of_the_repository_that_there_is_not(path: Path) ->
 
 @every_page
 def test_a_page_names_no_command_of_a_cell_or_a_chat_that_there_is_not(path: Path) -> None:
-    words = {name.partition(" ")[0] for name in options.COMMANDS} | WORDS | {"QUESTION"}
+    words = {name.partition(" ")[0] for name in options.COMMANDS} | GO_AHEAD_MESSAGES | {"QUESTION"}
     slashes = {f"/{one.name}" for one in list_native()} | {"/name", "/server:prompt", "/docs", "/openapi.json"}
     for span in spans(path.read_text()):
         if found := re.match(r"%eca ([a-zA-Z-]+)", span):

@@ -66,4 +66,4 @@ class NotebookChats:
         return self._chats[notebook]
 
     def _store(self, host: Host, notebook: str, chat: str) -> None:
-        self._start(host.store.do(lambda tables: tables.ask_in(notebook, chat)))
+        self._start(host.store.do(lambda tables: tables.add_asked_in(notebook, chat)))

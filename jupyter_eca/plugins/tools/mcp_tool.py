@@ -1,5 +1,5 @@
-"""The tools of MCP servers as tools of ours. It starts no server: `mcp_client` does; `host/tools/registry.py` puts
-them beside the native ones.
+"""Makes tools of ours of the tools of MCP servers. It must not start a server: `mcp_client` does.
+`host/tools/registry.py` lists them together with the native tools.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class McpTool(Plain):
-    """The tool of a server. `reads` is what the server claims: enough for plan mode, never for approval."""
+    """A tool of an MCP server."""
 
     server: McpServer
     name: str
+    """The name of the tool at its server."""
     spec: ToolSpec
     reads: bool
+    """Whether the server says that the tool changes nothing. This counts for plan mode, but not for approvals."""
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Call the tool on its server. Raises: ToolError."""
@@ -44,23 +46,25 @@ class McpTool(Plain):
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
-            await connection.await_list("tools")  # a call may add tools: they are offered before its result
+            await connection.await_list("tools")  # a call may add tools, which are offered before its result
             return convert_tool_result(result)
 
         return await self.server.use(call)
 
 
 def mcp_tools(servers: McpManager) -> list[McpTool]:
-    """Return the tools of the running servers. When two servers name a tool alike, the first server keeps the name."""
+    """Return the tools of all running servers. If two servers have the same name for a tool, the first one is
+    returned."""
     found: dict[str, McpTool] = {}
     for server, tool in servers.list_tools():
-        made = mcp_tool(server, tool)
-        if found.setdefault(made.spec.name, made) is not made:
+        candidate = make_mcp_tool(server, tool)
+        if found.setdefault(candidate.spec.name, candidate) is not candidate:
             _log.warning("%r of %r is left out: its name is taken", tool.name, server.name)
     return list(found.values())
 
 
-def mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
+def make_mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
+    """Return a tool of a server as a tool of ours."""
     hints = tool.annotations
     title = tool.title or (hints and hints.title) or tool.name
     spec = ToolSpec(

@@ -129,10 +129,10 @@ class House:
         a token that is taken back before would end the session for that request, and not for the call of a test."""
         tool = next(tool for tool in mcp_tools(self.manager) if tool.server.name == name)
         async with asyncio.timeout(PATIENCE):
-            await self.until(lambda: tool.server.connection is not None and not tool.server.connection.over)
+            await self.until(lambda: tool.server.connection is not None and not tool.server.connection.has_ended)
             connection = tool.server.connection
             assert connection is not None
-            await connection._heard.wait()  # pyright: ignore[reportPrivateUsage]  # nothing else tells of it
+            await connection._subscribed.wait()  # pyright: ignore[reportPrivateUsage]  # nothing else tells of it
 
     def tool(self, name: str) -> Tool:
         return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
