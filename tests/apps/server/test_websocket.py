@@ -142,7 +142,7 @@ async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
     await socket.write_message(json.dumps({"jsonrpc": "2.0", "method": "initialized", "params": {}}))
     shown = await until_method(socket, "$/showMessage")
     assert str(file) in shown["message"]
-    assert "this project's settings do not hold" in shown["message"]
+    assert "this project's settings are not used" in shown["message"]
     file.write_text(good)
     while "scripted/test" not in (await until_method(socket, "config/updated"))["chat"].get("models", ()):
         pass
