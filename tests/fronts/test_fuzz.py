@@ -127,7 +127,7 @@ async def send_ahp(table: Place, noise: Noise) -> None:
         action = {**noise.fields(kind, **known), "type": kind.model_fields["type"].default}
         client.number += 1
         await client.link.send(Notification("dispatchAction", {"clientSeq": client.number, "action": action}))
-        name = noise.random.choice(list(COMMANDS))
+        name = noise.random.choice(sorted(COMMANDS.keys() - {"resourceRequest"}))  # that one waits for a person
         params = noise.fields(COMMANDS[name].params, session=SESSIONS, channel=SESSIONS, resource=SESSIONS)
         waiting.append(table.tasks.create_task(send_request(client.request(name, **params))))
         await asyncio.sleep(0)
