@@ -25,7 +25,8 @@ export interface Env {
   readonly showCell: (path: string, cellId?: string) => void;
   readonly findCell?: FindCell;
   readonly preferences?: Observed<Preferences>;
-  readonly openSettings?: () => void;
+  /** Open the settings, at a section of `settings/Settings.tsx` if one is named. */
+  readonly openSettings?: (section?: string) => void;
   readonly approvalRules?: ApprovalRules;
   readonly flags?: Flags;
 }
