@@ -65,7 +65,7 @@ async def _list_servers(host: Host) -> list[Json]:
 
 async def _list_commands(host: Host) -> list[Json]:
     """List the user's own commands, which are Markdown files."""
-    by_name = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+    by_name = await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
     return [
         _make_customization(f"command:{name}", f"/{name}", command.description) for name, command in by_name.items()
     ]
@@ -83,7 +83,7 @@ async def _list_agents(host: Host) -> list[Json]:
 
 async def _list_rules(host: Host) -> list[Json]:
     """List the rules that the project's files contain for the model."""
-    project_rules = await rules.find(host.workspace.files, host.config, host.audiences.warn)
+    project_rules = await rules.find(host.workspace.files, host.config, host.subscribers.warn)
     return [_make_customization(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in project_rules]
 
 

@@ -41,9 +41,9 @@ class NoteStore:
 
     async def open(self) -> int:
         """Read the notes. Return a number that is at least as high as that of any action so far."""
-        start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
+        start = await self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, 0, RESERVED))
         self._reserved_up_to = start + RESERVED
-        rows = await self._store.do(lambda tables: tables.notes())
+        rows = await self._store.do(lambda tables: tables.read_notes())
         self.notes = {chat: notes.parse_note(text) for chat, text in rows.items()}
         return start
 
@@ -85,7 +85,9 @@ class NoteStore:
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
             # These notes are no longer in `_changed`, so a cancellation in the middle of the write would lose them.
-            await run_to_end(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
+            await run_to_end(
+                self._store.do(lambda tables: [tables.save_note(chat, text) for chat, text in texts.items()])
+            )
 
     @property
     def reserve_at(self) -> int:
@@ -96,4 +98,4 @@ class NoteStore:
         """Reserve more numbers. `reserve_at` changes at once. The reservation is on disk when the returned coroutine
         has run."""
         least, self._reserved_up_to = self._reserved_up_to, self._reserved_up_to + RESERVED
-        return self._store.do(lambda tables: tables.reserve(_COUNTER, least, RESERVED))
+        return self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, least, RESERVED))

@@ -328,7 +328,7 @@ class EcaSession:
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
         """Return the events of the subagents that ran in a part of a chat."""
-        said_by_subagents = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
+        said_by_subagents = await self.host.subagents.read_events(chat, *within) if self.dialect in _NESTING else []
         for event in said_by_subagents:
             self.last_shown[event.chat] = max(event.seq, self.last_shown.get(event.chat, 0))
         return merge_pieces(said_by_subagents)

@@ -41,11 +41,6 @@ async def listen(gate: Gate, port: int) -> socket.socket:
 async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Callable[[str], None]) -> None:
     """Serve an application until the process gets a signal, then close the socket. `ready` is called with the address
     of the server."""
-    # After uvicorn has ended, it sends the signal to the process again. Ignore it, because the host must still be
-    # closed.
-    with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
     settings = uvicorn.Config(
         add_gate(app, gate),
         log_config=None,
@@ -57,10 +52,20 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
     )
+    server = uvicorn.Server(settings)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    # uvicorn takes signals only while it serves. One that comes before must end it as well. After it has ended, it
+    # sends its signal to the process again: the host must still be closed then.
+    with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop)
     try:
         host = f"[{gate.host}]" if ":" in gate.host else gate.host
         ready(f"http://{host}:{listening.getsockname()[1]}")
-        await uvicorn.Server(settings).serve([listening])
+        await server.serve([listening])
     finally:
         listening.close()
 

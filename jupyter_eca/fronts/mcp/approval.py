@@ -12,7 +12,7 @@ import mcp_types as types
 
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
-from jupyter_eca.engine.approval.rule_matching import COMMAND
+from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _describe(call: ToolCallRunContent) -> str:
         case FileChangeDetails(diff=diff) if diff:
             return diff
         case ShellCommandDetails(line=line) if line:
-            others = {name: value for name, value in call.arguments.items() if name != COMMAND}
+            others = {name: value for name, value in call.arguments.items() if name != COMMAND_ARGUMENT}
             return f"{line}\n\n{_as_json(others)}" if others else line
         case RunCellsDetails(path=path) as details:
             return f"{path}\n{details.as_text()}"

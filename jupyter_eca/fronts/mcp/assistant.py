@@ -204,7 +204,7 @@ class Assistant:
         answer = await listener.caller.ask(question) if question else None
         if answer is None:
             listener.silent = True
-            if not self.host.audiences.has_approver(listener.chat):
+            if not self.host.subscribers.has_approver(listener.chat):
                 self.host.turns.reject_unanswered(listener.chat, call.id)
         elif approval.is_approved(answer):
             self.host.turns.approve(listener.chat, call.id, remember=approval.is_remembered(answer))

@@ -18,7 +18,7 @@ from jupyter_eca.errors import EcaError, UnknownChat
 from jupyter_eca.fronts.rest.projection import RestProjection, StreamItem
 from jupyter_eca.fronts.rest.readers import TurnReader, TurnReaders
 from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerRemovedParams
 from jupyter_eca.redaction import HIDDEN
@@ -294,7 +294,7 @@ class RestFront:
             raise UnknownChat(f"There is no chat {chat!r}.")
         server = self._find_server(self._connected)
         tools = (server.tools or ()) if server else ()
-        names = {tool_name(self._connected, tool.name): tool.name for tool in tools}
+        names = {make_tool_name(self._connected, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
         self._readers.add(reader)
         held = held_characters if live.state.setup.tools else 0

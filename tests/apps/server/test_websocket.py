@@ -127,7 +127,7 @@ async def test_a_message_that_is_too_large_closes_the_connection_with_a_reason(j
         while await socket.read_message() is not None:
             pass
     assert socket.close_code == 1009
-    assert "A message may have" in socket.close_reason
+    assert "The message is larger" in socket.close_reason
     socket.close()
 
 

@@ -255,6 +255,6 @@ async def test_a_tool_is_switched_off_and_on_again_in_the_file_that_has_the_list
         assert await switch("grep", on=True) == ["eca__write_file"]
         assert await switch("write_file", on=True) == []
         assert await has() > {"write_file", "grep"}
-        with pytest.raises(RemoteError, match="an agent, a rule or its whole server"):
+        with pytest.raises(RemoteError, match="by an approval rule, or with its whole server"):
             await switch("grep", on=True)
         assert said(await answer(client, "hello")) == "Hello."

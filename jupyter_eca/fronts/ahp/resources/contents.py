@@ -105,7 +105,7 @@ async def _content_before(host: Host, chat: str, turn: str, path: str, *, ended:
     except ToolError:
         return None
     if ended:
-        checkpoints = await host.store.do(lambda tables: tables.checkpoints(chat))
+        checkpoints = await host.store.do(lambda tables: tables.list_checkpoints(chat))
         of_turn = [checkpoint for checkpoint in checkpoints if (checkpoint.turn, checkpoint.path) == (turn, str(real))]
         if not of_turn or (of_turn[0].before is None and of_turn[0].after == "unkept"):
             return None

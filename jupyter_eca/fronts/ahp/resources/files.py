@@ -117,7 +117,7 @@ class Resources:
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
         words = f"May the client {client} {access} {path}? It is outside of the workspace."
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
-        return (await self._host.audiences.ask(chat, question)).answer == _ALLOW
+        return (await self._host.subscribers.ask(chat, question)).answer == _ALLOW
 
     # -- paths
 

@@ -72,7 +72,7 @@ def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
 def list_tools(host: Host, chat: str, state: Json) -> list[Json]:
     """Return the tools of the session's agent. The tools of the active client are left out: `activeClient` has them."""
     # The tools that ask the user are included: users who watch a session can be asked.
-    tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
+    tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.subscribers, chat))
     agent_tools = host.setups.list_tools(config.read_choice(state).agent, tool_context, config.make_bounds(host, state))
     return [_describe_tool(tool) for tool in agent_tools if tool.spec.server != config.CLIENT]
 

@@ -42,15 +42,15 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
             # these, and sent again. So the whole chat is sent.
             if after is not None and session.capabilities.envelope and session.last_shown.get(id, 0) > after:
                 after = None
-            page = await archive.page(id, params.limit, before, after)
+            page = await archive.read_page(id, params.limit, before, after)
         except UnknownChat:
             return chats.ChatOpenResult(found=False)
         except CursorExpired as error:
             if not session.capabilities.envelope:
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
-            after, page = None, await archive.page(id, params.limit, None, None)
-        flags = () if session.capabilities.envelope else await archive.flags(id)
+            after, page = None, await archive.read_page(id, params.limit, None, None)
+        flags = () if session.capabilities.envelope else await archive.list_flags(id)
         row = await session.host.chats.read_row(id)
         title = row.title if row else None
         session.wire_ids.setdefault(id, params.chat_id)
@@ -97,7 +97,7 @@ async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> 
     """Return a page of a chat, without any notification."""
     id = session.find_chat(params.chat_id)
     try:
-        page = await session.host.archive.page(
+        page = await session.host.archive.read_page(
             id,
             params.limit,
             _parse_cursor(params.before),
@@ -112,11 +112,11 @@ async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> 
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
     if session.capabilities.envelope:
         subagent_events = merge_pieces(
-            await session.host.subagents.events(id, *_find_span(page, _parse_cursor(params.after)))
+            await session.host.subagents.read_events(id, *_find_span(page, _parse_cursor(params.after)))
         )
         contents = [_make_page_content(session, id, event) for event in merge_subagents(page.events, subagent_events)]
     else:
-        events = place_flags(page.events, await session.host.archive.flags(id))
+        events = place_flags(page.events, await session.host.archive.list_flags(id))
         contents = [make_content(event, session.wire_id(id), envelope=False) for event in events]
     return chats.ChatHistoryResult(contents=tuple(contents), meta=_make_page_meta(page))
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
     """Return what the last message, the chat, the notebook and this day have cost."""
-    account = await session.host.ledger.account(session.find_chat(params.chat_id), now())
+    account = await session.host.ledger.read_account(session.find_chat(params.chat_id), now())
     return costs.ChatCostsResult(
         message=_make_cost(account.message) if account.message.requests else None,
         chat=_make_cost(account.chat),
-        notebook=_make_cost(account.notebook) if account.place else None,
-        path=account.place or None,
+        notebook=_make_cost(account.notebook) if account.notebook_path else None,
+        path=account.notebook_path or None,
         today=_make_cost(account.today),
     )
 

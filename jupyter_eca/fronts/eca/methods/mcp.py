@@ -80,7 +80,7 @@ def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 
 async def read_log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
-    return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
+    return mcp.McpServerLogResult(lines=session.host.mcp.read_log(params.name))
 
 
 def _call_and_log_error(action: Callable[[], None]) -> None:

@@ -16,7 +16,7 @@ from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
 from jupyter_eca.protocol.base import Done
@@ -74,7 +74,7 @@ async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Don
     """Switch a tool on or off in the configuration. Raises: RemoteError."""
     check_may_change_config(session)
     native = params.server == ToolServerUpdatedParams().name
-    server, tool = ("eca", params.tool) if native else (params.server, tool_name(params.server, params.tool))
+    server, tool = ("eca", params.tool) if native else (params.server, make_tool_name(params.server, params.tool))
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host

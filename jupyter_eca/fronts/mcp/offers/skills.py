@@ -96,7 +96,7 @@ OFFERS = Offers((list_skills, create_skill), prompts=(WrittenPrompts(),))
 
 
 async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
-    return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+    return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
 async def _list_prompts(host: Host) -> list[ChatCommand]:
