@@ -1,6 +1,6 @@
-"""Owns the description of settings that wait for trust: what they are in a few words, each of them, and their digest.
+"""Describes the settings that wait for trust: a summary, each setting by itself, and a digest of all of them.
 
-It must not decide which settings wait: `division` does.
+It must not decide which settings wait: its neighbour `division` does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# What one setting of a key is called, and several. Settings of all other keys are "other settings".
+# For each key, what one of its settings is called, and what several are called. All other keys are "other settings".
 _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "mcpServers": ("MCP server", "MCP servers"),
     "hooks": ("hook", "hooks"),
@@ -35,11 +35,11 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "toolCall": ("approval rule", "approval rules"),
 }
 _OTHER: Final = ("other setting", "other settings")
-# Below these keys, each key is one setting. `toolCall.approval.allow` has the rules that allow.
+# Objects in which each key is shown as a setting of its own. The others are shown as one setting.
 _OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.allow", "toolCall.approval.ask"}
 
 _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
-# A prompt or a script is smaller. A larger file counts by its size.
+# Of a larger file, only the size is a part of the digest. Prompts and scripts are smaller.
 _LARGEST: Final = 1_000_000
 
 
@@ -59,6 +59,7 @@ def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]
 
 
 def _flatten(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each setting that is shown, with the keys that lead to it."""
     for name, item in value.items():
         here = (*path, name)
         if ".".join(here) in _OBJECTS and isinstance(item, dict):
@@ -91,10 +92,10 @@ def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
 def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
     """Return the content of a file as far as it counts, and follow its changes from now on."""
     try:
-        path = layer.path(name).resolve()
+        path = layer.resolve_path(name).resolve()
         if layer.within is not None and not is_inside(path, (layer.within, *folders)):
             return b""  # a project cannot change such a file
-        layer.found.watch(path)
+        layer.notes.watch(path)
         # A FIFO or a device would not end.
         if not path.is_file():
             return b""

@@ -1,4 +1,4 @@
-"""`CallTargets`: which files a tool call names, with every link followed, and whether one of them is protected.
+"""Owns `CallTargets`: the files that a tool call names, with all links followed, and any protected file among them.
 
 Rules, remembered approvals and the protection of paths all use this one value. The functions are pure: whoever calls
 them passes a `PathResolver`, which knows the disk. `line_targets` finds what a command line names,
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
 
 # The argument of a shell tool that names the folder of the command.
-FOLDER: Final = "working_directory"
+FOLDER_ARGUMENT: Final = "working_directory"
 
 # The argument that names a notebook. Where it is left out, tools of notebooks and kernels mean that of the prompt.
 NOTEBOOK: Final = "path"
 
-# Arguments of other tools that are code, or command lines, by their names.
+# Names of arguments of other tools that contain code or command lines.
 _CODE_NAMES: Final = frozenset({"code", "command", "commands", "cmd", "args", "script", "source"})
 
 
 @dataclass(frozen=True, slots=True)
 class CallTargets:
-    """What a call names."""
+    """The files that a call names."""
 
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """For each argument that names a path, the path with every link followed, in each way in which it can be written:
-    relative to the folders of the workspace where it lies in them, and absolute."""
+    """For each argument that names a path: all ways to write the path, with all links followed. These are the absolute
+    path and, if it is in a folder of the workspace, the path relative to that folder."""
     protected: str = ""
     """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
 
@@ -63,8 +63,8 @@ def find_targets(
         if (found := tuple(filter(None, list_paths(arguments.get(name)))))
     }
     start = resolver.resolve("", "")
-    if tool.remembers is Remembers.COMMANDS and FOLDER not in paths and start[0] != ".":
-        paths[FOLDER] = start
+    if tool.remembers is Remembers.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
+        paths[FOLDER_ARGUMENT] = start
     if notebook and not names_notebook(arguments):
         paths[NOTEBOOK] = resolver.resolve(notebook, "")
     return CallTargets(paths, _find_protected(tool, arguments, paths, resolver, details))
@@ -76,8 +76,11 @@ def names_notebook(arguments: Mapping[str, Any]) -> bool:
 
 
 def _is_ours(tool: ToolSpec) -> bool:
-    """Return whether a tool is one of those that we bring: it takes a path as it stands, and says which arguments are
-    paths or code. Nothing is known of the arguments of a server's tool, or of the user's own."""
+    """Return whether a tool belongs to this package.
+
+    Our own tools declare which arguments are paths or code, and use a path exactly as it is written. About the
+    arguments of other servers' tools and of the user's custom tools, nothing is known.
+    """
     return tool.origin is Origin.NATIVE and not tool.definition
 
 
@@ -88,7 +91,8 @@ def _find_protected(
     resolver: PathResolver,
     details: ToolCallDetails | None,
 ) -> str:
-    # What a server says of its own tool is no reason to trust it.
+    """Return the first protected path that a call may change; empty when there is none."""
+    # Only our own tools are believed. A server may claim falsely that its tool only reads.
     if tool.reads and tool.origin is Origin.NATIVE:
         return ""
     runs_line = tool.remembers is Remembers.COMMANDS
@@ -99,7 +103,7 @@ def _find_protected(
             if touches(form):
                 return forms[0]
     if runs_line:
-        folder = str(arguments.get(FOLDER) or "")
+        folder = str(arguments.get(FOLDER_ARGUMENT) or "")
         return find_in_line(str(arguments.get("command")), folder, resolver)
     if _is_ours(tool):
         # A kernel works in the folder of its notebook.

@@ -1,6 +1,7 @@
-"""Finds what a tool call names on the disk: every path with its links followed, and the user's own files for us.
+"""Finds the files that a tool call names on the disk, with all links followed. It also lists the protected paths: the
+configuration and the data of the assistant and of Jupyter.
 
-It must not decide about the call: `engine.approval.policy` does, by the `CallTargets` that come from here.
+It must not decide about the call: `engine.approval.policy` does, by the `CallTargets` that this module returns.
 """
 
 from __future__ import annotations
@@ -56,20 +57,21 @@ async def find_call_targets(
 def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
     included = frozenset(_list_scripts((*roots, start), config)) | list_included(files, config)
-    own = frozenset(_list_own(roots, config)) - included
+    protected = frozenset(_list_protected(roots, config)) - included
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
         real = _resolve(start / expand_home(folder) / expand_home(path))
         absolute = real.as_posix()
         inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
-        # The first form must say which folder is meant, so it is relative only to the first folder.
+        # The first form is the one that is shown. It must show which folder is meant, so it is relative only in the
+        # first folder of the workspace.
         forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
         return tuple(dict.fromkeys(forms))
 
     return PathResolver(
         resolve,
-        tuple(map(Path.as_posix, own)),
-        tuple(map(Path.as_posix, _list_folders(roots, own))),
+        tuple(map(Path.as_posix, protected)),
+        tuple(map(Path.as_posix, _list_folders(roots, protected))),
         tuple(map(Path.as_posix, included)),
         tuple(map(Path.as_posix, _list_folders(roots, included))),
         # Other values are no folders, and may be secrets, which the card of a call must not show.
@@ -91,21 +93,22 @@ def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:
 
 
 def _resolve(path: Path) -> Path:
-    """Follow every link. What cannot be looked at, such as a ring of links, stays as it is written."""
+    """Follow all links of a path. A path that cannot be followed, such as a ring of links, stays as it is written."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):
         return Path(os.path.normpath(path))
 
 
-def _list_own(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
-    """Yield what is read by us and may lie anywhere: the user's folder, Jupyter's own folders, each file of the
-    configuration, and the files of rules, skills and commands that it names."""
+def _list_protected(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
+    """Yield the protected paths, which may be anywhere: the user's folder of the assistant, its data folder, the
+    folders of Jupyter, the configuration files, and the files of rules, skills and commands that the configuration
+    names."""
     yield _resolve(get_user_folder())
     yield _resolve(find_database().parent)
-    # Whoever works in one of these folders is not asked about each file.
-    yield from (path for path in map(_resolve, find_jupyter_folders()) if not _holds_one(path, roots))
-    named = [one.path for one in (*config.rules, *config.skills, *config.commands)]
+    # A folder of Jupyter that contains the workspace is not protected: the user would be asked about every file.
+    yield from (path for path in map(_resolve, find_jupyter_folders()) if not _contains_root(path, roots))
+    named = [entry.path for entry in (*config.rules, *config.skills, *config.commands)]
     for path in (*config.watched, *named):
         for root in roots:
             yield _resolve(root / expand_home(path))
@@ -124,5 +127,5 @@ def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
     return map(_resolve, find_scripts(settings, folders))
 
 
-def _holds_one(folder: Path, roots: tuple[Path, ...]) -> bool:
+def _contains_root(folder: Path, roots: tuple[Path, ...]) -> bool:
     return any(root.is_relative_to(folder) for root in roots)
