@@ -1,7 +1,7 @@
-"""Owns the watch over the configuration files: it reports a new configuration when a file has changed.
+"""Watches the configuration files, and reports the new configuration when a file has changed.
 
-It must not read a file itself: its caller passes a reader. `layers` is its neighbour: it is that reader. The watch
-polls, as ECA does, because a few `stat` calls cost less than a library.
+It must not read a configuration itself: its caller passes a function that does, which is `layers.read_config`. The
+watch polls, as ECA does, because a few `stat` calls cost less than a library.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ async def watch(
     failed: Callable[[str], None],
     every: float = EVERY_SECONDS,
 ) -> None:
-    """Watch until cancelled. `read` runs in a thread.
+    """Watch until cancelled. `read` runs in a thread, every `every` seconds in which a file has changed.
 
     After an edit, `changed` is called with the new configuration. After an edit with an error, `failed` is called once
-    with the message, and `current` stays valid. An edit that changes no setting is ignored. Changes since `current` was
-    read count too.
+    with the message, and the old configuration stays valid. An edit that changes no setting is ignored. An edit between
+    the reading of `current` and this call is noticed too.
     """
     seen = current.watched
     while True:
         await asyncio.sleep(every)
-        now = await asyncio.to_thread(_states, seen)
+        now = await asyncio.to_thread(_read_states, seen)
         if now == seen:
             continue
         try:
@@ -49,13 +49,13 @@ async def watch(
             continue
         seen = fresh.watched
         before, current = current, fresh
-        if not _same(before, fresh):
+        if not _has_same_settings(before, fresh):
             await changed(fresh)
 
 
-def _states(paths: Iterable[str]) -> dict[str, State | None]:
+def _read_states(paths: Iterable[str]) -> dict[str, State | None]:
     return {path: read_file_state(Path(path)) for path in paths}
 
 
-def _same(before: Config, after: Config) -> bool:
+def _has_same_settings(before: Config, after: Config) -> bool:
     return before == after.model_copy(update={"watched": before.watched})

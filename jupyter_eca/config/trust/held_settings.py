@@ -1,6 +1,6 @@
-"""Owns the description of settings that wait for trust: what they are in a few words, each of them, and their digest.
+"""Describes the settings that wait for trust: a summary, each setting by itself, and a digest of all of them.
 
-It must not decide which settings wait: `division` does.
+It must not decide which settings wait: its neighbour `division` does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from jupyter_eca.config.folders import is_inside
 from jupyter_eca.config.masking import mask_secrets
+from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.protocol.lifecycle import HeldSetting, HeldSettings
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# What one setting of a key is called, and several. Settings of all other keys are "other settings".
+# For each key, what one of its settings is called, and what several are called. All other keys are "other settings".
 _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "mcpServers": ("MCP server", "MCP servers"),
     "hooks": ("hook", "hooks"),
@@ -33,20 +35,21 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "toolCall": ("approval rule", "approval rules"),
 }
 _OTHER: Final = ("other setting", "other settings")
-# Below these keys, each key is one setting. `toolCall.approval.allow` has the rules that allow.
+# Objects in which each key is shown as a setting of its own. The others are shown as one setting.
 _OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.allow", "toolCall.approval.ask"}
 
 _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
-# A prompt or a script is smaller. A larger file counts by its size.
+# Of a larger file, only the size is a part of the digest. Prompts and scripts are smaller.
 _LARGEST: Final = 1_000_000
 
 
-def describe_held(folder: Path, parts: Sequence[Part]) -> HeldSettings:
-    """Describe the settings of a folder that wait, each with the layer that has it. Blocks: it reads files."""
+def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]) -> HeldSettings:
+    """Describe the settings of a folder that wait, each with the layer that has it. `workspace` are its folders: in
+    the first one scripts run. Blocks: it reads files."""
     settings = {path: value for _, waiting in parts for path, value in _flatten(waiting)}
     return HeldSettings(
         folder=str(folder),
-        digest=_compute_digest(parts),
+        digest=_compute_digest(parts, workspace),
         summary=_count(settings),
         settings=tuple(
             HeldSetting(key=".".join(path), value=json.dumps(mask_secrets(value, path[-1]), ensure_ascii=False))
@@ -56,6 +59,7 @@ def describe_held(folder: Path, parts: Sequence[Part]) -> HeldSettings:
 
 
 def _flatten(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each setting that is shown, with the keys that lead to it."""
     for name, item in value.items():
         here = (*path, name)
         if ".".join(here) in _OBJECTS and isinstance(item, dict):
@@ -72,34 +76,26 @@ def _count(settings: Mapping[tuple[str, ...], Any]) -> str:
     return ", ".join(f"{number} {kind[number > 1]}" for number, kind in counted if number)
 
 
-def _compute_digest(parts: Sequence[Part]) -> str:
-    """Return the digest of all that the settings say, and of the files that they name: a prompt, or a hook's script."""
+def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
+    """Return the digest of all that the settings say, and of the files that they name: a prompt, or a script."""
     digest = hashlib.sha256()
     for layer, waiting in parts:
         written = json.dumps(waiting, sort_keys=True)
         digest.update(f"{layer.where}\0{written}\0".encode())
-        for name in sorted({*_FILE.findall(written), *_list_scripts(waiting)}):
-            digest.update(f"{name}\0".encode() + _read(layer, name) + b"\0")
+        folders = (layer.folder, *workspace)
+        scripts = map(str, find_scripts(waiting, folders))
+        for name in sorted({*_FILE.findall(written), *scripts}):
+            digest.update(f"{name}\0".encode() + _read(layer, name, folders) + b"\0")
     return digest.hexdigest()
 
 
-def _list_scripts(settings: Json) -> Iterator[str]:
-    hooks: Any = settings.get("hooks")
-    for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
-        actions: Any = cast("Json", hook).get("actions") if isinstance(hook, dict) else None
-        for action in cast("list[Any]", actions) if isinstance(actions, list) else ():
-            script: Any = cast("Json", action).get("file") if isinstance(action, dict) else None
-            if isinstance(script, str):
-                yield script
-
-
-def _read(layer: Layer, name: str) -> bytes:
+def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
     """Return the content of a file as far as it counts, and follow its changes from now on."""
     try:
-        path = layer.path(name).resolve()
-        if layer.within is not None and not path.is_relative_to(layer.within.resolve()):
-            return b""  # such a file is never read
-        layer.found.watch(path)
+        path = layer.resolve_path(name).resolve()
+        if layer.within is not None and not is_inside(path, (layer.within, *folders)):
+            return b""  # a project cannot change such a file
+        layer.notes.watch(path)
         # A FIFO or a device would not end.
         if not path.is_file():
             return b""

@@ -1,112 +1,80 @@
-"""`CallTargets`: which files a tool call names, with every link followed, and whether one of them is protected.
+"""Owns `CallTargets`: the files that a tool call names, with all links followed, and any protected file among them.
 
 Rules, remembered approvals and the protection of paths all use this one value. The functions are pure: whoever calls
-them passes a function that resolves a path on the disk. Without one, a path is resolved by its text alone.
+them passes a `PathResolver`, which knows the disk. `line_targets` finds what a command line names,
+and `code_targets` what code names.
 """
 
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.engine.approval.code_targets import find_in_code, list_shown_code
+from jupyter_eca.engine.approval.line_targets import find_in_line
 from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
-from jupyter_eca.engine.approval.protected_paths import find_in_text, is_protected, is_protected_by_pattern
-from jupyter_eca.engine.approval.shell_parser import expands, parse_commands
+from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
+from jupyter_eca.engine.approval.protected_paths import find_in_text
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from jupyter_eca.engine.approval.shell_parser import ParsedCommand
+    from jupyter_eca.engine.approval.path_resolver import PathResolver
     from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 # The argument of a shell tool that names the folder of the command.
-FOLDER: Final = "working_directory"
+FOLDER_ARGUMENT: Final = "working_directory"
 
-# The longest text that is taken for a path where any text may be one.
-_MAX_PATH: Final = 4096
+# The argument that names a notebook. Where it is left out, tools of notebooks and kernels mean that of the prompt.
+NOTEBOOK: Final = "path"
 
-# Arguments of other tools that are code, or command lines, by their names.
+# Names of arguments of other tools that contain code or command lines.
 _CODE_NAMES: Final = frozenset({"code", "command", "commands", "cmd", "args", "script", "source"})
-
-_READS_CONFIG: Final = frozenset({"--get", "--get-all", "--list", "-l"})
-_FILE: Final = "file://"
-_PARTS_OF_WORD: Final = re.compile(r"[=:,@]")
-# Options of one letter before a path: `-so.eca/x`.
-_OPTIONS: Final = re.compile(r"-\w+(?=[.~/])")
 
 
 @dataclass(frozen=True, slots=True)
 class CallTargets:
-    """What a call names."""
+    """The files that a call names."""
 
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """For each argument that names a path, the path with every link followed, in each way in which it can be written:
-    relative to the folders of the workspace where it lies in them, and absolute."""
+    """For each argument that names a path: all ways to write the path, with all links followed. These are the absolute
+    path and, if it is in a folder of the workspace, the path relative to that folder."""
     protected: str = ""
     """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
-    notebook: str = ""
-    """The notebook that is meant where the arguments name none."""
     named: tuple[str, ...] = ()
-    """What the arguments name, in words: what an approval of a tool whose arguments are not known to us is for."""
-
-
-def resolve_by_text(path: str, folder: str) -> tuple[str, ...]:
-    """Resolve a path without looking at the disk. It belongs to the workspace, as far as its text says."""
-    return (posixpath.normpath(posixpath.join(folder, path)),)
-
-
-@dataclass(frozen=True, slots=True)
-class PathResolver:
-    """Resolves the paths of a call."""
-
-    resolve: Callable[[str, str], tuple[str, ...]] = resolve_by_text
-    """Takes a path and the folder that it starts at. Returns the path with every link followed, in each way in which it
-    can be written. The first form is for people: relative to the workspace's first folder if it lies there."""
-    own: tuple[str, ...] = ()
-    """Files and folders that are protected here besides those of `protected_paths`: absolute, with links followed."""
-    above: tuple[str, ...] = ()
-    """Folders below those of the workspace that hold one of these. Whoever moves such a folder moves it too."""
-
-    def is_protected(self, form: str) -> bool:
-        """Return whether a resolved path is protected. Case does not count, because some file systems ignore it."""
-        text = form.casefold()
-        own = (path.casefold() for path in self.own)
-        return is_protected(form) or any(text == path or text.startswith(f"{path}/") for path in own)
-
-    def holds_protected(self, form: str) -> bool:
-        """Return whether a resolved path is protected, or is a folder with something that is."""
-        return self.is_protected(form) or any(form.casefold() == path.casefold() for path in self.above)
-
-
-BY_TEXT: Final = PathResolver()
+    """What the arguments name, in words. An approval of a tool whose arguments are unknown to us is for these."""
 
 
 def find_targets(
-    tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver = BY_TEXT, notebook: str = ""
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    resolver: PathResolver = BY_TEXT,
+    notebook: str = "",
+    details: ToolCallDetails | None = None,
 ) -> CallTargets:
-    """Find what a call names. `notebook` is that of the prompt."""
+    """Find what a call names. `notebook` is the one that is meant when it names none. It is then a path of the call
+    like any other: a rule about it holds for the call. `details` are those that its card shows."""
     names = tool.paths if tool.origin is Origin.NATIVE else tuple(arguments)
-    list_paths = _list_texts if _is_ours(tool) else _guess_paths
+    list_paths = list_texts if _is_ours(tool) else guess_paths
     paths = {
         name: tuple(dict.fromkeys(form for path in found for form in resolver.resolve(path, "")))
         for name in names
         if (found := tuple(filter(None, list_paths(arguments.get(name)))))
     }
     start = resolver.resolve("", "")
-    if tool.remembers is Remembers.COMMANDS and FOLDER not in paths and start[0] != ".":
-        paths[FOLDER] = start
-    nearest = resolver.resolve(notebook, "")[0] if notebook else ""
-    return CallTargets(
-        paths, _find_protected(tool, arguments, paths, resolver), nearest, _list_named(tool, arguments, resolver)
-    )
+    if tool.remembers is Remembers.COMMANDS and FOLDER_ARGUMENT not in paths and start[0] != ".":
+        paths[FOLDER_ARGUMENT] = start
+    if notebook and not names_notebook(arguments):
+        paths[NOTEBOOK] = resolver.resolve(notebook, "")
+    protected = _find_protected(tool, arguments, paths, resolver, details)
+    return CallTargets(paths, protected, _describe_arguments(tool, arguments, resolver))
 
 
-def _list_named(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
+def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
     match tool.remembers:
         case Remembers.ARGUMENTS:
             return describe_exactly(arguments)
@@ -116,39 +84,28 @@ def _list_named(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathReso
             return ()
 
 
+def names_notebook(arguments: Mapping[str, Any]) -> bool:
+    """Return whether the arguments of a tool of notebooks or kernels say which one is meant."""
+    return bool(str(arguments.get(NOTEBOOK) or "").strip())
+
+
 def _is_ours(tool: ToolSpec) -> bool:
-    """Return whether a tool is one of those that we bring: it takes a path as it stands, and says which arguments are
-    paths or code. Nothing is known of the arguments of a server's tool, or of the user's own."""
+    """Return whether a tool belongs to this package.
+
+    Our own tools declare which arguments are paths or code, and use a path exactly as it is written. About the
+    arguments of other servers' tools and of the user's custom tools, nothing is known.
+    """
     return tool.origin is Origin.NATIVE and not tool.definition
 
 
-def _guess_paths(value: Any) -> Iterator[str]:
-    """Yield the texts in a value that may be paths. It is not known whether a tool takes a URI, so it is both."""
-    for text in _list_texts(value):
-        if text.strip() and len(text) <= _MAX_PATH and not re.search(r"[\x00\r\n]", text):
-            yield text
-            if text.startswith(_FILE):
-                yield unquote(text.removeprefix(_FILE))
-
-
-def _list_texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a value."""
-    match value:
-        case str():
-            yield value
-        case list() | tuple():
-            for item in cast("list[Any]", value):
-                yield from _list_texts(item)
-        case dict():
-            for item in cast("dict[str, Any]", value).values():
-                yield from _list_texts(item)
-        case _:
-            pass
-
-
 def _find_protected(
-    tool: ToolSpec, arguments: Mapping[str, Any], paths: Mapping[str, tuple[str, ...]], resolver: PathResolver
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    paths: Mapping[str, tuple[str, ...]],
+    resolver: PathResolver,
+    details: ToolCallDetails | None,
 ) -> str:
+    """Return the first protected path that a call may change; empty when there is none."""
     if tool.is_read_only:
         return ""
     runs_line = tool.remembers is Remembers.COMMANDS
@@ -159,58 +116,21 @@ def _find_protected(
             if touches(form):
                 return forms[0]
     if runs_line:
-        folder = str(arguments.get(FOLDER) or "")
-        return _find_in_line(str(arguments.get("command")), folder, resolver)
-    found = (find_in_text(text) for text in _list_code(tool, arguments))
+        folder = str(arguments.get(FOLDER_ARGUMENT) or "")
+        return find_in_line(str(arguments.get("command")), folder, resolver)
+    if _is_ours(tool):
+        # A kernel works in the folder of its notebook.
+        notebook = next((form for form in paths.get(NOTEBOOK, ()) if form.startswith("/")), "")
+        folders = tuple(dict.fromkeys(("", posixpath.dirname(notebook))))
+        code = (*(text for name in tool.code for text in list_texts(arguments.get(name))), *list_shown_code(details))
+        found = (find_in_code(text, folders, resolver) for text in code)
+    else:
+        found = map(find_in_text, _list_code(arguments))
     return next(filter(None, found), "")
 
 
-def _list_code(tool: ToolSpec, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _list_code(arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts that may be code or a command. A text of one line may be one, whatever its name is."""
-    if _is_ours(tool):
-        yield from (text for name in tool.code for text in _list_texts(arguments.get(name)))
-        return
     for name in arguments:
-        list_texts = _list_texts if name.lower() in _CODE_NAMES else _guess_paths
-        yield from list_texts(arguments[name])
-
-
-def _find_in_line(line: str, folder: str, resolver: PathResolver) -> str:
-    commands = parse_commands(line)
-    if commands is None:
-        return find_in_text(line.replace("'", "").replace('"', "").replace("\\", ""))
-    found = (_find_in_word(word, folder, resolver) for command in commands for word in _list_words(command))
-    changes_git = (".git/config" for command in commands if _is_git_config(command))
-    return next(filter(None, found), next(changes_git, ""))
-
-
-def _list_words(command: ParsedCommand) -> Iterator[tuple[str, str]]:
-    """Yield what a command may change: a word as it is written, and without quotes."""
-    for redirect in command.redirects:
-        if redirect.writes:
-            yield redirect.written, redirect.target
-    if command.key is None:
-        yield from zip(command.words, (command.command, *command.args), strict=True)
-
-
-def _find_in_word(word: tuple[str, str], folder: str, resolver: PathResolver) -> str:
-    written, bare = word
-    if expands(written) and is_protected_by_pattern(written):
-        return written
-    after_options = _OPTIONS.sub("", bare, count=1) if bare.startswith("-") else bare
-    if found := find_in_text(bare) or find_in_text(after_options):
-        return found
-    parts = {bare, after_options, *_PARTS_OF_WORD.split(bare), *((bare[2:],) if bare.startswith("-") else ())}
-    for path in _guess_paths(sorted(parts)):
-        for form in resolver.resolve(path, folder):
-            if resolver.holds_protected(form):
-                return path
-    return ""
-
-
-def _is_git_config(command: ParsedCommand) -> bool:
-    """Return whether a command may write the configuration of git, which names programs."""
-    if command.command.rpartition("/")[2] != "git" or "config" not in command.args:
-        return False
-    first = next(arg for arg in command.args if not arg.startswith("-"))
-    return first != "commit" and _READS_CONFIG.isdisjoint(command.args)
+        list_code = list_texts if name.lower() in _CODE_NAMES else guess_paths
+        yield from list_code(arguments[name])

@@ -1,6 +1,7 @@
-"""Finds what a tool call names on the disk: every path with its links followed, and the user's own files for us.
+"""Finds the files that a tool call names on the disk, with all links followed. It also lists the protected paths: the
+configuration and the data of the assistant and of Jupyter.
 
-It must not decide about the call: `engine.approval.policy` does, by the `CallTargets` that come from here.
+It must not decide about the call: `engine.approval.policy` does, by the `CallTargets` that this module returns.
 """
 
 from __future__ import annotations
@@ -10,75 +11,121 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.config.folders import get_user_folder
-from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets
+from jupyter_eca.config.folders import expand_home, get_user_folder
+from jupyter_eca.config.trust.scripts import find_scripts
+from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
+from jupyter_eca.engine.approval.path_resolver import PathResolver
+from jupyter_eca.instructions.agents_md import list_included
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_eca.config import Config
     from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.ports import Files
 
 
+async def find_default_notebook(context: ToolContext, tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Return the path of the notebook that a call means without naming it; "" for none."""
+    if tool.default_notebook is None or names_notebook(arguments):
+        return ""
+    return await tool.default_notebook(context)
+
+
 async def find_call_targets(
-    files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str = ""
+    files: Files,
+    config: Config,
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    notebook: str = "",
+    details: ToolCallDetails | None = None,
 ) -> CallTargets:
     """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
-    is the path of the notebook that the prompt came from."""
-    return await asyncio.to_thread(_find, files, config, tool, arguments, notebook)
+    is the path of the notebook that the call means without naming it, as Jupyter's contents have it.
+    `details` are those that its card shows."""
+    meant = str(files.roots[0] / notebook) if notebook else ""
+
+    def find() -> CallTargets:
+        return find_targets(tool, arguments, _make_resolver(files, config), meant, details)
+
+    return await asyncio.to_thread(find)
 
 
-def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:
+def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    own = dict.fromkeys(_list_own(roots, config))
-    above = dict.fromkeys(
-        folder
-        for path in own
-        for folder in path.parents
-        if any(folder != root and folder.is_relative_to(root) for root in roots)
-    )
+    included = frozenset(_list_scripts((*roots, start), config)) | list_included(files, config)
+    protected = frozenset(_list_protected(roots, config)) - included
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
-        real = _resolve(start / _expand(folder) / _expand(path))
+        real = _resolve(start / expand_home(folder) / expand_home(path))
         absolute = real.as_posix()
         inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
-        # The first form must say which folder is meant, so it is relative only to the first folder.
+        # The first form is the one that is shown. It must show which folder is meant, so it is relative only in the
+        # first folder of the workspace.
         forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
         return tuple(dict.fromkeys(forms))
 
-    resolver = PathResolver(resolve, tuple(map(Path.as_posix, own)), tuple(map(Path.as_posix, above)))
-    return find_targets(tool, arguments, resolver, notebook)
+    return PathResolver(
+        resolve,
+        tuple(map(Path.as_posix, protected)),
+        tuple(map(Path.as_posix, _list_folders(roots, protected))),
+        tuple(map(Path.as_posix, included)),
+        tuple(map(Path.as_posix, _list_folders(roots, included))),
+        # Other values are no folders, and may be secrets, which the card of a call must not show.
+        {name: value for name, value in os.environ.items() if value.startswith("/")},
+    )
 
 
-def _expand(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # there is no such user
-        return Path(path)
+def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:
+    """Return the folders that hold one of these paths: those below the folders of the workspace, and those below the
+    home folder that do not hold the workspace."""
+    home = _resolve(expand_home("~"))
+    return {
+        folder
+        for path in paths
+        for folder in path.parents
+        if any(folder != root and folder.is_relative_to(root) for root in roots)
+        or (home in folder.parents and not any(root.is_relative_to(folder) for root in roots))
+    }
 
 
 def _resolve(path: Path) -> Path:
-    """Follow every link. What cannot be looked at, such as a ring of links, stays as it is written."""
+    """Follow all links of a path. A path that cannot be followed, such as a ring of links, stays as it is written."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):
         return Path(os.path.normpath(path))
 
 
-def _list_own(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
-    """Yield what is read by us and may lie anywhere: the user's folder, Jupyter's own folders, each file of the
-    configuration, and the files of rules, skills and commands that it names."""
+def _list_protected(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
+    """Yield the protected paths, which may be anywhere: the user's folder of the assistant, its data folder, the
+    folders of Jupyter, the configuration files, and the files of rules, skills and commands that the configuration
+    names."""
     yield _resolve(get_user_folder())
     yield _resolve(find_database().parent)
-    # Whoever works in one of these folders is not asked about each file.
-    yield from (path for path in map(_resolve, find_jupyter_folders()) if not _holds_one(path, roots))
-    named = [one.path for one in (*config.rules, *config.skills, *config.commands)]
+    # A folder of Jupyter that contains the workspace is not protected: the user would be asked about every file.
+    yield from (path for path in map(_resolve, find_jupyter_folders()) if not _contains_root(path, roots))
+    named = [entry.path for entry in (*config.rules, *config.skills, *config.commands)]
     for path in (*config.watched, *named):
         for root in roots:
-            yield _resolve(root / _expand(path))
+            yield _resolve(root / expand_home(path))
 
 
-def _holds_one(folder: Path, roots: tuple[Path, ...]) -> bool:
+def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
+    """Yield what runs without a question, or under a name that the model calls: the scripts of hooks, custom tools and
+    MCP servers."""
+    settings = {
+        "hooks": config.hooks,
+        "customTools": {name: {"command": tool.command} for name, tool in config.custom_tools.items()},
+        "mcpServers": {
+            name: {"command": server.command, "args": server.args} for name, server in config.mcp_servers.items()
+        },
+    }
+    return map(_resolve, find_scripts(settings, folders))
+
+
+def _contains_root(folder: Path, roots: tuple[Path, ...]) -> bool:
     return any(root.is_relative_to(folder) for root in roots)

@@ -1,5 +1,5 @@
-"""The tool by which plan mode shows changes of cells without making them, in the form in which `cell_edits` shows
-them.
+"""The tool with which plan mode shows changes of cells without making them. It shows them in the same form as
+`cell_edits`, which makes changes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
-from jupyter_eca.plugins.tools.notebook import NotebookPath, read_notebook
+from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 class Do(StrEnum):
+    """The kinds of changes."""
+
     INSERT = "insert"
     EDIT = "edit"
     DELETE = "delete"
@@ -52,8 +54,8 @@ Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in t
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    given = validate(preview_notebook_change.arguments, arguments)
-    return await _as_details(context, given["changes"], given["path"])
+    values = validate(preview_notebook_change.arguments, arguments)
+    return await _as_details(context, values["changes"], values["path"])
 
 
 @tool(
@@ -63,6 +65,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     summary="Previewing changes of cells {path}",
     preview=_preview,
     paths=["path"],
+    default_notebook=find_default_notebook,
 )
 async def preview_notebook_change(context: ToolContext, changes: Steps, path: NotebookPath = "") -> ToolResult:
     """Show the user, as one diff, changes of a notebook's cells that you propose. Nothing is changed.
@@ -79,19 +82,21 @@ TOOLS = (preview_notebook_change,)
 
 
 async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
-    before = document = await _document(context, path)
+    """Return the details of the changes together."""
+    before = document = await _read_document(context, path)
     changes: list[cell_changes.Change] = []
     for number, step in enumerate(steps, 1):
         try:
-            change = _change(context, document, step)
+            change = _plan_change(context, document, step)
             document = cell_changes.apply(document, change)
         except ToolError as error:
             raise ToolError(f"Change {number} ({step.do}): {error}") from error
         changes.append(change)
-    return cell_changes.details(before, document, *changes)
+    return cell_changes.describe_changes(before, document, *changes)
 
 
-async def _document(context: ToolContext, path: str) -> NotebookDocument:
+async def _read_document(context: ToolContext, path: str) -> NotebookDocument:
+    """Return a notebook, without cells if there is no such file yet."""
     if path.endswith(".ipynb"):
         real = context.files.resolve(path)
         if not await asyncio.to_thread(real.exists):
@@ -99,7 +104,7 @@ async def _document(context: ToolContext, path: str) -> NotebookDocument:
     return await read_notebook(context, path)
 
 
-def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
+def _plan_change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
     match step.do:
         case Do.INSERT:
             source = step.source if step.source is not None else step.new_content
@@ -112,10 +117,10 @@ def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cel
         case Do.DELETE:
             return cell_edits.plan_delete(context, document, cell=step.cell)
         case Do.MOVE:
-            return cell_edits.plan_move(context, document, cell=step.cell, index=_place(step))
+            return cell_edits.plan_move(context, document, cell=step.cell, index=_check_index(step))
 
 
-def _place(step: Step) -> int:
+def _check_index(step: Step) -> int:
     if step.index < 1:
         raise ToolError("index must be at least 1; nothing was changed.")
     return step.index

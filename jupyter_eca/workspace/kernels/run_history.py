@@ -1,8 +1,9 @@
-"""What has run in the present process of a Python kernel, so that cells which ran in an earlier one can be told apart.
+"""Finds what ran since the process of a Python kernel started. So the cells that ran in an earlier process can be
+marked.
 
 A notebook keeps the execution counts of its cells when its kernel is restarted, or when it is opened the next day. Only
-the kernel knows which of them are its own: it keeps the source of each execution. The expression below asks it. It
-must not know notebooks: `notebooks/run_states.py` compares the answer with the cells.
+the kernel knows which of these counts are its own, because it keeps the source of each execution. `EXPRESSION` asks the
+kernel. The module must not know notebooks: `notebooks/run_states.py` compares the history with the cells.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ EXPRESSION: Final = (
     "__import__('json'), __import__('hashlib').sha256, list(get_ipython().history_manager.input_hist_raw),"
     " __import__('time').time() - __import__('psutil').Process().create_time())"
 )
-"""Python that gives the history as JSON, without leaving a name behind. Every ipykernel has psutil."""
+"""A Python expression whose value is the history as JSON. It defines no name in the kernel. Every ipykernel has
+psutil."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,17 @@ class KernelHistory:
     age_seconds: float
     """How long ago the process started."""
     ran: Mapping[int, str]
-    """For each execution count, the digest of its source. See `make_digest`."""
+    """The digest of the source of each execution, by execution count. See `make_digest`."""
 
 
 def make_digest(source: str) -> str:
-    """Return the digest of a source. IPython leaves out the line ends at its end."""
+    """Return the digest of a source. It ignores line ends at the end of the source, because IPython does not keep
+    them."""
     return hashlib.sha256(source.rstrip("\n").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def parse_history(text: str) -> KernelHistory | None:
-    """Parse what the expression gave; None for anything else."""
+    """Parse the value of `EXPRESSION`. Return None for any other text."""
     try:
         found = json.loads(text)
         return KernelHistory(float(found["age"]), {int(count): str(digest) for count, digest in found["ran"].items()})

@@ -1,7 +1,7 @@
-"""Marks the cells of a notebook that ran in an earlier kernel: what they defined is not there any more.
+"""Marks the cells of a notebook that ran in an earlier process of the kernel. What they defined is gone.
 
-It must not know how a kernel is asked (`kernels/run_history.py`). A kernel that is busy with something is not waited
-for; then the cells stay as the page describes them.
+It must not know how a kernel is asked: `kernels/run_history.py` does. It does not wait for a busy kernel. Then the
+cells keep the states that the page reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WAITING = frozenset({CellState.RUNNING, CellState.QUEUED})
 
 
 async def find_history(document: NotebookDocument, kernels: Kernels | None) -> KernelHistory | None:
-    """Return what has run in the notebook's kernel; None when that is not known now. Never raises."""
+    """Return what ran in the kernel of the notebook; None when that is unknown now. Never raises."""
     if kernels is None or document.kernel_id is None:
         return None
     try:
@@ -34,20 +34,21 @@ async def find_history(document: NotebookDocument, kernels: Kernels | None) -> K
 
 
 def mark_earlier_runs(document: NotebookDocument, history: KernelHistory) -> NotebookDocument:
-    """Return the notebook with the states that its cells have in this kernel."""
+    """Return the notebook with the states of its cells, according to the history of its kernel."""
     sources = {make_digest(cell.source) for cell in document.cells if cell.cell_type is CellType.CODE}
     cells = tuple(_mark(cell, history, sources) for cell in document.cells)
     return document.model_copy(update={"cells": cells})
 
 
 def _mark(cell: NotebookCell, history: KernelHistory, sources: set[str]) -> NotebookCell:
+    """Return the cell with its state. `sources` are the digests of the sources of all cells."""
     if cell.cell_type is not CellType.CODE or cell.execution_count is None or cell.state in _WAITING:
         return cell
     ran = history.ran.get(cell.execution_count)
     if ran == make_digest(cell.source):
         state = CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
     elif ran is None or ran in sources:
-        # Nothing ran here under this count, or it was another cell, which ran since the restart.
+        # In this process nothing ran with this execution count, or another cell of the notebook did.
         state = CellState.EARLIER
     else:
         state = CellState.EDITED
