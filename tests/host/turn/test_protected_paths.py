@@ -291,6 +291,7 @@ async def test_ordinary_lines_with_variables_patterns_and_folders_are_not_asked_
         "python3 - <<EOF\nimport re\nprint(re.sub('.*', 'x', \"$HOME\"))\nEOF",
         "sed -e 's/.*/x/' README > copy; echo ${HOME}/data ~/data",
         "git -C src status; make -C src || ls -d src/* $PWD",
+        "> empty.txt",
     )
     calls = [call("shell_command", command=line) for line in lines]
     async with project(tmp_path, plays(*calls), **EVERYTHING) as table:
