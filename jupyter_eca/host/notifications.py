@@ -94,6 +94,11 @@ class Notifications:
             return server
         return server.model_copy(update={"tools": tools})
 
+    def find_unsaved(self, chat: str) -> ShowMessageParams | None:
+        """Return the message for a client that opens a chat which cannot be stored now. The others have had it."""
+        reason = self._services.store.explain_unsaved(chat)
+        return _describe_unsaved(chat, reason) if reason else None
+
     async def announce_configuration(self) -> None:
         config = await self.describe_choices()
         self._services.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
@@ -128,19 +133,24 @@ def announce_orphan(turns: Turns, orphan: Orphan) -> str:
 
 def announce_unsaved(audiences: Subscribers, chat: str, reason: str) -> None:
     """Tell the clients of a chat that it cannot be stored now."""
-    words = (
-        f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
-    )
-    _announce(audiences, chat, MessageType.ERROR, words)
+    _tell(audiences, chat, _describe_unsaved(chat, reason))
 
 
 def announce_saved(audiences: Subscribers, chat: str) -> None:
     """Tell the clients of a chat that all of it is stored again."""
-    _announce(audiences, chat, MessageType.INFO, "This chat is saved again. Nothing is missing.")
+    words = "This chat is saved again. Nothing is missing."
+    _tell(audiences, chat, ShowMessageParams(type=MessageType.INFO, message=words, chat_id=chat))
 
 
-def _announce(audiences: Subscribers, chat: str, type: MessageType, message: str) -> None:
-    audiences.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message, chat_id=chat), chat))
+def _describe_unsaved(chat: str, reason: str) -> ShowMessageParams:
+    words = (
+        f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
+    )
+    return ShowMessageParams(type=MessageType.ERROR, message=words, chat_id=chat)
+
+
+def _tell(audiences: Subscribers, chat: str, message: ShowMessageParams) -> None:
+    audiences.tell(Notice("$/showMessage", message, chat))
 
 
 async def announce_sign_in(

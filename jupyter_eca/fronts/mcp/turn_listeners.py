@@ -15,6 +15,7 @@ import mcp_types as types
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.mcp.offers_base import TOOLS
 from jupyter_eca.protocol.chat import SUBAGENT
+from jupyter_eca.protocol.lifecycle import ShowMessageParams
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ CHAT: Final = "eca://chat/{id}"
 
 @dataclass(eq=False)
 class TurnListener:
-    """A call that waits for a turn. `silent`: its user was asked, and did not answer."""
+    """A call that waits for a turn. `silent`: its user was asked, and did not answer. `news` are events, and messages
+    to the user that are no part of the chat: that it is not saved, for example."""
 
     chat: str
     caller: Caller
     silent: bool = False
-    events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue["Event"])
+    news: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
 
 
 class TurnListeners:
@@ -78,7 +80,7 @@ class TurnListeners:
     def show(self, events: list[Event]) -> None:
         for event in events:
             for listener in self._by_chat.get(event.chat, ()):
-                listener.events.put_nowait(event)
+                listener.news.put_nowait(event)
             if event.outcome is not None:
                 self._changed(CHAT.format(id=event.chat))
 
@@ -87,6 +89,9 @@ class TurnListeners:
             self._changed(CHAT.format(id=notice.chat))
         elif notice.method == "config/updated":
             self._changed(TOOLS)
+        elif isinstance(notice.params, ShowMessageParams) and notice.chat is not None:
+            for listener in self._by_chat.get(notice.chat, ()):
+                listener.news.put_nowait(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
         self._changed(CHAT.format(id=again.chat))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from jupyter_eca.engine.model.request import ImagePart
@@ -52,13 +52,15 @@ def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
 
 @dataclass
 class TurnResult:
-    """The result of one turn so far. `steps` counts the events of progress; `now` describes the current one."""
+    """The result of one turn so far. `steps` counts the events of progress; `now` describes the current one. `messages`
+    are for the user, and are no part of the chat: that it is not saved, for example."""
 
     turn: str
     steps: int = 0
     now: str = ""
     outcome: Outcome | None = None
     rejected: list[ToolCallRejectedContent] = field(default_factory=list[ToolCallRejectedContent])
+    messages: list[str] = field(default_factory=list[str])
     _texts: list[str] = field(default_factory=list[str])
     _remarks: list[str] = field(default_factory=list[str])
     _calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -89,6 +91,15 @@ class TurnResult:
                 pass
         return False
 
+    def add_message(self, message: str) -> None:
+        """Add a message to the user, as a step of its own."""
+        self.messages.append(message)
+        self.steps += 1
+
+    def add_messages(self, answer: ToolAnswer) -> ToolAnswer:
+        """Return an answer with the messages to the user, if there are any."""
+        return replace(answer, data={**answer.data, "messages": self.messages}) if self.messages else answer
+
     def _set_progress(self, step: str) -> bool:
         news, self.now = step != self.now, step
         self.steps += news
@@ -99,11 +110,11 @@ class TurnResult:
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
             fix = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
-            raise RefusedCall(remarks or f"The answer was {self.outcome}.", fix)
+            raise RefusedCall("\n".join((remarks or f"The answer was {self.outcome}.", *self.messages)), fix)
         data = {
             "sessionId": session,
             "model": model,
             "text": "".join(self._texts) or remarks,
             "toolCalls": self._calls,
         }
-        return ToolAnswer(data, tuple(self._images))
+        return self.add_messages(ToolAnswer(data, tuple(self._images)))

@@ -61,6 +61,8 @@ class RestProjection:
 
     names: Mapping[str, str]
     held_characters: float = inf
+    messages: list[str] = field(default_factory=list[str])
+    """Messages to the user that are no part of the chat. They follow the answer, because the contract has only text."""
     calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
     ended: bool = False
     _held: list[StreamItem] = field(default_factory=list[StreamItem])
@@ -107,10 +109,14 @@ class RestProjection:
         """End the turn. If the model sent no text, our own remarks are the answer, for example to a command."""
         self.ended = True
         if outcome is not Outcome.COMPLETED:
-            reasons = (item.what.content for item in self._remarks if isinstance(item.what, rest.Text))
-            yield StreamItem(seq, TurnFailed(" ".join(reasons) or f"The answer is {outcome.value}."))
+            reasons = [item.what.content for item in self._remarks if isinstance(item.what, rest.Text)]
+            why = " ".join((*(reasons or [f"The answer is {outcome.value}."]), *self.messages))
+            yield StreamItem(seq, TurnFailed(why))
             return
         yield from self._release() if self._has_text else self._remarks
+        for message in self.messages:
+            # Without a number: a client that reads the turn again is told what holds then.
+            yield StreamItem(0, rest.Text(content=f"\n\n{message}"))
         yield StreamItem(seq, TurnCompleted())
 
     def _release(self) -> Iterator[StreamItem]:

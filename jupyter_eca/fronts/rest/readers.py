@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.content import TextContent, ToolCallContent
 from jupyter_eca.protocol.event import merge_pieces
+from jupyter_eca.protocol.lifecycle import ShowMessageParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
@@ -27,12 +28,14 @@ MAX_BEHIND: Final = 1_000
 
 @dataclass(eq=False)
 class TurnReader:
-    """A client that reads a turn after the event `known`. `gone`: the chat was deleted."""
+    """A client that reads a turn after the event `known`. `gone`: the chat was deleted. `messages` are for its user,
+    and are no part of the chat: that it is not saved, for example."""
 
     chat: str
     turn: str
     known: int = 0
     gone: bool = False
+    messages: list[str] = field(default_factory=list[str])
     _behind: list[Event] = field(default_factory=list["Event"])
     _room: int = MAX_BEHIND
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -114,9 +117,13 @@ class TurnReaders:
         if isinstance(notice.params, ToolServerUpdatedParams | ToolServerRemovedParams):
             for queue in self._waiting:
                 queue.put_nowait(notice.params)
-        if notice.method == "chat/deleted" and notice.chat is not None:
-            for reader in self._by_chat.get(notice.chat, ()):
+        if notice.chat is None:
+            return
+        for reader in self._by_chat.get(notice.chat, ()):
+            if notice.method == "chat/deleted":
                 reader.end()
+            elif isinstance(notice.params, ShowMessageParams):
+                reader.messages.append(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
         """Do nothing: a chat is cut back while it is idle, when nobody reads here."""

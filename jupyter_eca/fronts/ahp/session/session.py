@@ -147,7 +147,17 @@ class AhpSession:
         self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
         self._front.add_to_hub(self, self._draft)
         self._catch_up(events)
+        self._show_unsaved()
         self.refresh()
+
+    def show_message(self, message: str) -> None:
+        """Show a message to the user. The protocol has none: the activity is what is shown beside a session."""
+        self.dispatch(actions.ActivityChanged(session=self.uri, activity=message))
+
+    def _show_unsaved(self) -> None:
+        """Show that the chat cannot be stored now, if that is so: nothing else is shown between turns."""
+        if unsaved := self._host.notifications.find_unsaved(self.chat):
+            self.show_message(unsaved.message)
 
     def _catch_up(self, events: list[Event]) -> None:
         self._known = max([self._known, *(event.seq for event in events)])
@@ -173,6 +183,7 @@ class AhpSession:
         if event.outcome is Outcome.FAILED:
             self._start(self._publish_choice)
         if event.outcome is not None:
+            self._show_unsaved()
             self.refresh()
         if event.outcome is Outcome.COMPLETED:
             self.next()
@@ -308,6 +319,7 @@ class AhpSession:
             self.refresh()
         if not self.turn and self.state["summary"].get("activity"):
             self.dispatch(actions.ActivityChanged(session=self.uri))
+            self._show_unsaved()
 
     def _carry_out(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
         match action:

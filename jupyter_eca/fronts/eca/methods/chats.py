@@ -55,6 +55,8 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
         selection = _selection(session, id, row)
         await _tell_selection(session, id, title, selection)
+        if unsaved := session.host.notifications.find_unsaved(id):
+            await session.notify("$/showMessage", unsaved, id)
     return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
 
 
