@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.kernels.run_history import KernelHistory
+    from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 
 
@@ -227,9 +227,8 @@ class FolderKernels(Protocol):
 class RemembersRuns(Protocol):
     """A kernel that can say what has run in its present process."""
 
-    async def history(self) -> KernelHistory | None:
-        """Return it at once; None when it is not known now, because the kernel is busy or speaks another language than
-        Python.
+    async def history(self) -> KernelHistory | KernelCount | None:
+        """Return it at once; None when it is not known now, because the kernel is busy.
 
         Raises: ToolError when there is no kernel.
         """

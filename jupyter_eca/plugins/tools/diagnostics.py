@@ -20,7 +20,7 @@ from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
 from jupyter_eca.workspace.notebooks.cell_changes import number, size
-from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
+from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,8 +99,7 @@ async def _notebook(context: ToolContext, document: NotebookDocument, editor: Ed
     others = EditorGetDiagnosticsResult()
     if editor is not None and (uri := _uri(context.files, document.path, editor)):
         others = await _ask_editor(editor, uri)
-    if (history := await find_history(document, context.kernels)) is not None:
-        document = mark_earlier_runs(document, history)
+    document, _ = await mark_run_states(document, context.kernels)
     mapped = [_map_to_cell(document, one) for one in others.diagnostics]
     asking = context.kernel if context.from_cell else None
     kernel = ask_kernel(context.chat, document, context.kernels, asking)

@@ -1,8 +1,9 @@
-"""What has run in the present process of a Python kernel, so that cells which ran in an earlier one can be told apart.
+"""What has run in the present process of a kernel, so that cells which ran in an earlier one can be told apart.
 
 A notebook keeps the execution counts of its cells when its kernel is restarted, or when it is opened the next day. Only
-the kernel knows which of them are its own: it keeps the source of each execution. The expression below asks it. It
-must not know notebooks: `notebooks/run_states.py` compares the answer with the cells.
+the kernel knows which of them are its own: a Python kernel keeps the source of each execution, and the expression below
+asks it. Kernels of other languages only count. It must not know notebooks: `notebooks/run_states.py` compares the
+answer with the cells.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,16 @@ class KernelHistory:
     """How long ago the process started."""
     ran: Mapping[int, str]
     """For each execution count, the digest of its source. See `make_digest`."""
+    is_complete: bool = True
+    """False for a kernel that is busy now: other cells may have run since it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCount:
+    """How often something has run in a kernel that does not say what: one of another language than Python."""
+
+    last: int
+    """The execution count of what ran last; 0 where nothing ran."""
 
 
 def make_digest(source: str) -> str:
@@ -46,3 +57,12 @@ def parse_history(text: str) -> KernelHistory | None:
         return KernelHistory(float(found["age"]), {int(count): str(digest) for count, digest in found["ran"].items()})
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def read_count(language: str, reply: Mapping[str, Any]) -> KernelCount | None:
+    """Read the count in the reply to a silent request, which is not counted itself; None where it is not there.
+
+    The R kernel gives the count of what will run next.
+    """
+    count = reply.get("execution_count")
+    return KernelCount(count - (language == "r")) if isinstance(count, int) else None

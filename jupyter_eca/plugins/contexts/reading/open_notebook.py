@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
+from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells, render_outputs
 from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, truncate
 
@@ -65,8 +65,7 @@ async def document(surroundings: Surroundings, path: str = "") -> NotebookDocume
     """Return a notebook, with the states that its cells have in its kernel; without a path the one that the prompt was
     asked in, else the active one. Raises: ToolError."""
     document = await _read(surroundings, path)
-    history = await find_history(document, surroundings.run_histories)
-    return document if history is None else mark_earlier_runs(document, history)
+    return (await mark_run_states(document, surroundings.run_histories))[0]
 
 
 async def _read(surroundings: Surroundings, path: str) -> NotebookDocument:
