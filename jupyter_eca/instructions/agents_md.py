@@ -8,7 +8,6 @@ If a file cannot be included, the user gets one warning that says where it is me
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config import folders
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import text_files
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from jupyter_eca.instructions.base import InstructionContext
@@ -34,7 +34,7 @@ _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 async def sections(context: InstructionContext) -> tuple[Section, ...]:
     reader = _AgentsFileReader(context)
-    await asyncio.to_thread(reader.run)
+    await run_read(reader.run)
     return tuple(reader.found)
 
 

@@ -59,7 +59,7 @@ class Checkpoints:
     async def mark_left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """What a tool made of the files that it kept first."""
         for path in paths:
-            found = await asyncio.to_thread(digest, path)
+            found = await run_read(digest, path)
             await self._store.do(lambda tables, path=path, found=found: tables.mark_left(chat, turn, str(path), found))
 
     async def keep_cells(
@@ -139,7 +139,7 @@ class CallKeeper:
 
     async def keep(self, path: Path) -> None:
         self.kept = (*self.kept, path)
-        stamp = await asyncio.to_thread(_read_stamp, path)
+        stamp = await run_read(_read_stamp, path)
         if await self.checkpoints.keep(self.chat, self.turn, path):
             self.stamps[path] = stamp
 
@@ -154,7 +154,7 @@ class CallKeeper:
 
     async def finish(self) -> None:
         await self.checkpoints.mark_left(self.chat, self.turn, self.kept)
-        now = {path: await asyncio.to_thread(_read_stamp, path) for path in self.stamps}
+        now = {path: await run_read(_read_stamp, path) for path in self.stamps}
         same = [path for path, stamp in self.stamps.items() if stamp == now[path]]
         await self.checkpoints.drop_unkept(self.chat, self.turn, same)
 

@@ -6,7 +6,6 @@ The first of these win. A file is the prompt; the YAML at its top may have a `de
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +17,7 @@ from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_wh
 from jupyter_eca.config.schema import Config, read_file_state
 from jupyter_eca.engine.text.slash_commands import find_mixed_line, list_arguments
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -60,7 +60,7 @@ async def find(
 ) -> Mapping[str, CustomCommand]:
     """As they are now: they are small, and people write them while a chat is open. `warn` hears of each file that is no
     command, each time in the same words."""
-    found, complaints = await asyncio.to_thread(_find, files, config or Config())
+    found, complaints = await run_read(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
     return found

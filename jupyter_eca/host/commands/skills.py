@@ -11,6 +11,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import skills
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
@@ -58,12 +59,12 @@ async def expand_skill(host: Host, called: CommandCall) -> CommandReplacement | 
     skill = next((one for one in await find(host) if one.name == called.name), None)
     if skill is None:
         return None
-    body = await asyncio.to_thread(skills.render, shelf(host), skill)
+    body = await run_read(skills.render, shelf(host), skill)
     # Typed without arguments it says what it says when the model loads it: a `$1` in its code is no place for one.
     if called.text or called.arguments:
         words = called.text or " ".join(called.arguments)
         body = f"{body}\n\n{words}" if find_mixed_line(body) else expand(body, called)
-    return CommandReplacement(await asyncio.to_thread(skills.text, skill, body))
+    return CommandReplacement(await run_read(skills.text, skill, body))
 
 
 async def overview(place: CommandPlace, _called: CommandCall) -> CommandAnswer:

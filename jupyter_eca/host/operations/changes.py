@@ -25,6 +25,7 @@ from jupyter_eca.protocol.changes import (
     ChangeReverted,
 )
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.cell_changes import number
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -178,7 +179,7 @@ class Changes:
             about = _About(f"{label}:{key}", at, item, turns)
             if not item.cell:
                 files = self._services.workspace.files
-                found.append(await asyncio.to_thread(_file, kept.files[item.path], files, about))
+                found.append(await run_read(_file, kept.files[item.path], files, about))
             elif any(touch.turn in turns for touch in kept.of(item)):
                 found.append(_cell(kept.of(item), await now.document(item.path), about))
         return [one for one in found if one is not None]

@@ -5,13 +5,13 @@ It must not decide about the call: `engine.approval.policy` does, by the `CallTa
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ async def find_call_targets(
 ) -> CallTargets:
     """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
     is the path of the notebook that the prompt came from."""
-    return await asyncio.to_thread(_find, files, config, tool, arguments, notebook)
+    return await run_read(_find, files, config, tool, arguments, notebook)
 
 
 def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:

@@ -296,7 +296,7 @@ class EffectRunner:
         if adjusted is None:
             return
         details, adjusted = await self._previews(chat, adjusted)
-        targets = await self._find_targets(chat, adjusted)
+        targets, adjusted = await self._find_targets(chat, adjusted)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -365,15 +365,21 @@ class EffectRunner:
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
         return details, {id: preview.adjusted for id, preview in previews.items()}
 
-    async def _find_targets(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, CallTargets]:
-        """What the calls of the reply name on the disk."""
+    async def _find_targets(
+        self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
+    ) -> tuple[Mapping[str, CallTargets], Mapping[str, Adjusted]]:
+        """What the calls of the reply name on the disk. A call for which the disk does not answer fails."""
         found: dict[str, CallTargets] = {}
+        failed: dict[str, Adjusted] = {}
         for call in chat.state.calls:
             changed = adjusted.get(call.id, AS_IT_IS).arguments
             arguments = parse_arguments(call.arguments_text) if changed is None else changed
             if call.tool is not None and arguments is not None:
-                found[call.id] = await self._targets_of(chat, call.tool, arguments)
-        return found
+                try:
+                    found[call.id] = await self._targets_of(chat, call.tool, arguments)
+                except ToolError as error:
+                    failed[call.id] = replace(adjusted.get(call.id, AS_IT_IS), failure=str(error))
+        return found, {**adjusted, **failed}
 
     async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
         services = self._services

@@ -56,6 +56,7 @@ from jupyter_eca.host.chat.recorded_turn import (
 )
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.lockfile import LockedPrompt, LockedTurn, LockFiles, compute_digest
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -115,7 +116,7 @@ class LockedAnswers:
             return None
         if not (self._services.config.notebook.lock if lock.on is None else lock.on):
             return None
-        files = await asyncio.to_thread(LockFiles.locate, self._services.workspace.files, lock)
+        files = await run_read(LockFiles.locate, self._services.workspace.files, lock)
         place = lock.cell or f"#{len(chat.links)}"
         asked = LockedPrompt(
             prompt=meant or prompt.message,
@@ -127,7 +128,7 @@ class LockedAnswers:
             previous=_digest_before(chat, place),
         )
         async with self._locks.writing:
-            turns = await asyncio.to_thread(files.read)
+            turns = await run_read(files.read)
         same = next((turn for turn in turns if turn.matches(asked)), None)
         nearest = same or _find_nearest(turns, asked, lock.cell, self._locks.used)
         replaced = nearest is not None and (nearest.prompt, nearest.occurrence) == (asked.prompt, asked.occurrence)

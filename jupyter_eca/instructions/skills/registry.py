@@ -5,7 +5,6 @@ parses nothing: `model` does.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config import folders
 from jupyter_eca.config.schema import Config, read_file_state
 from jupyter_eca.instructions.skills.model import FILE, Skill, SkillOrigin, read
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ def ignore(_message: str) -> None:
 async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore) -> tuple[Skill, ...]:
     """Return the skills as they are on disk now, sorted by name. `warn` is called for each faulty file. The same fault
     always gives the same message."""
-    found, complaints = await asyncio.to_thread(_find, files, config or Config())
+    found, complaints = await run_read(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import DirectoryContext
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
 from jupyter_eca.workspace.reading.file_tree import MAX_ENTRIES, draw_tree
 
@@ -27,9 +27,9 @@ class DirectoryPlug:
         return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
-        folder = await asyncio.to_thread(_folder, surroundings.files, context.path)
+        folder = await run_read(_folder, surroundings.files, context.path)
         names = await surroundings.index.list_inside(folder)
-        return Material(context.path, await asyncio.to_thread(_as_text, folder, names, context.path))
+        return Material(context.path, await run_read(_as_text, folder, names, context.path))
 
 
 CONTEXT = DirectoryPlug()

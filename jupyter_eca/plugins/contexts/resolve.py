@@ -37,6 +37,7 @@ from jupyter_eca.protocol.context import (
 )
 from jupyter_eca.workspace.files.index import FIRST_WAIT
 from jupyter_eca.workspace.files.name_search import Fit, rate_fit
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -191,7 +192,7 @@ async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
 
 async def _file(surroundings: Surroundings, mention: str) -> ChatContext | None:
     path, start, end = split_mention(mention)
-    there = await asyncio.to_thread(_there, surroundings, path)
+    there = await run_read(_there, surroundings, path)
     if there is None and "." in path:
         # people write a file's name without its folder; a file is meant when only one has that name
         same = [name for name in await surroundings.index.search_files(path, 2) if rate_fit(path, name) is Fit.EXACT]

@@ -4,7 +4,6 @@ them.
 
 from __future__ import annotations
 
-import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import NotebookPath, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -94,7 +94,7 @@ async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) ->
 async def _document(context: ToolContext, path: str) -> NotebookDocument:
     if path.endswith(".ipynb"):
         real = context.files.resolve(path)
-        if not await asyncio.to_thread(real.exists):
+        if not await run_read(real.exists):
             return NotebookDocument(path=context.files.contents_path(real), cells=())
     return await read_notebook(context, path)
 

@@ -4,7 +4,6 @@ runs them.
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.plugins.tools.shell import run_to_end
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class CustomTool(Plain):
         """Run the line in the first folder of the workspace, by bash, which such lines are written for. Raises:
         ToolError."""
         line = self._line(arguments)
-        folder = await asyncio.to_thread(context.files.resolve, ".")
+        folder = await run_read(context.files.resolve, ".")
         bash = shutil.which("bash")
         if bash is None:
             raise ToolError("There is no bash here, which custom tools need.")

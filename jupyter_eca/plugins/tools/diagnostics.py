@@ -19,6 +19,7 @@ from jupyter_eca.workspace.diagnostics import collect, location
 from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.cell_changes import number, size
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 
@@ -57,7 +58,7 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
         return await _check_all(context, editor)
     if path.lower().endswith(".ipynb") and context.notebooks is not None:
         return await _notebook(context, await notebook_at(context, path), editor)
-    real = await asyncio.to_thread(resolve_existing, context.files, path)
+    real = await run_read(resolve_existing, context.files, path)
     if editor is None or editor.in_jupyter:
         name = context.files.shorten(real)
         others = await _ask_editor(editor, location.make_uri(name)) if editor else EditorGetDiagnosticsResult()

@@ -16,6 +16,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks.file import detect_language
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind
@@ -58,7 +59,7 @@ Cells = Annotated[
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     given = notebook_create.arguments.model_validate(arguments)
     path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
-    real = await asyncio.to_thread(_free, context.files, path)
+    real = await run_read(_free, context.files, path)
     made = _resolve_cells(cells, await _spec(context, real))
     return text_file.describe_change(context.files.contents_path(real), None, _text(made))
 
@@ -80,7 +81,7 @@ async def notebook_create(
     """Make a new notebook with these cells and open it before the user. Never overwrites. Nothing is run: use
     notebook_run_cells. Its kernel is that of the other notebooks here.
     """
-    real = await asyncio.to_thread(_free, context.files, path)
+    real = await run_read(_free, context.files, path)
     spec = await _spec(context, real)
     wanted = _resolve_cells(cells, spec)
     if context.keeper is not None:
@@ -150,7 +151,7 @@ def _as_stored(number: int, cell: NewCells) -> dict[str, Any]:
 
 async def _spec(context: ToolContext, real: Path) -> dict[str, str]:
     opened = [info.path for info in await notebooks(context).list()]
-    return await asyncio.to_thread(_kernelspec, context.files, real, opened)
+    return await run_read(_kernelspec, context.files, real, opened)
 
 
 def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:

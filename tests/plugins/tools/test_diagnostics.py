@@ -271,11 +271,12 @@ async def test_names_that_only_the_kernel_has_are_told_where_they_are_used_and_a
 
 
 async def test_cells_of_a_notebook_without_a_kernel_may_be_of_an_earlier_one(tmp_path: Path) -> None:
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": 3, "source": "df = 1", "outputs": []}
-    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    cell: dict[str, Any] = {"cell_type": "code", "id": "a", "metadata": {}, "source": "df = 1", "outputs": []}
+    cell["execution_count"] = 3
+    book: dict[str, Any] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "a.ipynb").write_text(json.dumps(book))
     tools = [{"tool": name, "arguments": {"path": "a.ipynb"}} for name in ("notebook_read", "editor_diagnostics")]
-    rules = [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": tools}]
+    rules: list[dict[str, Any]] = [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": tools}]
     allowed = {"approval": {"byDefault": "allow"}}
     async with desk(tmp_path, rules, NotebookFiles(Files((tmp_path,))), toolCall=allowed) as table:
         received = await answer(await table.client(), "look")

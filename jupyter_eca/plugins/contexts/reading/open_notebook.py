@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells, render_outputs
 from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, truncate
@@ -58,7 +59,7 @@ async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
     if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     names = [info.path for info in await surroundings.notebooks.list()]
-    return await asyncio.to_thread(_same, surroundings.files, path, names) if names else None
+    return await run_read(_same, surroundings.files, path, names) if names else None
 
 
 async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
