@@ -1,4 +1,8 @@
-"""The version and the hooks that Jupyter and IPython call. Imports nothing heavy: `%load_ext` runs this file."""
+"""Owns the public names of the package, its version, and the hooks that Jupyter and IPython call.
+
+It must not import anything heavy, because `%load_ext jupyter_eca` and each start of Jupyter run this file. The work is
+done by its neighbours in `apps`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,8 @@ __path__.append(f"{__path__[0]}/apps/earlier_paths")
 
 __all__ = ["Chat", "Panel", "__version__", "connect", "tool"]
 
-_FROM = {
+# The module of each public name. It is imported only when the name is used.
+_MODULES = {
     "Chat": "jupyter_eca.apps.api",
     "Panel": "jupyter_eca.apps.kernel.panel.widget",
     "connect": "jupyter_eca.apps.api",
@@ -27,11 +32,11 @@ _FROM = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is heavy is imported when it is first used."""
-    if name in _FROM:
+    """Import a public name when it is first used."""
+    if name in _MODULES:
         from importlib import import_module
 
-        return getattr(import_module(_FROM[name]), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -43,17 +48,19 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Take `%eca` and `%%eca` away again and end what they started."""
+    """Remove `%eca` and `%%eca`, and end what they have started."""
     from jupyter_eca.apps.kernel.extension import unload
 
     unload(shell)
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter-server
+    """Tell jupyter-server which extension to load."""
     from jupyter_eca.apps.server.extension import EcaApp
 
     return [{"module": "jupyter_eca", "app": EcaApp}]
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]  # called by jupyter labextension
+    """Tell JupyterLab where the built extension is in this package, and what it is called there."""
     return [{"src": "labextension", "dest": "jupyter-eca"}]

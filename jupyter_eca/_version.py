@@ -1,3 +1,6 @@
-"""The version of the package, written down here only. Any module may import it: it imports nothing itself."""
+"""Owns the version of the package, which is written only here.
+
+Any module may import it. It must not import anything itself.
+"""
 
 __version__ = "0.1.0"

@@ -20,6 +20,7 @@ EcaError                    the root of the tree
 |   |-- UnknownModel        no provider serves a model of this name
 |   `-- OverBudget          the request was not sent because it would cost more than the user allows
 `-- ToolError               goes back to the model, with a suggested fix
+    `-- StaleSourceError    the model wants to replace a text that has changed since the model read it
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class McpRefusal(LocalError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-        """ECA's word for the reason, which programs compare."""
+        """ECA's code for the reason. Programs compare it."""
 
 
 class NotSaved(LocalError):
@@ -108,14 +109,23 @@ class FailureKind(StrEnum):
     """Why a request to a model failed."""
 
     OVERLOADED = "overloaded"
+    """The server has too much to do."""
     RATE_LIMITED = "rate limited"
+    """The user has sent too many requests in a short time."""
     QUOTA = "quota"
+    """The user's quota or credit is used up."""
     CONTEXT = "context overflow"
+    """The request is too long for the model."""
     AUTH = "auth"
+    """The server does not accept the key."""
     NETWORK = "network"
+    """The server could not be reached."""
     PREMATURE = "premature end"
+    """The connection ended in the middle of the answer."""
     IMAGE = "invalid image"
+    """The server does not accept an image or a document."""
     OTHER = "other"
+    """Any other reason."""
 
 
 class ProviderError(EcaError):
@@ -159,5 +169,5 @@ class ToolError(EcaError):
 
 
 class StaleSourceError(ToolError):
-    """The model wants to replace something that it has not seen as it is now. Nothing was changed, and the call is not
-    worth an approval. The message has what is there now."""
+    """The model wants to replace a text that has changed since the model read it. Nothing was changed. The call fails
+    before the user is asked to approve it, and the message contains the current text."""

@@ -1,13 +1,13 @@
 """Owns the secrets (keys, passwords) that this process has read, and removes them from texts and log records.
 
-It must not know where a secret comes from: whoever reads one registers it here (the configuration, the model
+It must not know where a secret comes from: the code that reads a secret registers it here (the configuration, the model
 catalogue, the store of typed-in keys). Its neighbour is `config.secret_fields`, which registers a whole configuration.
 
-A secret is found in two ways. By value: it was registered, or it looks like a key. By position: it stands where a
-secret belongs in a command or an address (`--token X`, `KEY=X`, `https://X@host/?key=X`). Everything that shows the
-command or the address of a tool server uses `redact_arguments` and `redact_url`.
+A secret is found in two ways. By value: it was registered, or it looks like a key. By position: it is at a place of a
+command or an address where a secret belongs (`--token X`, `KEY=X`, `https://X@host/?key=X`). Code that shows the
+command or the address of a tool server must use `redact_arguments` or `redact_url`.
 
-Redaction is needed wherever text written by others is passed on: errors from vendors and plugins, and log records.
+Redaction is needed wherever text by others is shown or logged: errors from vendors and plugins, and log records.
 SDKs log their requests including the headers. Servers that reject a key often repeat it in the error message. An
 exception in a plugin can contain anything. A registered secret is never removed: a replaced key may still be valid.
 """
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 HIDDEN: Final = "…"
-"""Replaces a secret in a text."""
+"""The text that replaces a secret."""
 
 # Shorter values may be ordinary words, which occur in any text (`key: "lm-studio"` is common), so they are not
-# redacted. A value without a digit is more likely to be a word, so it must be longer.
+# redacted. A value without a digit is more likely to be a word, so the limit for it is higher.
 _MIN_CHARS: Final = 8
 _WORD_CHARS: Final = 12
 
-# A value with such a name is a secret. Under another name, a value is a secret only if it looks like a random string.
+# The value of a variable or an option with such a name is a secret. With another name, a value is a secret only if it
+# looks like a random string.
 _NAME: Final = (
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|BEARER|(?<![A-Z])(?:PASS|PWD|PW|PAT|DSN|JWT)(?![A-Z])"
 )
 _NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"(?=.*[a-zA-Z])(?=.*\d)[\w+=-]{16,}")
-# The value of a name may be where a secret is, and is then no secret itself. A secret may begin with a slash or a tilde
-# too, so an absolute path counts only where its name or its first folder says that it is one.
+# A value that begins like this may be the path or the address of a secret, and not the secret itself. But a secret may
+# begin with a slash or a tilde too. So an absolute path counts only if its name or its first folder says so.
 _PLACES: Final = ("/", "~", "./", "../", "http")
 _PLACE_NAME: Final = re.compile(r"(?:FILE|PATH|DIR|DIRECTORY|FOLDER|SOCK|SOCKET|URL|URI|ENDPOINT)$", re.IGNORECASE)
 _USUAL_PLACE: Final = re.compile(
@@ -46,17 +47,17 @@ _USUAL_PLACE: Final = re.compile(
     r"|var|Volumes|work|workspace)/"
 )
 
-# What looks like a key wherever it stands: the prefixes that vendors give to theirs, a JSON web token, and a long run
-# of letters and digits. Longer than `_OPAQUE`, and without hyphens, because names of packages are arguments too.
+# A text that looks like a key at any place: with a prefix that vendors use for their keys, a JSON web token, or many
+# letters and digits. It is longer than `_OPAQUE` and has no hyphens, because an argument may be the name of a package.
 _KEY_LIKE: Final = re.compile(
     r"\b(?:(?:sk|pk|rk|glpat|xox[a-z])-|(?:gh[a-z]|github_pat|hf|npm|ntn)_|AKIA|AIza|ya29\.|eyJ)(?=[\w.-]*\d)[\w.-]{12,}"
     r"|(?<![\w/.-])(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[a-zA-Z0-9_+]{24,}={0,2}(?![\w/.-])"
 )
-# `--name=value` and `NAME=value` as one whole argument: then the value may contain spaces.
+# A whole argument of the form `--name=value` or `NAME=value`. Its value may contain spaces.
 _ASSIGNMENT: Final = re.compile(r"-{0,2}(?P<name>[\w.-]+)\s*[=:]\s*(?P<value>.+)", re.DOTALL)
 # An option, which is no value of the option before it. Anything else with a hyphen may be a secret.
 _OPTION: Final = re.compile(r"-[a-zA-Z]|--[a-z][\w-]*(?:=.*)?", re.DOTALL)
-# A name with its value inside of a longer argument: a shell line, a header, or JSON. In quotes, which may be around the
+# A name with its value in a longer argument, such as a shell line, a header or JSON. In quotes, which may be around the
 # value or around both, the value may contain spaces.
 _NAMED_VALUE: Final = re.compile(
     rf"""(?P<both>["'])?(?P<name>(?P<option>(?<!\w)-)?[\w.-]*(?:{_NAME})[\w.-]*)"""
@@ -69,8 +70,8 @@ _URL: Final = re.compile(
     r"[a-zA-Z][\w+.-]*://(?:(?P<user>[^\s/?#\"'<>]*)@)?(?P<path>[^\s?#\"'<>]*)(?:\?(?P<query>[^\s#\"'<>]*))?"
     r"(?:#(?P<fragment>[^\s\"'<>]*))?"
 )
-# A part of a path, a value in a path (`;name=value`), of a query, and of a fragment. Of a path only what looks random
-# is hidden. Of a fragment the place in a page stays, and the part of a repository (as pip has it).
+# A part of the path of an address that looks random, a value in its path (`;name=value`), in its query, and in its
+# fragment. Two things in a fragment are no secrets: the heading of a page, and the part of a repository (as in pip).
 _RANDOM_PART: Final = re.compile(r"(?<=/)(?=[^/]*\d)(?=[^/]*[a-zA-Z])[\w+=-]{20,}(?=/|$)")
 _PATH_VALUE: Final = re.compile(r";[^;=/]*=(?P<value>[^;/]+)")
 _QUERY_VALUE: Final = re.compile(r"(?:^|(?<=&))(?:[^&=]*=)?(?P<value>[^&=][^&]*)")
@@ -95,7 +96,7 @@ _known: set[str] = set()
 
 
 def register_secret(*values: str) -> None:
-    """Register secrets. `Bearer KEY` is registered as a whole, and each of its words separately."""
+    """Register secrets. A value of several words, such as `Bearer KEY`, is registered as a whole and word by word."""
     for value in values:
         _known.update(part for part in (value.strip(), *value.split()) if _is_long_enough(part))
 
@@ -116,7 +117,10 @@ def register_named_secret(name: str, value: str, *, opaque: bool = False) -> Non
 
 
 def register_url_secrets(url: str) -> None:
-    """Register the user, the password and the values of the query of an address, also in the form of a header."""
+    """Register the secrets in an address: the user, the password, and the values of its query.
+
+    User and password are also registered in the form in which they are sent in a header.
+    """
     for start, end in _find_in_urls(url):
         secret = url[start:end]
         user, _, password = secret.partition(":")
@@ -125,7 +129,7 @@ def register_url_secrets(url: str) -> None:
 
 
 def find_secrets(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the secrets that stand in the arguments of a command, or in an address as the only argument."""
+    """Return the secrets in the arguments of a command, or in an address that is the only argument."""
     return tuple(text[start:end] for text, spans in _find_in_arguments(arguments) for start, end in spans)
 
 
@@ -165,7 +169,7 @@ def redact_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _find_in_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Yield each argument with the places of its secrets."""
+    """Yield each argument with the positions of its secrets."""
     has_login = any(argument.partition("=")[0] in _LOGIN_OPTIONS for argument in arguments)
     for before, argument in zip(("", *arguments), arguments, strict=False):
         is_password = has_login and before == "-p" and not _PORTS.fullmatch(argument)
@@ -184,6 +188,7 @@ def _is_secret_value(option: str, value: str) -> bool:
 
 
 def _find_in_argument(argument: str) -> list[tuple[int, int]]:
+    """Return the positions of secrets in an argument."""
     found = _find_in_urls(argument)
     assigned = _ASSIGNMENT.fullmatch(argument)
     named = (*((assigned,) if assigned and _NAMES.search(assigned["name"]) else ()), *_NAMED_VALUE.finditer(argument))
@@ -198,7 +203,7 @@ def _is_place(name: str, value: str) -> bool:
 
 
 def _find_in_urls(text: str) -> list[tuple[int, int]]:
-    """Return the places of secrets in all addresses of a text."""
+    """Return the positions of secrets in all addresses of a text."""
     found: list[tuple[int, int]] = []
     for url in _URL.finditer(text):
         if url["user"]:
@@ -212,7 +217,7 @@ def _find_in_urls(text: str) -> list[tuple[int, int]]:
 
 
 def _cut(text: str, spans: list[tuple[int, int]]) -> str:
-    """Replace the places by `HIDDEN`. They may overlap."""
+    """Return the text with `HIDDEN` at these positions. They may overlap."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):

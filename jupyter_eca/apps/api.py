@@ -1,7 +1,8 @@
-"""The assistant from Python: `async with jupyter_eca.connect() as eca: print(await eca.ask("…"))`.
+"""Owns the assistant's interface for Python code: `async with jupyter_eca.connect() as eca: print(await eca.ask("…"))`.
 
 In a notebook, `connect` uses the engine that `%%eca` asks, with the live kernel. In a script, it starts an engine of
-its own for the folder.
+its own for the folder. This module must not know how an engine is found or started: `kernel/engine/client.py` and
+`process.py` know that.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
-from jupyter_eca.apps.kernel.answer.turn import answer_of
+from jupyter_eca.apps.kernel.answer.turn import build_answer
 from jupyter_eca.engine.text.mentions import parse_live, split_mention
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.plugins.contexts.resolve import LIVE
@@ -35,26 +36,32 @@ if TYPE_CHECKING:
 
     Approve = Callable[[TranscriptCall], "bool | CallDecision | Awaitable[bool | CallDecision]"]
 
-# Seconds that the engine has to end a turn that nobody waits for any more.
+# Seconds that the engine gets to end a turn after the program has stopped it.
 _STOP_PATIENCE: Final = 5.0
 
-_UNASKED: Final = "The program that asked approves nothing: it was connected without `approve`."
+_NO_APPROVE: Final = "The program that asked approves nothing: it was connected without `approve`."
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """A question as it is sent."""
+
     message: str
     contexts: tuple[Model, ...] = ()
+    """What is sent with the message, for example files."""
     model: str = ""
+    """The full name, `provider/model`; empty for the default."""
     agent: str = ""
+    """Empty for the default."""
     variant: str = ""
+    """The variant of the model; empty for the default."""
 
 
 class Reply:
-    """A question. It is sent as soon as it is awaited or iterated over. Awaiting it returns the `Answer`; iterating
-    yields its events.
+    """A question that was asked, and its answer. `await reply` returns the `Answer`. `async for event in reply` yields
+    the events of the answer while they arrive. The question is sent when one of these begins.
 
-    Raises: TurnError when there is no answer, or only a part; RemoteError when the prompt is refused.
+    Raises: TurnError when there is no answer or only a part of it, RemoteError when the server refuses the prompt.
     """
 
     def __init__(self, chat: Chat, question: Question) -> None:
@@ -71,27 +78,28 @@ class Reply:
     @property
     def answer(self) -> Answer:
         """The answer that has arrived so far."""
-        return answer_of(self._transcript, self._chat.id)
+        return build_answer(self._transcript, self._chat.id)
 
     def __await__(self) -> Generator[Any, None, Answer]:
-        return self._whole().__await__()
+        return self._wait_for_answer().__await__()
 
-    async def _whole(self) -> Answer:
-        """Return the whole answer, also after a loop over the events has ended."""
+    async def _wait_for_answer(self) -> Answer:
+        """Return the complete answer. This also works after a loop over the events has ended."""
         if self._transcript.outcome is None:
             async for _ in self:
                 pass
-        self._check()
+        self._raise_failure()
         return self.answer
 
     def __aiter__(self) -> AsyncGenerator[ContentReceived]:
-        """Iterate over the events, once; leaving early stops the turn. Raises: LocalError the second time."""
+        """Iterate over the events. A loop that is left early stops the turn. Raises: LocalError the second time."""
         if self._events is not None:
             raise LocalError("This question was asked already. Ask again for another answer.")
         self._events = self._ask()
         return self._events
 
     async def _ask(self) -> AsyncGenerator[ContentReceived]:
+        """Send the question and yield the events. Tool calls that wait for approval are decided by `Chat.decide`."""
         client, chat, question = self._chat.client, self._chat.id, self._question
         decided: set[str] = set()
         events = client.ask(
@@ -108,18 +116,18 @@ class Reply:
                             await client.decide(chat, call.id, await self._chat.decide(call))
             except RemoteError:
                 raise
-            # This runs too when the program is cancelled, leaves the loop, or has an `approve` that raises.
+            # This catches all: the program is cancelled, it leaves the loop, or its `approve` raises.
             except BaseException:
-                await self._end(events)
+                await self._stop_turn(events)
                 raise
-        self._check()
+        self._raise_failure()
 
-    def _check(self) -> None:
+    def _raise_failure(self) -> None:
         if self._transcript.outcome is not Outcome.COMPLETED:
             raise TurnError(self._transcript.remark or "The turn was stopped.")
 
-    async def _end(self, events: AsyncIterator[ContentReceived]) -> None:
-        """End the turn, so that the chat is idle when the next question comes."""
+    async def _stop_turn(self, events: AsyncIterator[ContentReceived]) -> None:
+        """Stop the turn and wait for its end, so that the chat is idle when the next question comes."""
         await self._chat.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_PATIENCE):
@@ -128,8 +136,8 @@ class Reply:
 
 
 class Chat:
-    """A conversation, in which each question knows the earlier ones. With the `id` of an existing chat it continues
-    that chat."""
+    """A chat: the model sees the earlier questions and answers with each new question. With the `id` of an existing
+    chat, that chat is continued."""
 
     def __init__(self, client: EcaClient, approve: Approve | None = None, id: str = "") -> None:
         self.id = id or uuid.uuid4().hex
@@ -147,31 +155,36 @@ class Chat:
     ) -> Reply:
         """Ask a question. `contexts` are paths, addresses or words such as `var:df`, `cell:3` and `error`, as after `@`
         in a prompt; or ECA's models."""
-        return Reply(self, Question(message, tuple(map(context, contexts)), model, agent, variant))
+        return Reply(self, Question(message, tuple(map(parse_context, contexts)), model, agent, variant))
 
     async def stop(self) -> None:
+        """Stop the running turn of the chat."""
         await self.client.stop(self.id)
 
     async def decide(self, call: TranscriptCall) -> CallDecision:
+        """Let the program's `approve` decide about a tool call. Without `approve`, reject it."""
         if self._approve is None:
-            return CallDecision(False, reason=_UNASKED)
+            return CallDecision(False, reason=_NO_APPROVE)
         decision = self._approve(call)
         decision = await decision if inspect.isawaitable(decision) else decision
         return decision if isinstance(decision, CallDecision) else CallDecision(decision)
 
 
 class Connection(Chat):
-    """The result of `connect`: a chat of its own, and access to other chats."""
+    """The result of `connect`. It is itself a new chat, and gives access to other chats."""
 
     @property
     def models(self) -> tuple[str, ...]:
+        """The full names of the models that can answer."""
         return self.client.setup.models
 
     @property
     def agents(self) -> tuple[str, ...]:
+        """The names of the agents."""
         return self.client.setup.agents
 
     def chat(self, id: str = "") -> Chat:
+        """Return a new chat, or the existing chat with this id."""
         return Chat(self.client, self._approve, id)
 
 
@@ -183,49 +196,54 @@ async def connect(
     config_file: Path | str | None = None,
     trust_folder: bool = False,
 ) -> AsyncGenerator[Connection]:
-    """Connect to the assistant. `approve` decides about tool calls that the rules ask about: it is given the call and
-    returns True, False or a `Decision`; it may be a coroutine function. Without it such calls are denied. With `folder`
-    or `config_file` (which replaces the global and project files) a notebook gets an engine of its own, too. With
-    `trust_folder` the settings that the folder brings hold in an engine of its own; else only their restrictions do.
+    """Connect to the assistant.
 
-    Raises: RemoteError with the reason when no engine can be reached.
+    `approve` decides about tool calls that need an approval. It is called with the call, and returns True, False or a
+    `Decision`. It may be a coroutine function. Without `approve`, such calls are rejected.
+
+    With `folder` or `config_file`, an engine is started for this connection, also in a notebook. `config_file` replaces
+    the global and the project's configuration files. With `trust_folder`, that engine uses all settings that the folder
+    brings. Otherwise it uses only those that restrict the assistant.
+
+    Raises: RemoteError, with the reason, when no engine can be reached.
     """
-    shell = None if folder or config_file else _shell()
+    shell = None if folder or config_file else _find_shell()
     if shell is not None:
-        yield Connection(await _of_the_notebook(shell, asks=approve is not None), approve)
+        yield Connection(await _connect_to_notebook(shell, asks=approve is not None), approve)
         return
     from jupyter_eca.apps.process import connect
 
-    only = _absolute(config_file) if config_file else None
-    async with connect(_absolute(folder or os.curdir), only, trust_folder=trust_folder) as client:
+    only = _make_absolute(config_file) if config_file else None
+    async with connect(_make_absolute(folder or os.curdir), only, trust_folder=trust_folder) as client:
         yield Connection(client, approve)
 
 
-def _absolute(path: Path | str) -> Path:
+def _make_absolute(path: Path | str) -> Path:
     return Path(path).absolute()
 
 
-async def _of_the_notebook(shell: Any, *, asks: bool) -> EcaClient:
-    """Return the client that the cells of the kernel use too. Where nobody watches the cells, the first connection
-    decides whether somebody answers questions."""
-    from jupyter_eca.apps.kernel.cell_session import session_of
+async def _connect_to_notebook(shell: Any, *, asks: bool) -> EcaClient:
+    """Return the client that the cells of this kernel use, too. `asks`: the program answers questions. If nobody
+    watches the cells, this decides whether the client counts as attended, but only for the first connection."""
+    from jupyter_eca.apps.kernel.cell_session import get_session
     from jupyter_eca.apps.kernel.extension import load
     from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end
 
     load(shell)
-    client = await session_of(shell).connect(unattended=not asks and find_front_end(shell) is FrontEndKind.UNATTENDED)
+    client = await get_session(shell).connect(unattended=not asks and find_front_end(shell) is FrontEndKind.UNATTENDED)
     await client.setup.known.wait()
     return client
 
 
-def _shell() -> Any:
-    """Return the shell of a kernel, or of a terminal whose loop runs."""
+def _find_shell() -> Any:
+    """Return the IPython shell in which this code runs; None if there is none."""
     if (module := sys.modules.get("IPython")) is None:
         return None
     return module.get_ipython()
 
 
-def context(word: str | Model) -> Model:
+def parse_context(word: str | Model) -> Model:
+    """Return the context that a word names: a web address, a word such as `var:df`, a folder (`data/`) or a file."""
     if isinstance(word, Model):
         return word
     word = word.removeprefix("@")

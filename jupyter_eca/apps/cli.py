@@ -1,4 +1,7 @@
-"""`jupyter-eca`, also as `jupyter eca`: the engine on the command line. Each command imports only what it needs."""
+"""Owns the command line `jupyter-eca`, which is also `jupyter eca`: it parses the arguments and runs the command.
+
+It must not import what only one command needs, so that each command starts quickly. The commands are in `process.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from jupyter_eca._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The front ends of the chat API have these origins while they are being developed.
+# The origin from which a frontend of the chat API is usually served on the developer's machine.
 _FRONTEND = "http://localhost:3000"
 
 _LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit status: 0, or 1 when there was no answer. argparse exits with 2 for arguments that it does not
-    understand."""
-    options = parser().parse_args(arguments)
+    """Run a command and return its exit status: 0, or 1 when there was no answer. argparse exits with status 2 if it
+    does not understand the arguments."""
+    options = build_parser().parse_args(arguments)
     logging.basicConfig(
         level=_LEVELS[options.log_level], stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
@@ -43,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
+    """Run the command that the arguments name. Return its exit status."""
     from jupyter_eca.apps import process
 
     folder = Path.cwd()
@@ -70,16 +74,20 @@ async def _run(options: argparse.Namespace) -> int:
             return await process.doctor(folder, options.config_file, trust_folder=options.trust_folder)
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser("jupyter-eca", description="An AI assistant for Jupyter.")
-    # The form that ECA's editors expect (ECA 3.16).
+    # Editors that use ECA expect this form (ECA 3.16).
     parser.add_argument("--version", action="version", version=f"eca {__version__}")
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--config-file", type=Path, help="read this file instead of the global and project ones")
+    shared.add_argument(
+        "--config-file", type=Path, help="read this configuration file instead of the global file and the project's"
+    )
     shared.add_argument(
         "--trust-folder",
         action="store_true",
-        help="let the folder's own settings start programs, allow tools and name providers, as they are now",
+        help="trust the settings that this folder brings, as they are now: they may start programs, allow tools and "
+        "name providers",
     )
     shared.add_argument("--log-level", choices=sorted(_LEVELS), default="warn", help="what is written to stderr")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -87,7 +95,9 @@ def parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", parents=[shared], help="answer one question in the terminal")
     ask.add_argument("question")
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
-    ask.add_argument("-b", "--agent", default="", help="code acts, plan only looks and plans; or an agent of your own")
+    ask.add_argument(
+        "-b", "--agent", default="", help="code (it acts), plan (it only looks and plans), or an agent of your own"
+    )
     ask.add_argument("-c", "--chat", default="", help="continue this chat; `%%eca status` in a notebook shows its id")
     _add_rest(
         commands.add_parser("rest", parents=[shared], help="serve the MCP chat API (REST and SSE), for chat frontends")
@@ -96,32 +106,32 @@ def parser() -> argparse.ArgumentParser:
     plain = commands.add_parser(
         "to-python", parents=[shared], help="write a notebook as plain Python that runs without the assistant"
     )
-    plain.add_argument("notebook", type=Path, help="as it was last saved")
+    plain.add_argument("notebook", type=Path, help="the notebook, which is read as it was last saved")
     plain.add_argument("-o", "--output", type=Path, help="a new file (default: NAME-python.ipynb beside the notebook)")
     commands.add_parser(
-        "doctor", parents=[shared], help="show what is set up, what is missing, and what to do about it"
+        "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )
     return parser
 
 
 def _add_mcp(mcp: argparse.ArgumentParser) -> None:
     mcp.description = (
-        "An MCP server on stdin and stdout. With MCP_TRANSPORT=http in the environment it is one over HTTP on this "
-        "machine, at MCP_HTTP_PORT (3000); the token that clients must send is written to stderr, or is the one in "
-        "MCP_HTTP_TOKEN."
+        "An MCP server on stdin and stdout. With MCP_TRANSPORT=http in the environment, it serves HTTP on this machine "
+        "instead, at the port MCP_HTTP_PORT (default: 3000). Clients must then send the token in MCP_HTTP_TOKEN. If "
+        "that is not set, a new token is written to stderr."
     )
     mcp.add_argument(
         "--backend",
         choices=("eca", "opencode"),
         default="eca",
-        help="whose tools: this assistant's, or those of a running OpenCode server (OPENCODE_SERVER_URL)",
+        help="whose tools are served: those of this assistant, or of a running OpenCode server (OPENCODE_SERVER_URL)",
     )
 
 
 def _add_rest(rest: argparse.ArgumentParser) -> None:
     rest.add_argument("--port", type=int, default=8000, help="the port; 0 chooses a free one (default: %(default)s)")
     rest.add_argument(
-        "--host", default="127.0.0.1", help="the address; one that is not a loopback address needs a token of yours"
+        "--host", default="127.0.0.1", help="the address; if it is not a loopback address, you must set a token"
     )
     rest.add_argument(
         "--cors-origin",
@@ -134,17 +144,19 @@ def _add_rest(rest: argparse.ArgumentParser) -> None:
         "--approve",
         choices=("allow", "deny", "rules"),
         default="rules",
-        help="run all that the rules do not deny, none, or those that the rules allow (default: %(default)s)",
+        help="which tool calls run: allow runs all that the rules do not deny, deny runs none, rules runs those that "
+        "the rules allow (default: %(default)s)",
     )
     access = rest.add_mutually_exclusive_group()
     access.add_argument(
         "--token",
         default="",
-        help="the token that clients must send; other users can read it here, so set JUPYTER_ECA_REST_TOKEN in the "
-        "environment instead (default: a new token for each start, which is printed)",
+        help="the token that clients must send; other users of this machine can read arguments, so set "
+        "JUPYTER_ECA_REST_TOKEN in the environment instead (default: a new token for each start, which is printed)",
     )
     access.add_argument(
         "--no-token",
         action="store_true",
-        help="need no token on a loopback address: for frontends that send none, where you are the only user",
+        help="require no token, which works on a loopback address only: for frontends that send no token, on a machine "
+        "of which you are the only user",
     )

@@ -1,6 +1,7 @@
-"""Owns the engine as a process of its own: for an editor over stdio, for one question in a terminal, for a front.
+"""Owns the commands that run the engine in a process of its own: for an editor over stdio, for one question in a
+terminal, or for a front.
 
-It must not parse arguments: `cli.py` does.
+It must not parse arguments: `cli.py` parses them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import config
-from jupyter_eca.apps.python_tools import LENT
+from jupyter_eca.apps.python_tools import LENT_TOOLS
 from jupyter_eca.config.trust import TrustedFolders, open_trusted_folders
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.eca import trust
@@ -27,7 +28,7 @@ from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.transport.eca_client import EcaClient
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.stdio import open_stdio
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
@@ -46,19 +47,19 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds between two checks that the editor still runs; the end of stdin usually tells at once.
-PARENT_EVERY = 2.0
+# Seconds between two checks that the editor still runs. Usually stdin ends with the editor, and no check is needed.
+PARENT_CHECK_INTERVAL = 2.0
 
-# What an empty chat shows where there is no notebook, unless a configuration has another text.
+# The text of an empty chat, unless the configuration has another. The default text is about notebooks.
 _WELCOME = "Ask about this project, its code or its data."
 
-# How long a key is remembered that only this process has, in memory.
-_COMMAND = "this command ends, and the next one does not know it"
+# Completes the sentence that tells the user how long a key is remembered which only this process has, in memory.
+_UNTIL_COMMAND_ENDS = "this command ends, and the next one does not know it"
 
 
 @contextmanager
 def _unwrap_single_error() -> Generator[None]:
-    """Unwrap the error of a group that has only one: callers can handle it."""
+    """If a group of errors has only one, raise that one, so that callers can catch it by its type."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -75,7 +76,7 @@ async def run_host(
     options: dict[str, Any] | None = None,
     trusted: TrustedFolders | None = None,
 ) -> AsyncGenerator[Host]:
-    """Run a host over some folders. A tool that needs a kernel gets one of the host's own. Raises: ConfigError."""
+    """Run a host for some folders. Tools that need a kernel use a kernel of the host's own. Raises: ConfigError."""
     trusted = trusted or open_trusted_folders(find_database())
     read = partial(config.read_config, folders, config_file, options, trust=trusted)
     settings = await asyncio.to_thread(read, skip_broken_projects=True)
@@ -88,19 +89,21 @@ async def run_host(
     )
     with _unwrap_single_error():
         async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(host.run())
+            host_task = tasks.create_task(host.run())
             await host.ready.wait()
             try:
                 yield host
             finally:
                 host.close()
                 await kernel.close()
-                # If this is cancelled, the group would cancel the host while it ends its tasks.
-                await asyncio.wait((serving,))
+                # Wait for the host here. Otherwise a cancellation would make the group cancel the host while it ends
+                # its tasks.
+                await asyncio.wait((host_task,))
 
 
 class ProcessDoor:
-    """The `Door` of the one client of a process. The host is made for the folders and options that it names."""
+    """The `Door` of a process with one client. The host is made when the client sends `initialize`, for the folders and
+    options in that request."""
 
     sees_all = True
     follows = True
@@ -110,8 +113,8 @@ class ProcessDoor:
     may_trust = True
 
     def __init__(self, folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False) -> None:
-        """`until` says what ends this process, in the words shown to the user. "" for a server. `trust_folder`: the
-        user trusts the folders as they are now."""
+        """`until` completes the sentence that tells the user how long a key is remembered. It is empty for a server.
+        `trust_folder`: the user trusts the folders as they are now."""
         self._folder = folder
         self._config_file = config_file
         self._trust_folder = trust_folder
@@ -119,9 +122,10 @@ class ProcessDoor:
         self._requests: asyncio.Queue[tuple[InitializeParams, asyncio.Future[Host]]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Keep the host until the editor ends. The task that makes the host must be the one that ends it.
+        """Run the host from the first `initialize` until the editor ends. After an error in the configuration, wait for
+        the next `initialize`, because a client may try again.
 
-        A client may try again after an error in the configuration.
+        The host is made here and not in `host`, because the task that makes it must also end it.
         """
         while True:
             params, answer = await self._requests.get()
@@ -129,7 +133,8 @@ class ProcessDoor:
             folders = [folder for folder in named if folder is not None] or [self._folder]
             try:
                 trusted = open_trusted_folders(find_database(), folders if self._trust_folder else ())
-                # An editor that cannot ask has ECA's own behaviour. Our own programs know better.
+                # An editor that cannot ask the user gets ECA's own behaviour, which trusts all folders. Our own
+                # programs can tell the user about `--trust-folder`.
                 trusted.trusts_all = not self._until and not _can_ask(params)
                 options = {"welcomeMessage": _WELCOME, **(params.initialization_options or {})}
                 async with run_host(folders, self._config_file, options, trusted) as host:
@@ -142,6 +147,7 @@ class ProcessDoor:
                 answer.set_exception(error)
 
     async def host(self, params: InitializeParams) -> Host:
+        """Let `run` make the host, and return it. Raises: ConfigError."""
         answer: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
         self._requests.put_nowait((params, answer))
         return await answer
@@ -154,21 +160,23 @@ class ProcessDoor:
 
 
 def _can_ask(params: InitializeParams) -> bool:
-    can = params.capabilities.code_assistant
-    return can.trust or can.chat_capabilities.ask_question
+    """Return whether the client can ask the user to trust a folder."""
+    capabilities = params.capabilities.code_assistant
+    return capabilities.trust or capabilities.chat_capabilities.ask_question
 
 
 async def _wait_for_exit(process: int | None) -> None:
-    """Wait until the editor has ended (protocol, `processId`). An editor without an id ends stdin instead."""
+    """Wait until the process of the editor has ended (ECA protocol, `processId`). Without an id, wait forever: the end
+    of stdin then ends the session."""
     if process is None or process < 1:
         await asyncio.Event().wait()
         return
-    while await asyncio.to_thread(_is_alive, process):  # noqa: ASYNC110  # no event tells of another process' end
-        await asyncio.sleep(PARENT_EVERY)
+    while await asyncio.to_thread(_is_alive, process):  # noqa: ASYNC110  # there is no event for the end of another process
+        await asyncio.sleep(PARENT_CHECK_INTERVAL)
 
 
 def _is_alive(process: int) -> bool:
-    import psutil  # the import takes 30 ms, by which it would delay the reply to `initialize` on the loop
+    import psutil  # imported in this thread, because the import takes 30 ms and would delay the reply to `initialize`
 
     try:
         return psutil.pid_exists(process)
@@ -177,33 +185,34 @@ def _is_alive(process: int) -> bool:
 
 
 @asynccontextmanager
-async def _door(
+async def _run_door(
     folder: Path, config_file: Path | None, until: str = "", *, trust_folder: bool = False
 ) -> AsyncGenerator[tuple[ProcessDoor, asyncio.Task[None]]]:
+    """Run a door, and yield it with the task that runs its host."""
     door = ProcessDoor(folder, config_file, until, trust_folder=trust_folder)
-    keeping = asyncio.create_task(door.run())
+    host_task = asyncio.create_task(door.run())
     try:
-        yield door, keeping
+        yield door, host_task
     finally:
-        keeping.cancel()
-        await asyncio.wait((keeping,))
+        host_task.cancel()
+        await asyncio.wait((host_task,))
 
 
 async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
-    """Serve until `exit`, the end of stdin, the end of the editor, or a signal: some editors send one soon after
-    `exit`. Return the exit status: 1 if a client sent what is not the protocol.
+    """Serve an editor over stdio, until it sends `exit`, stdin ends, the editor ends, or SIGTERM comes, which some
+    editors send soon after `exit`. Return the exit status: 1 if the client does not speak the protocol, otherwise 0.
     """
-    async with _door(folder, config_file, trust_folder=trust_folder) as (door, keeping):
+    async with _run_door(folder, config_file, trust_folder=trust_folder) as (door, host_task):
         link = open_stdio()
         _preload()
         session = asyncio.create_task(EcaSession(link, door).run())
         with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, session.cancel)
-        await asyncio.wait((session, keeping), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((session, host_task), return_when=asyncio.FIRST_COMPLETED)
         session.cancel()
         await asyncio.wait((session,))
-        if keeping.done():
-            await keeping  # an error of the host must not be hidden
+        if host_task.done():
+            await host_task  # this raises the error of the host, which must not be hidden
     if link.failure:
         sys.stderr.write(f"jupyter-eca: the client does not speak the protocol: {link.failure}.\n")
         return 1
@@ -211,7 +220,7 @@ async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = 
 
 
 def _preload() -> None:
-    """Import what the host needs before the editor sends `initialize`, which must be answered within 100 ms."""
+    """Import what the host needs. Called before the editor sends `initialize`, which must be answered within 100 ms."""
     importlib.import_module("jupyter_core.paths")
     loader.find("providers", "PROVIDER")
     loader.find("tools", "TOOLS")
@@ -227,15 +236,16 @@ async def connect(
     answer_questions: QuestionHandler | None = None,
     trust_folder: bool = False,
 ) -> AsyncGenerator[EcaClient]:
-    """Connect a client to an engine of its own in this process. Raises: ConfigError, RemoteError."""
-    ours, server_link = pair()
+    """Start an engine in this process, and yield a client that is connected to it. `unattended`: nobody approves tool
+    calls. Raises: ConfigError, RemoteError."""
+    ours, server_link = make_link_pair()
     with _unwrap_single_error():
         async with (
-            _door(folder, config_file, _COMMAND, trust_folder=trust_folder) as (door, _),
+            _run_door(folder, config_file, _UNTIL_COMMAND_ENDS, trust_folder=trust_folder) as (door, _),
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(EcaSession(server_link, door).run())
-            client = EcaClient(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT)
+            client = EcaClient(ours, "jupyter_eca", answer_questions=answer_questions, lending=LENT_TOOLS)
             tasks.create_task(client.run())
             try:
                 await client.initialize(unattended=unattended, folders=(folder.as_uri(),))
@@ -255,25 +265,26 @@ async def ask(
     *,
     trust_folder: bool = False,
 ) -> int:
-    """Answer one question on stdout, in `chat` or a new chat. The user approves tool calls by typing, at a terminal."""
+    """Ask one question, in `chat` or a new chat, and print the answer. At a terminal, the user is asked to approve tool
+    calls. Return the exit status: 0 if the answer is complete, otherwise 1."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
-    from jupyter_eca.apps.kernel.answer.terminal_question import ask_answer as typed_answer
+    from jupyter_eca.apps.kernel.answer.terminal_question import ask_answer
     from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
-    from jupyter_eca.apps.kernel.model_check import check
+    from jupyter_eca.apps.kernel.model_check import check_choice
     from jupyter_eca.apps.kernel.options import Ask
 
     chat, screen, transcript = chat or uuid.uuid4().hex, TerminalScreen(), CellTranscript(Ask(question).command)
     decided: set[str] = set()
 
     async def answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        return typed_answer(question)
+        return ask_answer(question)
 
     unattended = not sys.stdin.isatty()
     async with connect(
         folder, config_file, unattended=unattended, answer_questions=answer, trust_folder=trust_folder
     ) as client:
-        await check(client.setup, model, agent)
+        await check_choice(client.setup, model, agent)
         async for received in client.ask(chat, question, model, agent):
             transcript.add(received)
             screen.draw(transcript)
@@ -286,7 +297,7 @@ async def ask(
 
 
 async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
-    """Run the front of that name as a program, until its client leaves or a signal."""
+    """Run the front with this name as a program, until its client leaves or a signal comes. Return the exit status."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
     trusted = open_trusted_folders(find_database(), [folder] if options.trust_folder else ())
     await front.run(options, folder, partial(run_host, [folder], config_file, trusted=trusted))
@@ -294,6 +305,7 @@ async def run_front(name: str, folder: Path, config_file: Path | None, options: 
 
 
 async def doctor(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
+    """Print the report: what is set up, what is missing, and what to do about it. Return the exit status."""
     trusted = open_trusted_folders(find_database(), [folder] if trust_folder else ())
     async with run_host([folder], config_file, trusted=trusted) as host:
         sys.stdout.write(await report(host.services, "in a process of its own") + "\n")

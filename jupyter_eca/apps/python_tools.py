@@ -1,4 +1,8 @@
-"""Python functions that the assistant may call: those that a program or a notebook has marked with `tool`."""
+"""Owns the Python functions that the assistant may call as tools. A program or a notebook marks them with
+`@jupyter_eca.tool`.
+
+It must not know the engine: `transport/eca_client.py` lends the functions to it, and passes its calls on.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +30,22 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 @dataclass(frozen=True, slots=True)
 class _Function:
     tool: LentTool
+    """The description that the model gets."""
     arguments: type[BaseModel]
+    """Validates the arguments of a call."""
     function: Callable[..., Any]
 
 
 class PythonTools:
-    """The functions of this process that are tools. `version` changes with each function that is added or replaced."""
+    """The functions of this process that are tools, by their names."""
 
     def __init__(self) -> None:
         self._functions: dict[str, _Function] = {}
         self.version = 0
+        """A number that changes whenever a function is added, replaced or removed."""
 
     def add(self, function: Callable[..., Any], *, name: str, reads: bool) -> None:
-        """Add a function. Raises: LocalError when it cannot be described to a model."""
+        """Add a function. `reads`: it changes nothing. Raises: LocalError when it cannot be described to a model."""
         if not _NAME.fullmatch(name):
             raise LocalError(
                 f"{name!r} is not a valid name for a tool (letters, digits, _ and - only). Give it one with `name=`."
@@ -56,29 +63,31 @@ class PythonTools:
         self.version += 1
 
     def clear(self) -> None:
+        """Remove all functions."""
         self._functions.clear()
         self.version += 1
 
     def tools(self) -> tuple[LentTool, ...]:
+        """Return the descriptions of all functions."""
         return tuple(function.tool for function in self._functions.values())
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolCallResult:
-        """Call a function and return its result as the model reads it. It never raises: the model is told what went
-        wrong."""
+        """Call a function and return its result as the model reads it. This never raises: an error becomes a result,
+        so that the model learns what went wrong."""
         if (function := self._functions.get(name)) is None:
             return ToolCallResult(text=f"There is no function {name} any more.", error=True)
         try:
             validated = validate(function.arguments, arguments)
-            # Run it in a thread: on the loop, it would keep a stop from being heard.
+            # The function runs in a thread. On the loop it would block, and the user could not stop the turn.
             result = await asyncio.to_thread(function.function, **validated)
-            return ToolCallResult(text=_text(await result if inspect.isawaitable(result) else result))
+            return ToolCallResult(text=_as_text(await result if inspect.isawaitable(result) else result))
         except ToolError as error:
             return ToolCallResult(text=str(error), error=True)
-        except Exception as error:  # noqa: BLE001  # the user's own code: the model is told, and goes on
+        except Exception as error:  # noqa: BLE001  # the user's own code may raise anything, and the model reads it
             return ToolCallResult(text=f"{name} failed: {type(error).__name__}: {error}", error=True)
 
 
-LENT: Final = PythonTools()
+LENT_TOOLS: Final = PythonTools()
 
 
 @overload
@@ -86,23 +95,23 @@ def tool(function: F, /) -> F: ...
 @overload
 def tool(*, name: str = "", reads: bool = False) -> Callable[[F], F]: ...
 def tool(function: F | None = None, /, *, name: str = "", reads: bool = False) -> F | Callable[[F], F]:
-    """Let the assistant call a function: `@jupyter_eca.tool` above a `def` with annotations and a docstring.
+    """Let the assistant call a function: write `@jupyter_eca.tool` above a `def` with annotations and a docstring.
 
-    The docstring is what the model reads of it. The user is asked before each call, unless a rule for `python__NAME`
-    allows it; one that `reads` changes nothing, so plan mode has it too. A function that is no coroutine runs in a
-    thread. The model gets the result as text or as JSON.
+    The model reads the docstring. The user must approve each call, unless a rule for `python__NAME` allows it. With
+    `reads=True` the function changes nothing, so the agent `plan` may call it, too. A function that is not a coroutine
+    function runs in a thread. The model gets the result as text or as JSON.
 
     Raises: LocalError for a function that cannot be described to a model.
     """
 
     def mark(function: F) -> F:
-        LENT.add(function, name=name or function.__name__, reads=reads)
+        LENT_TOOLS.add(function, name=name or function.__name__, reads=reads)
         return function
 
     return mark if function is None else mark(function)
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     try:

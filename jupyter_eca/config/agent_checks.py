@@ -42,26 +42,28 @@ def find_problems(resolved: Resolved, tools: Collection[str], providers: Collect
     """
     config, known = resolved.config, resolved.agents
     for name, settings in config.agent.items():
-        of = f"The agent {name!r}"
+        subject = f"The agent {name!r}"
         parent = settings.inherit
         if parent and ALIASES.get(parent, parent) not in known:
-            text = f"{of} inherits from {parent!r}, which does not exist. It works without a parent."
+            text = f"{subject} inherits from {parent!r}, which does not exist. It works without a parent."
             yield AgentProblem(name, parent, text)
         for spawner in settings.spawnable_by or ():
             if ALIASES.get(spawner, spawner) not in known:
-                yield AgentProblem(name, spawner, f"{of} names {spawner!r} in `spawnableBy`. There is no such agent.")
+                yield AgentProblem(
+                    name, spawner, f"{subject} names {spawner!r} in `spawnableBy`. There is no such agent."
+                )
         model = settings.default_model
         if model and ("/" not in model or model.partition("/")[0] not in providers):
-            text = f"{of} names the model {model!r}, which no provider offers. Another model answers instead."
+            text = f"{subject} names the model {model!r}, which no provider offers. Another model answers instead."
             yield AgentProblem(name, model, text)
-        for selector in _selectors(settings):
-            if not _exists(selector, config, tools):
-                text = f"{of} names the tool {selector!r}, which does not exist. This setting has no effect."
+        for selector in _list_selectors(settings):
+            if not _is_known(selector, config, tools):
+                text = f"{subject} names the tool {selector!r}, which does not exist. This setting has no effect."
                 yield AgentProblem(name, selector, text)
 
 
 def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
-    """Return `FILE:LINE: ` of the place with the mistake, or "" when no file has it. Blocks."""
+    """Return the place of the mistake as `FILE:LINE: `, or "" when no file has it. Blocks: it reads files."""
     for source in reversed(list(sources)):
         path = Path(source)
         is_markdown = path.suffix == ".md"  # such a file has only one agent
@@ -72,19 +74,19 @@ def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
         except OSError:
             continue
         heading = f'"{problem.agent}"'
-        start = 0 if is_markdown else next((n for n, line in enumerate(lines) if heading in line), len(lines))
+        start = 0 if is_markdown else next((at for at, line in enumerate(lines) if heading in line), len(lines))
         for number, line in enumerate(lines[start:], start + 1):
             if problem.word in line:
                 return f"{path}:{number}: "
     return ""
 
 
-def _selectors(settings: AgentConfig) -> Iterator[str]:
+def _list_selectors(settings: AgentConfig) -> Iterator[str]:
     rules = settings.tool_call.approval
     yield from dict.fromkeys([*(settings.disabled_tools or ()), *rules.deny, *rules.ask, *rules.allow])
 
 
-def _exists(selector: str, config: Config, tools: Collection[str]) -> bool:
+def _is_known(selector: str, config: Config, tools: Collection[str]) -> bool:
     """Return whether a selector means something: a server, `server__tool`, or the name of a native tool."""
     server, separator, tool = selector.partition("__")
     if separator:

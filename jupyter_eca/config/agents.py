@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import Policy, merge_policies
 from jupyter_eca.protocol.base import Model
 
@@ -40,22 +40,29 @@ class Agent(Model):
     """An agent with all its settings, inherited ones included."""
 
     name: str
+    """The name of the agent."""
     kind: str = CODE
-    """The built-in agent from which it inherits in the end."""
+    """The nearest built-in agent among itself and its ancestors; `code` when there is none."""
     mode: AgentMode = AgentMode.PRIMARY
+    """Who can use the agent: the user, other agents, or both."""
     description: str = ""
+    """What the agent is for. The user reads it, and so do the agents that may spawn it."""
     prompt: str = ""
-    """Replaces our system prompt for `kind`; empty keeps ours."""
+    """The system prompt that replaces ours for `kind`; empty to keep ours."""
     default_model: str | None = None
+    """The model of the agent as PROVIDER/MODEL; None for the default model."""
     variant: str | None = None
+    """The variant of its model; None for no variant."""
     disabled_tools: tuple[str, ...] = ()
+    """The tools that the agent does not have, as selectors."""
     policy: Policy = Policy()
-    """The approval rules: the agent's own rules, then the general ones."""
+    """The approval rules of the agent, together with those of all agents."""
     max_steps: int | None = None
-    """The largest number of requests to the model in a turn."""
+    """The maximum number of requests to the model in a turn; None for no limit."""
     compact_at: int = 0
-    """The key `autoCompactPercentage`."""
+    """The conversation is summarised when the context window is this full, in percent; 0 for never."""
     spawnable_by: tuple[str, ...] | None = None
+    """The agents that may spawn this one; None for all agents."""
 
     @property
     def looks_only(self) -> bool:
@@ -64,15 +71,15 @@ class Agent(Model):
 
     def may_spawn(self, other: Agent) -> bool:
         """Return whether this agent may spawn the other one."""
-        by = other.spawnable_by
-        is_allowed = by is None or not {self.name, self.kind}.isdisjoint(ALIASES.get(name, name) for name in by)
+        spawners = other.spawnable_by
+        is_allowed = spawners is None or any(ALIASES.get(name, name) in {self.name, self.kind} for name in spawners)
         return is_allowed and other.mode is not AgentMode.PRIMARY
 
     def has_tool(self, tool: ToolSpec, *, reads: bool, agents: frozenset[str] = frozenset()) -> bool:
         """Return whether the agent has a tool.
 
-        `reads` says whether the tool only reads, and `agents` which agents it is for (empty: all). An agent that only
-        reads has no tool that changes anything, whatever the rules allow.
+        `reads` says whether the tool only reads. `agents` are the agents that the tool is for; empty for all agents. An
+        agent that only reads has no tool that changes anything, even if the rules allow it.
         """
         if agents and not agents & {self.name, self.kind}:
             return False
@@ -96,19 +103,19 @@ _BUILT_IN = {
 
 
 def resolve_agents(config: Config) -> dict[str, Agent]:
-    """Work out all agents, by name, the built-in ones first. See `config.resolved`, which does so once."""
+    """Return all agents by name, the built-in ones first. `config.resolved` calls this once for each configuration."""
     names = [*_BUILT_IN, *(name for name in config.agent if name not in _BUILT_IN)]
-    return {name: _resolve(config, name) for name in names}
+    return {name: _resolve_agent(config, name) for name in names}
 
 
-def _resolve(config: Config, name: str) -> Agent:
+def _resolve_agent(config: Config, name: str) -> Agent:
     """Combine the settings of an agent and its ancestors.
 
-    Each field has the value of the nearest agent that sets it. Lists and rules are added together.
+    Each field has the value of the nearest agent that sets it. Lists and rules of all ancestors are added together.
     """
     ancestry = _list_ancestry(config, name)
     kind = next((ancestor for ancestor, _ in ancestry if ancestor in _BUILT_IN), CODE)
-    # ECA's `plan` has a prompt of its own, which the general prompt does not replace.
+    # In ECA, `plan` has its own prompt, which the prompt for all agents does not replace.
     general = "" if kind == PLAN else config.prompts.chat
     settings = [agent_config for _, agent_config in ancestry]
     policy = config.tool_call.approval
@@ -138,7 +145,8 @@ def _resolve(config: Config, name: str) -> Agent:
 
 
 def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
-    """Return an agent and its ancestors with their settings, the nearest first. A circle ends where it closes."""
+    """Return an agent and its ancestors with their settings, the nearest first. Each agent is in the list only once, so
+    a circle of agents that inherit from each other does no harm."""
     ancestry: dict[str, list[AgentConfig]] = {}
     wanted: str | None = name
     while wanted and wanted not in ancestry and (wanted in config.agent or wanted in _BUILT_IN):
@@ -153,9 +161,9 @@ def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
 
 
 def _selects(selector: str, tool: ToolSpec) -> bool:
-    """Return whether a selector means this tool: a server, `server__tool`, or the name of a native tool.
+    """Return whether a selector selects this tool. It is a server, `server__tool`, or the name of one of our own tools.
 
-    The name of a server's tool may begin with the server's name already.
+    The name of a server's tool may already begin with the name of the server.
     """
     is_full_name = tool.server == "eca" or tool.name.startswith(f"{tool.server}__")
-    return selector in {tool.server, key(tool)} or (is_full_name and selector == tool.name)
+    return selector in {tool.server, get_selector(tool)} or (is_full_name and selector == tool.name)

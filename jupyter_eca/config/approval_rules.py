@@ -30,75 +30,80 @@ _NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}.
 
 
 def list_rules(config: Config, sources: ConfigSources) -> tuple[wire.ApprovalRule, ...]:
-    """Return all rules: the general ones, then each agent's own. Blocks."""
+    """Return all rules: the rules of all agents, then the rules of single agents. Blocks: it reads files."""
     files = ConfigFiles(sources)
-    common = [*_rules(files, config.tool_call.approval)]
+    listed = [*_list_policy_rules(files, config.tool_call.approval)]
     for name, agent in config.agent.items():
-        common += _rules(files, agent.tool_call.approval, name)
-    return tuple(common)
+        listed += _list_policy_rules(files, agent.tool_call.approval, name)
+    return tuple(listed)
 
 
-def _rules(files: ConfigFiles, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
+def _list_policy_rules(files: ConfigFiles, policy: Policy, agent: str = "") -> Iterator[wire.ApprovalRule]:
+    """Yield the rules of a policy, each with the files that define it. `agent` owns the policy; "" means all agents."""
     kinds = ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow))
     for decision, rules in kinds:
         for name, rule in ((name, simple) for name, united in rules.items() for simple in united.alternatives):
-            named = [
+            defining = [
                 file
-                for place in _list_keys(agent, decision, name)
+                for place in _list_places(agent, decision, name)
                 for file in files.find_defining_files(place)
-                # Two files may have different rules of this name, and both hold.
-                if len(rules[name].alternatives) == 1 or _parse_rule(files.at(file, place)) == rule
+                # Two files may have different rules for this selector, and both count.
+                if len(rules[name].alternatives) == 1 or _parse_rule(files.get(file, place)) == rule
             ]
             yield wire.ApprovalRule(
                 decision=decision.value,
                 rule=name,
                 args_matchers=rule.args_matchers,
                 agent=agent or None,
-                files=tuple(map(files.display_name, named)),
-                built_in=not agent and decision is Decision.ALLOW and name in ALLOWED and not named,
-                own=not agent and any(file in files.own for file in named),
+                files=tuple(map(files.get_display_name, defining)),
+                built_in=not agent and decision is Decision.ALLOW and name in ALLOWED and not defining,
+                own=not agent and any(file in files.own for file in defining),
             )
 
 
-def _list_keys(agent: str, decision: Decision, name: str) -> list[Place]:
-    """Return all keys at which a rule can be written. Agents have older names, and an older key."""
+def _list_places(agent: str, decision: Decision, name: str) -> list[Place]:
+    """Return all places in a file where a rule can be written. Agents have older names, and `agent` an older key."""
     if not agent:
         return [(*_APPROVAL, decision, name)]
-    called = [agent, *(old for old, new in ALIASES.items() if new == agent)]
-    return [(key, agent_name, *_APPROVAL, decision, name) for key in ("agent", "behavior") for agent_name in called]
+    agent_names = [agent, *(old for old, new in ALIASES.items() if new == agent)]
+    return [(key, of_agent, *_APPROVAL, decision, name) for key in ("agent", "behavior") for of_agent in agent_names]
 
 
 def list_files_for_rule(sources: ConfigSources, rule: str) -> tuple[wire.RulePlace, ...]:
-    """Return the files to which an allowing rule can be written, the best one first. Blocks."""
+    """Return the files to which a rule of `allow` can be written, the best one first. Blocks: it reads files."""
     files = ConfigFiles(sources)
     if own_files := _find_own_files(files, Decision.ALLOW, rule):
         scope = "global" if own_files[-1] == files.user_file else "workspace"
-        return (wire.RulePlace(scope=scope, file=files.display_name(own_files[-1])),)
+        return (wire.RulePlace(scope=scope, file=files.get_display_name(own_files[-1])),)
     return (
-        wire.RulePlace(scope="workspace", file=files.display_name(files.workspace)),
-        wire.RulePlace(scope="global", file=files.display_name(files.user_file)),
+        wire.RulePlace(scope="workspace", file=files.get_display_name(files.workspace)),
+        wire.RulePlace(scope="global", file=files.get_display_name(files.user_file)),
     )
 
 
 def add_rule(sources: ConfigSources, rule: wire.ApprovalsAddParams) -> str:
-    """Add a rule and return the file that has it now. Blocks.
+    """Add a rule, and return the file to which it was written. Blocks: it writes a file.
 
-    Raises: LocalError, ConfigError, and ValueError when a matcher is not a regular expression.
+    Raises: LocalError when the file has another rule for this selector, ConfigError when the file cannot be changed,
+    ValueError when a matcher is not a regular expression.
     """
     added = Rule(args_matchers=rule.args_matchers)
     with WRITING:
         files = ConfigFiles(sources)
         own_files = _find_own_files(files, rule.decision, rule.rule)
         file = own_files[-1] if own_files else files.workspace if rule.scope == "workspace" else files.user_file
-        old = _parse_rule(files.at(file, (*_APPROVAL, rule.decision, rule.rule))) if own_files else None
+        old = _parse_rule(files.get(file, (*_APPROVAL, rule.decision, rule.rule))) if own_files else None
         if (merged := merge_rules(old, added)) is None:
-            raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule))
+            raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=rule.rule))
         files.put(file, (*_APPROVAL, rule.decision, rule.rule), _to_json(merged))
-    return files.display_name(file)
+    return files.get_display_name(file)
 
 
 def remove_rule(sources: ConfigSources, rule: wire.RuleText) -> None:
-    """Remove a rule from all files that the user may change. Blocks. Raises: LocalError, ConfigError."""
+    """Remove a rule from all files that the user may change. Blocks: it writes files.
+
+    Raises: LocalError when no such file has this rule, ConfigError when a file cannot be changed.
+    """
     removed = Rule(args_matchers=rule.args_matchers)
     place = (*_APPROVAL, rule.decision, rule.rule)
     with WRITING:
@@ -108,9 +113,9 @@ def remove_rule(sources: ConfigSources, rule: wire.RuleText) -> None:
             raise LocalError(_NOT_OURS.format(rule=rule.rule))
         for file in own_files:
             try:
-                remaining = subtract_rule(_parse_rule(files.at(file, place)), removed)
+                remaining = subtract_rule(_parse_rule(files.get(file, place)), removed)
             except ValueError as error:
-                raise LocalError(_NO_ROOM.format(file=files.display_name(file), rule=rule.rule)) from error
+                raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=rule.rule)) from error
             files.drop(file, place) if remaining is None else files.put(file, place, _to_json(remaining))
 
 
@@ -124,5 +129,7 @@ def _parse_rule(value: Any) -> Rule:
 
 
 def _to_json(rule: Rule) -> dict[str, Any]:
-    """Return a rule as ECA writes it."""
-    return {"argsMatchers": {k: list(v) for k, v in rule.args_matchers.items()}} if rule.args_matchers else {}
+    """Return a rule in the format of ECA's files."""
+    return (
+        {"argsMatchers": {name: [*texts] for name, texts in rule.args_matchers.items()}} if rule.args_matchers else {}
+    )

@@ -3,8 +3,9 @@
 It must not know any provider. `keyring_backend` is its neighbour: it talks to the keyring of the operating system.
 
 Secrets are stored in the keyring of the operating system. If no keyring works, they stay in the memory of this process
-until it ends; a secret is never written in plain text. The file names the secrets that are in the keyring. So the
-keyring is asked only for those: a locked keyring may ask its owner, and importing a keyring takes a while.
+until it ends; a secret is never written in plain text. A file (`auth.json`) lists the secrets that are in the keyring,
+without their values. So the keyring is used only if there is something in it: a locked keyring may ask its owner, and
+importing a keyring takes a while.
 
 If two processes store a key, the newer key wins. Storing a key in memory removes the older entry from the file. An
 entry that appears in the file later was therefore stored later, and it replaces the key in memory.
@@ -42,8 +43,8 @@ _log = logging.getLogger(__name__)
 MEMORY_ONLY = "JUPYTER_ECA_KEYS"
 
 _IN_PLAIN = (
-    "%s has in plain what an earlier version kept there: %s. It is moved once there is a system keyring "
-    '(`pip install "jupyter-eca[keyring]"`), and removed when you sign in again or out.'
+    "%s contains keys in plain text, which an earlier version stored there: %s. They are moved as soon as there is a "
+    'system keyring (`pip install "jupyter-eca[keyring]"`), and removed when you sign in again or out.'
 )
 
 
@@ -52,6 +53,7 @@ class StoredKey:
     """A stored key."""
 
     key: str = field(repr=False)
+    """The key itself."""
     url: str | None = None
     """The address that the key is for; None for the provider's own. The key is never sent to another address."""
 
@@ -63,35 +65,39 @@ class KeyStore:
     """Whether keys could outlast this process if a keyring were installed. If so, users are told how."""
 
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
-        """Use the file, and the keyring `ring`; None for the installed one, if there is any."""
+        """`file` lists the stored keys. `ring` is the keyring to use; None for the installed one, if there is any."""
         self._file = file
         self._keyrings = Keyrings(ring)
         self._seen: tuple[int, int, int] | None = None
+        """The state of the file when it was last read; None when there was no file."""
         self._known: dict[str, StoredKey] = {}
+        """The keys that the file lists, with their values from the keyring."""
         self._memory: dict[str, StoredKey] = {}
+        """The keys that are only in memory, because no keyring works."""
         self._warned = False
+        """Whether the user was warned about keys in plain text."""
         # A thread that has read the file must not replace a key that another thread has stored in the meantime.
         self._update_lock = Lock()
 
     def get(self, provider: str) -> StoredKey | None:
-        """Return the key of a provider as of the last `load`. This method does not block."""
+        """Return the key of a provider, as it was at the last `load`; None when there is none. Does not block."""
         return self._known.get(provider) or self._memory.get(provider)
 
     def is_persistent(self) -> bool:
-        """Return whether a key that is stored now outlasts this process.
+        """Return whether a key that is stored now would outlast this process.
 
-        This imports a keyring, which may ask its owner. Call it only when somebody signs in.
+        This imports a keyring, which may ask its owner. Call it only when a user signs in.
         """
         return self._keyrings.works()
 
     def load(self) -> None:
         """Read the keys that other processes have stored since the last call. Without a change it costs one `stat`."""
-        while self._file_state() != self._seen:
+        while self._read_file_state() != self._seen:
             self._move_plain_keys()
-            seen, entries = self._file_state(), self._entries()
-            logins = {name: login for name, entry in entries.items() if (login := self._login(name, entry))}
+            seen, entries = self._read_file_state(), self._read_entries()
+            logins = {name: login for name, entry in entries.items() if (login := self._make_stored_key(name, entry))}
             with self._update_lock:
-                if seen == self._file_state():
+                if seen == self._read_file_state():
                     self._known, self._seen = logins, seen
                     for name in logins:
                         self._memory.pop(name, None)
@@ -100,7 +106,7 @@ class KeyStore:
         """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
         redaction.register_secret(login.key)
         in_keyring = False
-        if self._keyrings.is_available() or provider in self._entries():
+        if self._keyrings.is_available() or provider in self._read_entries():
             with self._lock_entries() as entries:
                 in_keyring = self._keyrings.keep(provider, login.key)
                 before = entries.pop(provider, {})
@@ -119,7 +125,7 @@ class KeyStore:
 
     def forget(self, provider: str) -> None:
         """Remove the key of a provider. Raises: OSError."""
-        if provider in self._entries():
+        if provider in self._read_entries():
             with self._lock_entries() as entries:
                 if entries.pop(provider, {}).get("keyring"):
                     self._keyrings.drop(provider)
@@ -136,27 +142,28 @@ class KeyStore:
 
     # -- the file
 
-    def _file_state(self) -> tuple[int, int, int] | None:
+    def _read_file_state(self) -> tuple[int, int, int] | None:
         try:
             stat = self._file.stat()
         except OSError:
             return None
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
-    def _entries(self) -> dict[str, dict[str, Any]]:
+    def _read_entries(self) -> dict[str, dict[str, Any]]:
+        """Return the entries of the file by provider. A missing or broken file has none."""
         try:
             data: Any = json.loads(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:
-            # The type only: what json says quotes the file.
+            # Log only the type of the error: the message of `json` quotes the file.
             _log.warning("the stored keys in %s cannot be read (%s); sign in again", self._file, type(error).__name__)
             return {}
         pairs = cast("dict[str, Any]", data).items() if isinstance(data, dict) else ()
         return {name: cast("dict[str, Any]", entry) for name, entry in pairs if isinstance(entry, dict)}
 
-    def _login(self, provider: str, entry: dict[str, Any]) -> StoredKey | None:
-        key = self._keyrings.fetch(provider) if entry.get("keyring") else _plain_key(entry)
+    def _make_stored_key(self, provider: str, entry: dict[str, Any]) -> StoredKey | None:
+        key = self._keyrings.fetch(provider) if entry.get("keyring") else _get_plain_key(entry)
         if not key:
             return None
         redaction.register_secret(key)
@@ -165,10 +172,10 @@ class KeyStore:
 
     def _move_plain_keys(self) -> None:
         """Move keys that are in plain text into the keyring."""
-        plain = {name: key for name, entry in self._entries().items() if (key := _plain_key(entry))}
+        plain = {name: key for name, entry in self._read_entries().items() if (key := _get_plain_key(entry))}
         if plain and self._keyrings.is_available():
             with suppress(OSError), self._lock_entries() as entries:
-                plain = {name: key for name, entry in entries.items() if (key := _plain_key(entry))}
+                plain = {name: key for name, entry in entries.items() if (key := _get_plain_key(entry))}
                 moved = [name for name, key in plain.items() if self._keyrings.keep(name, key)]
                 if moved:
                     entries |= {name: {"url": entries[name].get("url"), "keyring": True} for name in moved}
@@ -180,11 +187,11 @@ class KeyStore:
 
     @contextmanager
     def _lock_entries(self) -> Generator[dict[str, dict[str, Any]]]:
-        """Return the entries of the file. No other process can change them until the context ends."""
+        """Yield the entries of the file. No other process can change them until the context ends."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.with_suffix(".lock").open("ab") as lock:
-            _lock(lock.fileno())
-            yield self._entries()
+            _lock_file(lock.fileno())
+            yield self._read_entries()
 
     def _write(self, entries: dict[str, dict[str, Any]]) -> None:
         """Write the file completely or not at all. Other users can never read it, not even for a moment."""
@@ -200,8 +207,8 @@ class KeyStore:
 
 
 class MemoryKeyStore(KeyStore):
-    """Keys that live as long as this process. No file or keyring is used, not even for reading: a key that an earlier
-    user has left there does not belong to this user."""
+    """Stores keys only in the memory of this process. No file or keyring is used, not even for reading, because a key
+    that an earlier user has left there does not belong to this user."""
 
     can_be_persistent = False
 
@@ -221,12 +228,12 @@ class MemoryKeyStore(KeyStore):
 
 
 def open_key_store(database: Path) -> KeyStore:
-    """Return the stored keys that belong to a database of chats, or those of this process only."""
+    """Return the key store that belongs to a database of chats; with `JUPYTER_ECA_KEYS=memory`, one in memory."""
     kind = MemoryKeyStore if os.environ.get(MEMORY_ONLY) == "memory" else KeyStore
     return kind(database.with_name("auth.json"))
 
 
-def _lock(descriptor: int) -> None:
+def _lock_file(descriptor: int) -> None:
     """Lock the file until it is closed."""
     if sys.platform == "win32":
         import msvcrt
@@ -238,7 +245,7 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
-def _plain_key(entry: dict[str, Any]) -> str | None:
+def _get_plain_key(entry: dict[str, Any]) -> str | None:
     """Return the key that an earlier version wrote into the entry."""
     key = entry.get("key")
     return key if isinstance(key, str) and not entry.get("keyring") else None

@@ -1,5 +1,4 @@
-"""Owns the schema of the key `customTools`: the user's command lines as tools. Errors are found here, before a tool
-runs.
+"""Owns the schema of the key `customTools`: the user's command lines as tools. It finds errors before a tool runs.
 
 It must not run a tool: `plugins.tools.custom` does. `schema` is its neighbour: it has all other keys.
 """

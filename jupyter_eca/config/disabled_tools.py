@@ -1,4 +1,4 @@
-"""Owns the switching of a tool in the key `disabledTools`, in the file that has the list.
+"""Switches a tool on or off for all agents, by changing the key `disabledTools` in a configuration file.
 
 It must not decide which tools an agent has: `agents` does. `editing` is its neighbour: it changes the file.
 """
@@ -15,26 +15,28 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import Config
 
 _KEY: Final = ("disabledTools",)
-_ELSEWHERE: Final = "{name} is not switched off by `disabledTools`: an agent, a rule or its whole server is."
-_FOREIGN: Final = "`disabledTools` is in {file}, which is not changed from here."
+_ELSEWHERE: Final = (
+    "{name} is not in `disabledTools`. It is switched off by an agent, by an approval rule, or with its whole server."
+)
+_FOREIGN: Final = "`disabledTools` is in {file}, which cannot be changed from here. Change it by hand."
 
 
 def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
-    """Switch a tool on or off. `names` are all names that the list may have for it, and `name` is the one to write.
+    """Switch a tool on or off. `names` are all names that the list may have for the tool; `name` is written.
 
-    A tool is switched off in the last file that has a list. It is switched on in each file that lists it, because the
-    list of a project is added to the user's own. Blocks.
+    A tool is added to the list of the last file that has one. It is removed from the list of each file that has it,
+    because the list of a project is added to the list of the user. Blocks: it writes files.
 
-    Raises: LocalError, ConfigError.
+    Raises: LocalError when the tool cannot be switched in this way, ConfigError when a file cannot be changed.
     """
     if on and names.isdisjoint(config.disabled_tools):
         raise LocalError(_ELSEWHERE.format(name=name))
     with WRITING:
         files = ConfigFiles(sources)
-        written = {file: files.at(file, _KEY) for file in files.find_defining_files(_KEY)}
+        written = {file: files.get(file, _KEY) for file in files.find_defining_files(_KEY)}
         last = next(reversed(written), files.user_file)
         for file in [file for file in written if not names.isdisjoint(written[file])] if on else [last]:
             if file not in files.own:
-                raise LocalError(_FOREIGN.format(file=files.display_name(file)))
+                raise LocalError(_FOREIGN.format(file=files.get_display_name(file)))
             others = [tool for tool in written.get(file, ()) if tool not in names]
             files.put(file, _KEY, others if on else [*others, name])

@@ -1,4 +1,4 @@
-"""Owns the examples of the configuration reference, by the path of their section. A test parses each of them.
+"""Owns the examples of the configuration reference, by the path of their section. A test parses each example.
 
 It must not contain any code. `reference` is its neighbour: it prints the examples.
 """

@@ -1,7 +1,6 @@
-"""Owns the folders in which users write files for the assistant: `.eca` in each folder of a project, and the user's
-own.
+"""Finds the Markdown files that users write for the assistant: in `.eca` of each project, and in the user's folder.
 
-It must not know what is in the files. `front_matter` is its neighbour: it parses them. The project's folder comes
+It must not know what is in the files. `front_matter` is its neighbour: it parses them. The files of projects come
 first. A link in a project that leads out of the workspace is ignored, because a project must not make us read other
 files.
 """
@@ -22,15 +21,19 @@ def get_user_folder() -> Path:
 
 
 def find_markdown_files(roots: Iterable[Path], kind: str, *, nested: bool = False) -> Iterator[Path]:
-    """Yield the Markdown files of a kind (`commands`, `rules`, ...). The first file of a name wins. Blocks."""
+    """Yield the Markdown files of a kind (`commands`, `rules`, ...), those of projects first.
+
+    `roots` are the folders of the workspace. With `nested`, files in subfolders are found too. If two files have the
+    same name, the first one counts. Blocks: it lists folders.
+    """
     pattern = "**/*.md" if nested else "*.md"
     within = [root.resolve() for root in roots]
     for root in within:
-        yield from (path for path in _files(root / ".eca" / kind, pattern) if is_inside(path, within))
-    yield from _files(get_user_folder() / kind, pattern)
+        yield from (path for path in _list_files(root / ".eca" / kind, pattern) if is_inside(path, within))
+    yield from _list_files(get_user_folder() / kind, pattern)
 
 
-def _files(folder: Path, pattern: str) -> list[Path]:
+def _list_files(folder: Path, pattern: str) -> list[Path]:
     try:
         return sorted(path for path in folder.glob(pattern) if path.is_file())
     except OSError:
@@ -38,8 +41,11 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 
 def find_limits(path: Path, roots: Iterable[Path]) -> tuple[Path, ...] | None:
-    """Return the folders that a found file must really be in when it is opened: for a file of a project, those of the
-    workspace. None for a file of the user's own, which may be a link to any place."""
+    """Return the folders in which a file must be when it is opened, after all links are followed.
+
+    For a file of a project, these are the folders of the workspace. None for one of the user's own files, which may be
+    a link to any place.
+    """
     within = tuple(root.resolve() for root in roots)
     return within if any(path.is_relative_to(root) for root in (*within, *roots)) else None
 

@@ -1,6 +1,7 @@
-"""Owns the parsing of Markdown with front matter: YAML between two lines of dashes, then the text.
+"""Parses Markdown with front matter: YAML between two lines of dashes, then the text. Pure.
 
-It is pure. Agents, rules, skills and commands are written so. `folders` is its neighbour: it finds the files.
+Agents, rules, skills and commands are written in this way. It must not read a file: its neighbour `folders` finds the
+files, and its callers read them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ _RENAMED = {"model": "defaultModel", "steps": "maxSteps"}
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the front matter (empty when there is none) and the text below it. Raises: ValueError that names the
-    line."""
-    import yaml  # 15 ms, and only needed by those who have such a file
+    """Return the front matter (empty when there is none) and the text below it.
+
+    Raises: ValueError with the line, when the front matter is not YAML.
+    """
+    import yaml  # imported here because it takes 15 ms, and many users have no such file
 
     match = _FRONT.match(text)
     try:
@@ -35,9 +38,10 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the same as `headed`, but also accept a value that contains `: `. People write it, and it is not YAML.
+    """Return the same as `split_front_matter`, but also accept values that contain `: `. People write them, although
+    they are not valid YAML.
 
-    Raises: ValueError that names the line.
+    Raises: ValueError with the line, when the front matter cannot be read even so.
     """
     try:
         return split_front_matter(text)
@@ -63,8 +67,10 @@ def _quote_value(line: re.Match[str]) -> str:
 
 
 def decode_text(data: bytes, errors: str = "strict") -> str:
-    """Decode a file. `errors` is that of `bytes.decode`. Raises: ValueError that names the line, when it is not
-    text."""
+    """Decode the content of a file. `errors` is the argument of `bytes.decode`.
+
+    Raises: ValueError with the line, when the content is not text.
+    """
     try:
         text = data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
@@ -76,18 +82,18 @@ def decode_text(data: bytes, errors: str = "strict") -> str:
     return text
 
 
-def agent(text: str) -> dict[str, Any]:
-    """Parse an agent's file into an entry of the key `agent`. Raises: ValueError with a message for the user."""
+def parse_agent(text: str) -> dict[str, Any]:
+    """Parse the file of an agent into an entry of the key `agent`. Raises: ValueError with a message for the user."""
     front, body = split_front_matter(text)
     written = {_RENAMED.get(name, name): value for name, value in front.items()}
     tools: Any = written.pop("tools", None)
     if isinstance(tools, dict):
-        written["toolCall"] = {"approval": _rules(cast("dict[Any, Any]", tools))}
+        written["toolCall"] = {"approval": _make_rules(cast("dict[Any, Any]", tools))}
     return {**written, "prompt": body} if body else written
 
 
-def _rules(tools: dict[Any, Any]) -> dict[str, Any]:
-    """Turn lists of names into rules without matchers."""
+def _make_rules(tools: dict[Any, Any]) -> dict[str, Any]:
+    """Convert the short form of approval rules, which is lists of names, into rules without matchers."""
     return {
         str(kind): {str(name): {} for name in cast("list[Any]", names)} if isinstance(names, list) else names
         for kind, names in tools.items()

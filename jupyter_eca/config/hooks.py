@@ -1,5 +1,4 @@
-"""Owns the schema of the key `hooks` (ECA, "Hooks"), and reads each hook by itself: a wrong one does not stop the
-others.
+"""Owns the schema of the key `hooks` (ECA, "Hooks"). Each hook is parsed separately, so an error stops only one hook.
 
 It must not run a hook: `host.hooks` does. `schema` is its neighbour: it has all other keys.
 """
@@ -19,7 +18,7 @@ from jupyter_eca.protocol.base import Model
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# ECA's own default, in milliseconds as in ECA's files.
+# The default of ECA, in milliseconds as in ECA's files.
 DEFAULT_TIMEOUT: Final = 30_000
 
 
@@ -105,7 +104,7 @@ class Hook(Model):
                 raise ValueError(f"its matcher is not a regular expression: {error}") from error
         return self
 
-    def seconds(self, action: Action) -> float:
+    def get_timeout_seconds(self, action: Action) -> float:
         """Return the timeout of an action in seconds."""
         return (action.timeout or self.timeout or DEFAULT_TIMEOUT) / 1000
 
@@ -115,9 +114,11 @@ class RejectedHook:
     """A hook that is ignored because of an error."""
 
     name: str
+    """The name of the hook."""
     source: str
-    """The configuration file; empty when it is not known."""
+    """The configuration file; empty when it is unknown."""
     why: str
+    """The error, as the second half of a sentence."""
 
     @property
     def message(self) -> str:
@@ -139,13 +140,13 @@ def parse_hooks(written: Mapping[str, Any]) -> tuple[tuple[Hook, ...], tuple[Rej
         try:
             hooks.append(Hook.model_validate({**fields, "name": name}))
         except ValidationError as error:
-            refused.append(RejectedHook(name, str(fields.get("source", "")), _reason(error)))
+            refused.append(RejectedHook(name, str(fields.get("source", "")), _describe_error(error)))
     return tuple(hooks), tuple(refused)
 
 
-def _reason(error: ValidationError) -> str:
-    """Return the reason without any value, because a value may contain a key."""
-    # For a union there is an error for each member. The one with the longest path is the most exact.
+def _describe_error(error: ValidationError) -> str:
+    """Return the reason for an error without any value, because a value may contain a key."""
+    # For a union there is an error for each member. The error with the longest path is the most exact one.
     deepest = max(error.errors(include_url=False, include_input=False), key=lambda detail: len(detail["loc"]))
     path = ".".join(str(part) for part in deepest["loc"])
     message = deepest["msg"].removeprefix("Value error, ")

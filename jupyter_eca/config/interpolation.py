@@ -1,9 +1,10 @@
-"""Owns the placeholders in the strings of a configuration, for example `${env:NAME}` (ECA, "dynamic string contents").
+"""Fills in the placeholders in the strings of a configuration, such as `${env:NAME}` (ECA, "dynamic string contents").
 
 It must not know any key. `layers` is its neighbour: it reads the strings.
 
-`${python}` is ours: the Python that the assistant runs in. If Jupyter was not started from an activated environment,
-the `python` on its PATH is another one, or missing. A project could not name its own tool server otherwise.
+`${python}` is ours: the path of the Python that runs the assistant. If Jupyter was not started from an activated
+environment, the `python` on its PATH is another one, or does not exist. Without this placeholder, a project could not
+name a tool server that is installed beside the assistant.
 
 A placeholder without a value becomes empty, with a warning. The warning names the layer, and never a value, because
 most values are keys.
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config.schema import State
 
-# A password manager may ask its owner. A command that takes longer than this waits for an answer that never comes.
+# A command may be a password manager, which asks its owner. After this time, nobody is going to answer.
 COMMAND_SECONDS = 30.0
 
 _DYNAMIC = re.compile(r"\$\{(?:(env|file|netrc|cmd|classpath):([^}]*)|python)\}")
@@ -40,17 +41,17 @@ _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
 @dataclass
 class ReadingNotes:
-    """What was found while the configuration is read."""
+    """What is collected while a configuration is read."""
 
     warnings: list[str] = field(default_factory=list[str])
     """Sentences for the user."""
     watched: dict[str, State | None] = field(default_factory=dict[str, "State | None"])
-    """The state of each file that was read or looked for."""
+    """The state of each file that was read, or that did not exist."""
     commands: dict[str, str] = field(default_factory=dict[str, str])
-    """The output of each command, so that it runs only once."""
+    """The output of each command, so that each command runs only once."""
 
     def watch(self, path: Path) -> None:
-        """Remember the state of a path. Call this before the path is read, so that no change is missed."""
+        """Remember the state of a file. Call this before the file is read, so that no change is missed."""
         self.watched.setdefault(str(path), read_file_state(path))
 
 
@@ -61,20 +62,23 @@ class Layer:
     where: str
     """The name of the layer in warnings."""
     folder: Path
-    """Where relative paths start."""
+    """The folder that relative paths start at."""
     environment: Mapping[str, str]
-    found: ReadingNotes
+    """The variables for `${env:NAME}`."""
+    notes: ReadingNotes
+    """Collects the warnings, and the files that are read."""
     own: bool = False
-    """Whether this is the user's own configuration. Only that may run commands."""
+    """Whether this is the user's own configuration. Only the user's own may run commands."""
     within: Path | None = None
-    """The folder that a project's configuration may not leave, because somebody else may have written it."""
+    """For a project's configuration: the folder outside of which no file is read, because somebody else may have
+    written the configuration. None for no such limit."""
 
     def fill(self, value: Any, netrc_file: str | None = None) -> Any:
         """Return the value with the placeholders in all its strings filled in."""
         match value:
             case str():
                 if command := _COMMAND.fullmatch(value):
-                    return _register_secret(self._command(command[1]))
+                    return _register_secret(self._run_once(command[1]))
                 return _DYNAMIC.sub(lambda part: self._fill_part(part[1], part[2], netrc_file), value)
             case dict():
                 return {name: self.fill(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
@@ -83,12 +87,13 @@ class Layer:
             case _:
                 return value
 
-    def path(self, text: str) -> Path:
-        """Return a path. A relative path starts at the folder of the layer; `~` is the user's home."""
+    def resolve_path(self, text: str) -> Path:
+        """Return an absolute path. A relative one starts at the folder of the layer; `~` is the user's home."""
         home = self.environment.get("HOME")
         return self.folder / (home + text[1:] if home and text.startswith("~/") else Path(text).expanduser())
 
     def _fill_part(self, kind: str | None, argument: str, netrc_file: str | None) -> str:
+        """Return the value of one placeholder. `kind` is None for `${python}`."""
         match kind:
             case None:
                 return sys.executable
@@ -97,38 +102,40 @@ class Layer:
                 redaction.register_named_secret(name, self.environment.get(name, ""))
                 return self.environment.get(name) or default
             case "file":
-                return _register_secret(self._file(argument))
+                return _register_secret(self._read_file(argument))
             case "netrc":
-                return _register_secret(self._netrc(argument, netrc_file))
+                return _register_secret(self._read_netrc(argument, netrc_file))
             case "cmd":
-                return _register_secret(self._command(argument))
+                return _register_secret(self._run_once(argument))
             case _:
-                return ""  # a resource of ECA's own program: an empty value selects our own text
+                return ""  # `classpath` is a resource of ECA's own program; an empty value selects our own text
 
     def _warn(self, sentence: str) -> str:
-        self.found.warnings.append(f"{self.where}: {sentence}")
+        """Add a warning, and return the empty value of the placeholder."""
+        self.notes.warnings.append(f"{self.where}: {sentence}")
         return ""
 
-    def _file(self, name: str) -> str:
+    def _read_file(self, name: str) -> str:
         try:
-            path = self.path(name).resolve()
+            path = self.resolve_path(name).resolve()
             if self.within is not None and not path.is_relative_to(self.within.resolve()):
                 return self._warn(f"${{file:{name}}} is outside of the project and was not read.")
-            self.found.watch(path)
+            self.notes.watch(path)
             return front_matter.decode_text(read_resolved(path, MAX_TEXT_BYTES)).replace("\r\n", "\n").strip()
         except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             return self._warn(f"${{file:{name}}} cannot be read: {reason}.")
 
-    def _netrc(self, argument: str, netrc_file: str | None) -> str:
+    def _read_netrc(self, argument: str, netrc_file: str | None) -> str:
+        """Return a value from a netrc file. The argument is `[USER@]MACHINE[/login|/account|/password]`."""
         from netrc import NetrcParseError, netrc
 
         machine, _, wanted = argument.partition("/")
         user, _, machine = machine.rpartition("@")
         home = Path(self.environment.get("HOME") or Path.home())
-        files = [self.path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
+        files = [self.resolve_path(netrc_file)] if netrc_file else [home / ".netrc", home / "_netrc"]
         file = next((file for file in files if file.is_file()), files[0])
-        self.found.watch(file)
+        self.notes.watch(file)
         try:
             read_regular(file, MAX_TEXT_BYTES)  # `netrc` would wait for ever for the end of a pipe
             login, account, password = netrc(str(file)).hosts[machine]
@@ -140,14 +147,16 @@ class Layer:
             return self._warn(f"${{netrc:{argument}}}: {file} has another login for that machine.")
         return {"login": login, "account": account}.get(wanted, password) or ""
 
-    def _command(self, command: str) -> str:
+    def _run_once(self, command: str) -> str:
+        """Return the output of a command, which runs only once for each configuration."""
         if not self.own:
             return self._warn("${cmd:...} runs only from your own configuration (~/.config/eca); it was left empty.")
-        if command not in self.found.commands:
-            self.found.commands[command] = self._run(command)
-        return self.found.commands[command]
+        if command not in self.notes.commands:
+            self.notes.commands[command] = self._run_command(command)
+        return self.notes.commands[command]
 
-    def _run(self, command: str) -> str:
+    def _run_command(self, command: str) -> str:
+        """Run a command in a shell, and return its output; empty, with a warning, when it fails."""
         # The warning does not quote stderr, which may contain the secret.
         process = subprocess.Popen(  # noqa: S602  # the user's own words in the user's own file
             command, shell=True, text=True, encoding="utf-8", errors="replace", env=dict(self.environment),
@@ -166,14 +175,15 @@ class Layer:
 
 
 def _register_secret(value: str) -> str:
-    """Register a value as a secret, unless it looks like a text or a path. A prompt may be in a file too."""
+    """Register a value as a secret, and return it. A value that looks like a text or a path is not registered, because
+    a placeholder may also stand for a prompt in a file."""
     if not (re.search(r"\s", value) or value.startswith(("/", "~", "http"))):
         redaction.register_secret(value)
     return value
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """Kill a process and its children. A child that survives would keep the pipe open that we read to its end."""
+    """Kill a process and its children. A child that survives would keep the pipe open, and we would read it forever."""
     if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
     else:

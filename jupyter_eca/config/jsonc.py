@@ -1,10 +1,10 @@
-"""Owns changes to one value in a text of JSON with comments. Every other character stays as it was.
+"""Changes one value in a text of JSON with comments, and keeps every other character.
 
-It must not know any file: its neighbour `editing` reads and writes them.
+It must not read or write a file: its neighbour `editing` does.
 
-The library `json5` parses such texts but does not write them. The one library that keeps comments cannot be installed
-beside it, because both are the module `json5`. So this module finds the positions by scanning. It returns a change only
-if json5 reads it as intended.
+The library `json5` parses such texts but cannot keep comments when it writes them. The only library that keeps comments
+cannot be installed together with it, because both have the module name `json5`. So this module finds the positions of
+the values by scanning the text. It returns the changed text only if json5 parses it to the intended data.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _JsonToken:
+    """A token of the text, and where it begins and ends."""
+
     text: str
     start: int
     end: int
@@ -34,23 +36,31 @@ class _JsonToken:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """`comma` is where the comma after the value ends, None when there is none."""
+    """A member of an object. The numbers are positions in the text."""
 
     key: str
     start: int
+    """Where the key begins."""
     value: int
+    """Where the value begins."""
     end: int
+    """Where the value ends."""
     comma: int | None
+    """Where the comma after the value ends; None when there is no comma."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Object:
+    """An object. The numbers are positions in the text."""
+
     start: int
+    """The position of its opening brace."""
     close: int
+    """The position of its closing brace."""
     members: tuple[_Member, ...]
 
-    def member(self, key: str) -> _Member | None:
-        """Return the last member of that name, as every parser does."""
+    def find_member(self, key: str) -> _Member | None:
+        """Return the member of this name; the last one if there are several, because parsers use the last one."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
@@ -61,38 +71,46 @@ def parse(text: str) -> dict[str, Any]:
     try:
         data = json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # untyped library
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"The file is not JSON: {error}. Mend it first.") from error
+        raise ConfigError(f"The file is not JSON: {error}. Fix it first.") from error
     if not isinstance(data, dict):
-        raise ConfigError("The file must hold one JSON object. Mend it first.")
+        raise ConfigError("The file must hold one JSON object. Fix it first.")
     return cast("dict[str, Any]", data)
 
 
 def put(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Set one value, and create the objects on the path to it. Raises: ConfigError when this is not safe."""
+    """Return the text with one value set. Objects on the path to it are created.
+
+    Raises: ConfigError when the change would not have the intended effect.
+    """
     text = text if text.strip() else "{}\n"
-    meant = parse(text)
-    _set_value(meant, path, value)
-    current, rest = _object(text), list(path)
-    while len(rest) > 1 and (member := current.member(rest[0])) and text[member.value] == "{":
-        current, rest = _object(text, member.value), rest[1:]
+    intended = parse(text)
+    _set_value(intended, path, value)
+    current, rest = _scan_object(text), list(path)
+    while len(rest) > 1 and (member := current.find_member(rest[0])) and text[member.value] == "{":
+        current, rest = _scan_object(text, member.value), rest[1:]
     for key in reversed(rest[1:]):
         value = {key: value}
-    member = current.member(rest[0])
+    member = current.find_member(rest[0])
     if member is None:
-        return _check(_insert(text, current, rest[0], value), meant)
-    return _check(text[: member.value] + _render_value(value, _margin(text, member.start)) + text[member.end :], meant)
+        return _check_result(_insert(text, current, rest[0], value), intended)
+    return _check_result(
+        text[: member.value] + _render_value(value, _get_indentation(text, member.start)) + text[member.end :], intended
+    )
 
 
 def drop(text: str, path: tuple[str, ...]) -> str:
-    """Remove one member, if it exists. Raises: ConfigError when this is not safe."""
-    meant = inside = parse(text)
-    current = _object(text)
+    """Return the text without one member, if it exists.
+
+    Raises: ConfigError when the change would not have the intended effect.
+    """
+    intended = inside = parse(text)
+    current = _scan_object(text)
     for key in path[:-1]:
-        member = current.member(key)
+        member = current.find_member(key)
         if member is None or text[member.value] != "{":
             return text
-        current, inside = _object(text, member.value), inside[key]
-    if (member := current.member(path[-1])) is None:
+        current, inside = _scan_object(text, member.value), inside[key]
+    if (member := current.find_member(path[-1])) is None:
         return text
     del inside[path[-1]]
     before = current.members[current.members.index(member) - 1] if member != current.members[0] else None
@@ -101,10 +119,10 @@ def drop(text: str, path: tuple[str, ...]) -> str:
         beginning = text[: before.comma - 1] + text[before.comma : start]
     else:
         beginning = text[:start]
-    return _check(beginning.rstrip(" \t") + text[member.comma or member.end :], meant)
+    return _check_result(beginning.rstrip(" \t") + text[member.comma or member.end :], intended)
 
 
-def _tokens(text: str, start: int) -> Iterator[_JsonToken]:
+def _scan_tokens(text: str, start: int) -> Iterator[_JsonToken]:
     while start < len(text):
         match = _TOKEN.match(text, start)
         if match is None:
@@ -114,9 +132,9 @@ def _tokens(text: str, start: int) -> Iterator[_JsonToken]:
         start = match.end()
 
 
-def _object(text: str, start: int = 0) -> _Object:
-    """Scan the object that is the next value."""
-    tokens = _tokens(text, start)
+def _scan_object(text: str, start: int = 0) -> _Object:
+    """Return the positions of the object that begins at `start`, after blanks and comments."""
+    tokens = _scan_tokens(text, start)
     brace = next(tokens)
     members: list[_Member] = []
     token = next(tokens)
@@ -140,9 +158,10 @@ def _parse_name(key: str) -> str:
 
 
 def _insert(text: str, into: _Object, key: str, value: Any) -> str:
+    """Return the text with a new member at the end of an object, indented like its other members."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    outer = _margin(text, into.start)
-    inner = _margin(text, into.members[-1].start) if into.members else outer + "  "
+    outer = _get_indentation(text, into.start)
+    inner = _get_indentation(text, into.members[-1].start) if into.members else outer + "  "
     if inner == outer:
         inner = outer + "  "
     head, tail = text[: into.close].rstrip(), text[into.close :]
@@ -153,11 +172,11 @@ def _insert(text: str, into: _Object, key: str, value: Any) -> str:
     return f"{head}{newline}{inner}{member}{newline}{outer}{tail}"
 
 
-def _render_value(value: Any, margin: str) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + margin)
+def _render_value(value: Any, indentation: str) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + indentation)
 
 
-def _margin(text: str, at: int) -> str:
+def _get_indentation(text: str, at: int) -> str:
     """Return the indentation of the line at this position."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip())]
@@ -172,7 +191,8 @@ def _set_value(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     data[path[-1]] = value
 
 
-def _check(text: str, meant: dict[str, Any]) -> str:
-    if parse(text) != meant:
+def _check_result(text: str, intended: dict[str, Any]) -> str:
+    """Return the text if it means the intended data. Raises: ConfigError."""
+    if parse(text) != intended:
         raise ConfigError("The file is written in a way that we cannot change. Change it by hand.")
     return text

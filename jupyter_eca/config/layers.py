@@ -1,14 +1,14 @@
-"""Owns the layers of the configuration: where each is read from, and which one wins.
+"""Reads the configuration layer by layer, and merges the layers. A later layer overrides the earlier ones.
 
 It must not know what a key does: `schema` has the keys. `interpolation` is its neighbour: it fills in `${env:NAME}`.
 
-The order is ECA's (3.13). A later layer wins: the built-in defaults, the client's `initializationOptions`, the text in
-`ECA_CONFIG`, then either the file of `--config-file` or the `config.json` of the user and of each project, and last the
-files in `extraConfigs`. So the user's files win over the defaults that an editor sends, and a configuration means the
-same here as in ECA. The agent that a client selects (`chatAgent`, `chatBehavior`) is a choice, so it wins over all.
+The order is that of ECA (3.13): the built-in defaults, the client's `initializationOptions`, the text in `ECA_CONFIG`,
+then either the file of `--config-file` or the `config.json` of the user and of each project, and last the files in
+`extraConfigs`. So the user's files override the defaults that an editor sends, and a configuration means the same here
+as in ECA. The agent that a client selects (`chatAgent`, `chatBehavior`) is a choice of the user, so it overrides all.
 
-Somebody else may have written a project's files. Until the user trusts the folder, only their restrictions hold
-(`trust/`).
+Somebody else may have written a project's files. Until the user trusts the folder, only the settings that restrict
+something take effect (`trust/`).
 """
 
 from __future__ import annotations
@@ -63,17 +63,18 @@ _AGENT_KEYS = ("defaultAgent", "defaultBehavior")
 _PRIVATE = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"})
 
 
-# What holds in place of a project's files that cannot be read. They may restrict what runs without a question.
+# Settings that replace a project's files when those cannot be read. They are cautious, because the files may contain
+# restrictions.
 _CAUTIOUS: Final[Json] = {"toolCall": {"approval": {"byDefault": "ask"}}, "chat": {"defaultTrust": False}}
 
 _SKIPPED: Final = (
-    "{reason} Until then this project's settings do not hold, and you are asked about each tool call that no rule of "
-    "yours allows."
+    "{reason} Until then this project's settings are not used, and you are asked about each tool call that none of "
+    "your rules allows."
 )
 
-_COUNTS: Final = (
-    "The folder {folder} brings its own settings ({settings}). They hold, because this editor cannot ask you whether "
-    "you trust the folder."
+_ALL_TRUSTED: Final = (
+    "The folder {folder} brings its own settings ({settings}). They are used, because this editor cannot ask you "
+    "whether you trust the folder."
 )
 
 
@@ -89,53 +90,66 @@ def read_config(
 ) -> Config:
     """Read the configuration. Blocks: it reads files and may run the user's commands.
 
-    `only` replaces the files of the user and the projects (`--config-file`). `home` replaces `~/.config`. Without
-    `trust` no folder is trusted. With `skip_broken_projects` a project whose files have an error counts as one without
+    `folders` are the folders of the workspace. `only` replaces the files of the user and the projects
+    (`--config-file`). `client` are the client's `initializationOptions`. `home` replaces `~/.config`. Without `trust`,
+    no folder is trusted. With `skip_broken_projects`, a project whose files have an error counts as a project without
     settings, and a warning says so: use it at the start, when there is no earlier configuration that could be kept.
 
-    Raises: ConfigError, naming the file and the place in it.
+    Raises: ConfigError with the file and the place in it.
     """
     options = dict(client or {})
-    added = _strings(options.get("env"))
+    added = _keep_strings(options.get("env"))
     variables = {**(os.environ if environment is None else environment), **added}
     base = home or Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    reading = _ConfigReader(tuple(folders), base / "eca", variables, trust, skip_broken_projects)
-    reading.variables = added
-    reading.client(options)
+    reader = _ConfigReader(tuple(folders), base / "eca", variables, trust, skip_broken_projects)
+    reader.variables = added
+    reader.read_client_options(options)
     if options.get("pureConfig") is not True:
-        reading.text()
-        reading.files(only)
-        reading.extras()
+        reader.read_variable()
+        reader.read_files(only)
+        reader.read_extra_files()
     selected = options.get("chatAgent") or options.get("chatBehavior")
     if isinstance(selected, str):
-        reading.add({"defaultAgent": selected}, "the client's options")
-    return reading.config
+        reader.add({"defaultAgent": selected}, "the client's options")
+    return reader.config
 
 
 @dataclass(frozen=True, slots=True)
 class _ConfigPart:
-    """A file of the configuration as it is written."""
+    """One file of the configuration."""
 
     settings: Json
+    """Its settings, with their placeholders."""
     layer: Layer
+    """Fills in the placeholders."""
     is_agent: bool = False
     """Whether it is the Markdown file of an agent."""
 
 
 @dataclass
 class _ConfigReader:
-    """Reads the configuration once, layer by layer, so that an error names the layer that caused it."""
+    """Reads a configuration layer by layer. Each layer is checked when it is added, so that an error can name it."""
 
     folders: tuple[Path, ...]
+    """The folders of the workspace."""
     home: Path
+    """The user's own folder, usually `~/.config/eca`."""
     environment: Mapping[str, str]
+    """The variables of the environment, with those that the client adds."""
     trust: TrustedFolders | None = None
+    """The folders that the user trusts; None for no folder."""
     skip_broken_projects: bool = False
-    found: ReadingNotes = field(default_factory=ReadingNotes)
+    """Whether a project with an error is left out, see `read_config`."""
+    notes: ReadingNotes = field(default_factory=ReadingNotes)
+    """The warnings, and the files that were read."""
     sources: list[str] = field(default_factory=list[str])
+    """The files that were read, in order."""
     variables: dict[str, str] = field(default_factory=dict[str, str])
+    """The variables that the client adds to the environment."""
     data: Json = field(default_factory=lambda: dict(_DEFAULTS))
+    """The layers so far, merged."""
     added: list[Json] = field(default_factory=list[Json])
+    """The layers so far, as they were added."""
     held_back: list[HeldSettings] = field(default_factory=list["HeldSettings"])
     """The settings that wait until the user trusts their folder."""
     trusted_files: set[Path] = field(default_factory=set[Path])
@@ -143,15 +157,18 @@ class _ConfigReader:
 
     @property
     def first(self) -> Path:
+        """The first folder of the workspace."""
         return self.folders[0] if self.folders else Path.cwd()
 
     @property
     def config(self) -> Config:
+        """The configuration of all layers so far."""
         return keep_restrictions(self._parse("the configuration"), self.added)
 
     def add(self, settings: Json, source: str) -> None:
+        """Add a layer. `source` is its name in warnings and errors. Raises: ConfigError."""
         below, warnings = drop_secrets(self.data, settings, source)
-        self.found.warnings += warnings
+        self.notes.warnings += warnings
         self.data = self._drop_bad_tools(merge(below, settings), source)
         self._parse(source)
         self.added.append(settings)
@@ -168,148 +185,161 @@ class _ConfigReader:
                     raise ValueError("a name may have 64 letters, digits, hyphens and underscores")
                 CustomToolConfig.model_validate(settings)
             except ValueError as error:
-                self.found.warnings.append(f"{source}: the custom tool {name!r} was left out: {_reason(error)}.")
+                reason = _describe_error(error)
+                self.notes.warnings.append(f"{source}: the custom tool {name!r} was left out: {reason}.")
             else:
                 good[name] = settings
         return {**data, "customTools": good}
 
-    def client(self, options: Json) -> None:
+    def read_client_options(self, options: Json) -> None:
+        """Add the client's `initializationOptions`."""
         settings = {name: value for name, value in options.items() if name not in _PRIVATE}
-        layer = self._layer("the client's options", self.first)
-        self._settle(self._fill(settings, layer), layer)
+        layer = self._make_layer("the client's options", self.first)
+        self._add_filled(self._fill(settings, layer), layer)
 
-    def text(self) -> None:
-        """Read the variable `ECA_CONFIG`, which whoever starts the server can set on the command line."""
+    def read_variable(self) -> None:
+        """Add the text in the variable `ECA_CONFIG`, which can be set on the command line that starts the server."""
         if text := self.environment.get("ECA_CONFIG", "").strip():
-            layer = self._layer("ECA_CONFIG", self.first)
-            self._settle(self._fill(_object(text, "ECA_CONFIG"), layer), layer)
+            layer = self._make_layer("ECA_CONFIG", self.first)
+            self._add_filled(self._fill(_parse_object(text, "ECA_CONFIG"), layer), layer)
 
-    def files(self, only: Path | None) -> None:
+    def read_files(self, only: Path | None) -> None:
+        """Add the files of the user and of each project; or, if `only` is given, only this file."""
         if only is not None:
-            self._settle_all(self._load_file(only, own=True, needed=True))
+            self._add_parts(self._load_file(only, own=True, needed=True))
             return
-        self._settle_all(self._load_agents(self.home, own=True))
-        self._settle_all(self._load_file(self.home / "config.json", own=True))
+        self._add_parts(self._load_agents(self.home, own=True))
+        self._add_parts(self._load_file(self.home / "config.json", own=True))
         for folder in self.folders:
             before = self.data, list(self.added), list(self.sources), list(self.held_back)
             try:
-                self._project(folder)
+                self._read_project(folder)
             except ConfigError as error:
                 if not self.skip_broken_projects:
                     raise
                 self.data, self.added, self.sources, self.held_back = before
-                self.found.warnings.append(_SKIPPED.format(reason=error))
+                self.notes.warnings.append(_SKIPPED.format(reason=error))
                 self.add(_CAUTIOUS, str(folder))
 
-    def _project(self, folder: Path) -> None:
-        """Read the files of a project, and the files that it names in `extraConfigs`."""
+    def _read_project(self, folder: Path) -> None:
+        """Add the files of a project. The files in its `extraConfigs` are only checked: they are added later."""
         parts = [
             *self._load_agents(folder / ".eca", within=folder),
             *self._load_file(folder / ".eca" / "config.json", within=folder),
         ]
         extras = [path for part in parts for path in self._list_extras(part.settings) if not self._is_own(path)]
         extra_parts = [part for path in extras for part in self._load_file(path, within=folder)]
-        if self._settle_project(folder, folder, parts, extra_parts):
+        if self._add_project(folder, folder, parts, extra_parts):
             self.trusted_files.update(extras)
 
-    def _settle_project(
+    def _add_project(
         self, folder: Path, place: Path, parts: Sequence[_ConfigPart], extras: Sequence[_ConfigPart] = ()
     ) -> bool:
-        """Add settings of a project: all of them if the user trusts them, else their restrictions. Returns whether all
-        hold. `extras` are trusted together with the parts, and added later. `place` is the file or folder that has
-        them."""
+        """Add files of a project: all of their settings if the user trusts them, else only the restrictions.
+
+        Returns whether all settings are trusted. `extras` are files that are trusted together with the parts, but added
+        later. `place` is the folder or the file whose content the user trusts.
+        """
         divided = [divide(_modernize(part.settings), self.data) for part in (*parts, *extras)]
         waiting = [(part.layer, waits) for part, (_, waits) in zip((*parts, *extras), divided, strict=True) if waits]
         is_trusted = self._check_trust(folder, place, describe_held(folder, waiting) if waiting else None)
-        self._settle_divided(parts, is_trusted=is_trusted)
+        self._add_divided(parts, is_trusted=is_trusted)
         return is_trusted
 
     def _check_trust(self, folder: Path, place: Path, held: HeldSettings | None) -> bool:
-        """Return whether all settings of a place hold. If not, note that they are held back."""
+        """Return whether the settings of a place are trusted. If not, add them to `held_back`.
+
+        `held` are the settings that need trust; None when there are none.
+        """
         is_trusted = held is None
         if self.trust is not None:
-            self.found.watch(self.trust.file)
-            # Called without settings too: they may come later, and are not those with which the program started.
+            self.notes.watch(self.trust.file)
+            # Called even if no settings need trust: settings that are added later were not there when the program
+            # started, so they must not count as trusted since the start.
             is_trusted = self.trust.has(folder, place, held.digest if held else "") or is_trusted
         if held is None or is_trusted:
             return True
         if self.trust is not None and self.trust.trusts_all:
-            self.found.warnings.append(_COUNTS.format(folder=folder, settings=held.summary))
+            self.notes.warnings.append(_ALL_TRUSTED.format(folder=folder, settings=held.summary))
             return True
         self.held_back.append(held)
         return False
 
-    def _settle_divided(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
+    def _add_divided(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
+        """Add files: all of their settings if they are trusted, else only the restrictions."""
         for part in parts:
-            # Divided here, because a part must not loosen what the parts before it have added.
+            # Divided only now, because a file must not loosen what the files before it have restricted.
             restrictions, rest = divide(_modernize(part.settings), self.data)
-            self._settle_part(part, merge(restrictions, rest) if is_trusted else restrictions)
+            self._add_part(part, merge(restrictions, rest) if is_trusted else restrictions)
 
-    def extras(self) -> None:
-        """Read the files in `extraConfigs`. Paths start at the workspace. A missing file is ignored: it may be on
-        another machine."""
+    def read_extra_files(self) -> None:
+        """Add the files in `extraConfigs`. Relative paths start at the workspace.
+
+        A missing file is ignored, because a configuration may be used on several machines.
+        """
         for path in self._list_extras(self.data):
-            # Only files in the user's folder count as the user's own, because a project can name any file.
+            # Only a file in the user's folder is the user's own: a project may name any file in `extraConfigs`.
             is_own = self._is_own(path)
             parts = self._load_file(path, own=is_own, within=None if is_own else self.first)
             folder = next((folder for folder in self.folders if path.resolve().is_relative_to(folder.resolve())), None)
             if path in self.trusted_files:
-                self._settle_divided(parts, is_trusted=True)
+                self._add_divided(parts, is_trusted=True)
             elif folder is None or is_own:
-                self._settle_all(parts)
+                self._add_parts(parts)
             else:
-                self._settle_project(folder, path, parts)
+                self._add_project(folder, path, parts)
 
     def _list_extras(self, settings: Json) -> Iterator[Path]:
         named: Any = settings.get("extraConfigs")
-        layer = self._layer("extraConfigs", self.first)
+        layer = self._make_layer("extraConfigs", self.first)
         for text in cast("list[Any]", named) if isinstance(named, list) else ():
             if isinstance(text, str):
-                yield layer.path(text)
+                yield layer.resolve_path(text)
 
     def _is_own(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.home.resolve())
 
-    def _layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
-        return Layer(source, folder, self.environment, self.found, own, within)
+    def _make_layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
+        return Layer(source, folder, self.environment, self.notes, own, within)
 
     def _load_file(
         self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False
     ) -> list[_ConfigPart]:
-        """Return the content of a file; an empty list if there is no such file."""
-        self.found.watch(path)
-        settings = _load(path, needed=needed)
+        """Return the content of a file as a list; empty if the file does not exist and is not `needed`."""
+        self.notes.watch(path)
+        settings = _read_object(path, needed=needed)
         return (
             []
             if settings is None
-            else [_ConfigPart(settings, self._layer(str(path), path.parent, own=own, within=within))]
+            else [_ConfigPart(settings, self._make_layer(str(path), path.parent, own=own, within=within))]
         )
 
     def _load_agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> Iterator[_ConfigPart]:
-        """Read agents from Markdown files. An agent with an error is left out; the server still starts (ECA 6.1, class
-        44)."""
-        self.found.watch(folder / "agents")
-        for path in _markdown(folder / "agents"):
-            self.found.watch(path)
+        """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts (ECA
+        6.1, class 44)."""
+        self.notes.watch(folder / "agents")
+        for path in _list_markdown_files(folder / "agents"):
+            self.notes.watch(path)
             try:
                 text = front_matter.decode_text(read_regular(path, MAX_TEXT_BYTES)).replace("\r\n", "\n")
-                written = front_matter.agent(text)
+                written = front_matter.parse_agent(text)
             except (OSError, ValueError) as error:
                 self._leave_agent_out(str(path), error)
             else:
-                name = path.stem.lower()  # as ECA has it
+                name = path.stem.lower()  # as in ECA
                 settings = {"agent": {ALIASES.get(name, name): written}}
-                yield _ConfigPart(settings, self._layer(str(path), path.parent, own=own, within=within), is_agent=True)
+                layer = self._make_layer(str(path), path.parent, own=own, within=within)
+                yield _ConfigPart(settings, layer, is_agent=True)
 
     def _leave_agent_out(self, path: str, error: Exception) -> None:
-        self.found.warnings.append(f"{path} is no agent and was left out: {_reason(error)}.")
+        self.notes.warnings.append(f"{path} is not an agent and was left out: {_describe_error(error)}.")
 
-    def _settle_all(self, parts: Iterable[_ConfigPart]) -> None:
+    def _add_parts(self, parts: Iterable[_ConfigPart]) -> None:
         for part in parts:
-            self._settle_part(part, part.settings)
+            self._add_part(part, part.settings)
 
-    def _settle_part(self, part: _ConfigPart, settings: Json) -> None:
-        """Add settings of a file."""
+    def _add_part(self, part: _ConfigPart, settings: Json) -> None:
+        """Add these settings of a file."""
         filled = self._fill(settings, part.layer)
         if part.is_agent:
             try:
@@ -319,14 +349,15 @@ class _ConfigReader:
                 self._leave_agent_out(part.layer.where, error)
                 return
         self.sources.append(part.layer.where)
-        self._settle(filled, part.layer)
+        self._add_filled(filled, part.layer)
 
     def _fill(self, settings: Json, layer: Layer) -> Json:
-        """Fill in the placeholders of the settings."""
+        """Return the settings with their placeholders filled in, and with the current names of keys."""
         netrc_file = settings.get("netrcFile") or self.data.get("netrcFile")
         return _modernize(layer.fill(settings, netrc_file if isinstance(netrc_file, str) else None))
 
-    def _settle(self, filled: Json, layer: Layer) -> None:
+    def _add_filled(self, filled: Json, layer: Layer) -> None:
+        """Add settings whose placeholders are filled in. Providers and hooks get the folder of their file."""
         providers: Any = filled.get("providers")
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
             if isinstance(provider, dict):
@@ -343,35 +374,36 @@ class _ConfigReader:
         self.add(filled, layer.where)
 
     def _may_read_rules(self, rule: Any, layer: Layer) -> bool:
-        """Return whether rules may be read. The model reads them, so a project's rules must be files of the project."""
+        """Return whether a file of rules may be read. A project may name only its own files, because the model reads
+        them."""
         path: Any = cast("Json", rule).get("path") if isinstance(rule, dict) else None
         if layer.within is None or not isinstance(path, str):
             return True
         within = layer.within.resolve()
         if (within / Path(path).expanduser()).resolve().is_relative_to(within):
             return True
-        self.found.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
+        self.notes.warnings.append(f"{layer.where}: the rules {path!r} are outside of the project and were not read.")
         return False
 
     def _parse(self, source: str) -> Config:
-        derived: Json = {"sources": self.sources, "watched": self.found.watched, "warnings": self.found.warnings}
+        derived: Json = {"sources": self.sources, "watched": self.notes.watched, "warnings": self.notes.warnings}
         derived["heldBack"] = self.held_back
         try:
             return Config.model_validate({**self.data, **derived, "variables": self.variables})
         except ValidationError as error:
-            # Not `from error`: pydantic's message quotes the values, and one of them may be a key.
-            raise ConfigError(f"{source}: {_reason(error)}. Mend this key, or remove it.") from None
+            # Not `from error`: pydantic's message quotes the values, and a value may be a key.
+            raise ConfigError(f"{source}: {_describe_error(error)}. Fix this key, or remove it.") from None
 
 
-def _markdown(folder: Path) -> list[Path]:
+def _list_markdown_files(folder: Path) -> list[Path]:
     try:
         return sorted(folder.glob("*.md"))
     except OSError:
         return []
 
 
-def _reason(error: Exception) -> str:
-    """Return the reason without any value, because a value may be a key."""
+def _describe_error(error: Exception) -> str:
+    """Return the reason for an error without any value, because a value may be a key."""
     match error:
         case ValidationError():
             first = error.errors(include_url=False, include_input=False)[0]
@@ -382,14 +414,17 @@ def _reason(error: Exception) -> str:
             return str(error)
 
 
-def _strings(value: object) -> dict[str, str]:
+def _keep_strings(value: object) -> dict[str, str]:
+    """Return the members of an object whose values are texts."""
     pairs = cast("Json", value).items() if isinstance(value, dict) else ()
     return {name: item for name, item in pairs if isinstance(item, str)}
 
 
 def find_default_agent(settings: Mapping[str, Any]) -> str | None:
-    """Return the default agent that settings name, in its place or in one of the older ones: `chat.defaultAgent`, and
-    the same with `Behavior`."""
+    """Return the default agent of some settings; None when they name none.
+
+    Its key is `defaultAgent`. The older keys are `defaultBehavior`, `chat.defaultAgent` and `chat.defaultBehavior`.
+    """
     chat: Any = settings.get("chat")
     places: tuple[Mapping[str, Any], ...] = (settings, cast("Json", chat)) if isinstance(chat, dict) else (settings,)
     named: Any = next((place[key] for place in places for key in _AGENT_KEYS if key in place), None)
@@ -397,8 +432,10 @@ def find_default_agent(settings: Mapping[str, Any]) -> str | None:
 
 
 def _modernize(settings: Json) -> Json:
-    """Replace older spellings of agents: `behavior`, `defaultBehavior`, both below `chat` too, and the names in
-    `ALIASES`."""
+    """Return the settings with the current names of keys and agents.
+
+    The older names are `behavior` for `agent`, the older keys of the default agent, and the names in `ALIASES`.
+    """
     moved = {name: value for name, value in settings.items() if name not in {"behavior", "defaultBehavior"}}
     if agent := find_default_agent(settings):
         moved["defaultAgent"] = agent
@@ -413,25 +450,26 @@ def _modernize(settings: Json) -> Json:
     return {**moved, "agent": named} if named else moved
 
 
-def _load(path: Path, *, needed: bool) -> Json | None:
+def _read_object(path: Path, *, needed: bool) -> Json | None:
+    """Return the content of a JSON file; None when it does not exist and is not `needed`. Raises: ConfigError."""
     try:
         if not needed and not path.is_file():
             return None
         text = read_regular(path, MAX_TEXT_BYTES).decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}. Mend or remove it.") from error
+        raise ConfigError(f"{path} cannot be read: {error.strerror}. Fix or remove it.") from error
     except UnicodeError as error:
-        raise ConfigError(f"{path} is not JSON: it is not UTF-8. Mend it, or move it away.") from error
-    return _object(text, str(path))
+        raise ConfigError(f"{path} is not JSON: it is not UTF-8. Fix it, or move it away.") from error
+    return _parse_object(text, str(path))
 
 
-def _object(text: str, source: str) -> Json:
-    import json5  # 40 ms, and only needed by those who have a file
+def _parse_object(text: str, source: str) -> Json:
+    import json5  # imported here because it takes 40 ms, and many users have no such file
 
     try:
         data = json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # untyped library
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{source} is not JSON: {error}. Mend it, or move it away.") from error
+        raise ConfigError(f"{source} is not JSON: {error}. Fix it, or move it away.") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{source} must hold one JSON object.")
     return cast("Json", data)

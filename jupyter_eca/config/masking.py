@@ -1,7 +1,7 @@
-"""Owns the masking of settings that are shown: every value that looks like a secret is replaced.
+"""Masks the secrets in settings before they are shown: every value that looks like a secret is replaced.
 
-It must not know what a key of the configuration does. `redaction` is its neighbour: it replaces secrets that are known,
-and those in commands and addresses.
+It must not know what a key of the configuration does. `redaction` is its neighbour: it replaces registered secrets, and
+those in commands and addresses.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from jupyter_eca.redaction import redact_arguments, redact_url
 
 MASK = "**********"
 
-# `key` and `api_key`, not `keymap`; numbers such as `max_tokens` are no secrets and are not masked.
+# Names of secrets: `key` and `api_key`, but not `keymap`. Only texts are masked, so `max_tokens`, a number, is not.
 _SECRET = re.compile(
     r"(?:^|[_-]|(?<=[a-z]))(?:key|token|secret|password|passwd|credential|auth|authorization|cookie)s?$", re.I
 )
-# Each value in these objects may be a key.
+# Objects in which each value may be a key.
 _SEALED = frozenset({"env", "headers", "extraheaders"})
+# A secret inside of a longer text: `token=X`, `Bearer X`, `https://user:X@host`.
 _INLINE = re.compile(
     r"(?P<name>(?:key|token|secret|password)s?[\"']?\s*[=:]\s*|bearer\s+|://[^/\s:@]*:)(?P<value>[^\s&@\"']+)", re.I
 )

@@ -1,4 +1,4 @@
-"""Owns the MCP servers in the configuration files and in `.mcp.json`: it lists them and changes their entries.
+"""Lists the MCP servers in the configuration files and in `.mcp.json`, and changes their entries.
 
 It must not start a server: `mcp_client` does. `jsonc` is its neighbour: it changes the text of a file.
 """
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 # The key is the same in ECA's files and in the `.mcp.json` that other programs share.
 _SERVERS: Final = "mcpServers"
 
-# `${NAME}`, `${NAME:-default}` of the shared format, and ECA's `${env:NAME}`.
+# A variable: `${NAME}` or `${NAME:-default}` in the format of `.mcp.json`, `${env:NAME}` in that of ECA.
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 
 
@@ -43,7 +43,7 @@ class ConfigSources:
     folders: tuple[Path, ...]
     """The folders of the workspace."""
     home: Path | None = None
-    """Replaces `~/.config`."""
+    """The folder that replaces `~/.config`; None for `~/.config` itself."""
 
     @classmethod
     def of(cls, config: Config, folders: tuple[Path, ...], home: Path | None = None) -> ConfigSources:
@@ -53,53 +53,58 @@ class ConfigSources:
 
     @property
     def shared(self) -> tuple[Path, ...]:
+        """The `.mcp.json` of each folder, which other programs use too."""
         return tuple(folder / ".mcp.json" for folder in self.folders)
 
     def workspace_file(self, folder: Path) -> Path:
+        """Return the configuration file of a folder of the workspace."""
         return folder / ".eca" / "config.json"
 
     def user_file(self) -> Path:
-        """Return the file for servers of all workspaces: the user's file, or the one that replaces it."""
+        """Return the file for the servers of all workspaces: the user's file, or the file that replaces it."""
         ours = {self.workspace_file(folder) for folder in self.folders}
         home = self.home or Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         return next((file for file in self.read if file not in ours), home / "eca" / "config.json")
 
     def find_defining_files(self, server: str) -> list[Path]:
-        """Return the files that define a server, the one that wins first. New files are included. Blocks."""
+        """Return the files that define a server. The file whose entry counts comes first. Blocks: it reads files.
+
+        Files that did not exist when the configuration was read are included.
+        """
         ours = (*reversed(self.read), *map(self.workspace_file, self.folders), self.user_file())
-        return [file for file in dict.fromkeys((*ours, *self.shared)) if server in _servers(file)]
+        return [file for file in dict.fromkeys((*ours, *self.shared)) if server in _read_servers(file)]
 
 
 def list_servers(config: Config, sources: ConfigSources) -> dict[str, McpServerConfig]:
-    """Return the servers of the configuration, and those of the projects' `.mcp.json` that it does not name. Blocks.
+    """Return the servers of the configuration, and the servers in `.mcp.json` files. Blocks: it reads files.
 
-    Opening a folder must not run the programs in its `.mcp.json`. So these servers are disabled until the user starts
-    or enables them, whatever the file says.
+    If both have a server of the same name, that of the configuration counts. To open a folder must not run the programs
+    in its `.mcp.json`. So these servers are disabled until the user starts or enables them, even if the file says
+    otherwise.
     """
     servers = dict(config.mcp_servers)
     for file in sources.shared:
-        for name, settings in _servers(file).items():
+        for name, settings in _read_servers(file).items():
             if name not in servers and (server := _parse_settings(file, name, settings)) is not None:
                 servers[name] = server.model_copy(update={"disabled": True})
     return servers
 
 
 def find_adoptable(sources: ConfigSources, server: str) -> tuple[Path, dict[str, Any]] | None:
-    """Return where a server of `.mcp.json` is written when the user enables it: the workspace's own file, and the
-    entry.
+    """Return a server's entry in `.mcp.json`, and the file of the workspace to copy it to when the user enables it.
 
-    None when a configuration file already defines the server. Blocks.
+    None when a configuration file already defines the server, or no `.mcp.json` does. Blocks: it reads files.
     """
     if any(file not in sources.shared for file in sources.find_defining_files(server)):
         return None
     for folder, file in zip(sources.folders, sources.shared, strict=True):
-        if isinstance(entry := _servers(file).get(server), dict):
+        if isinstance(entry := _read_servers(file).get(server), dict):
             return sources.workspace_file(folder), _convert_variables(entry)
     return None
 
 
 def _convert_variables(value: Any) -> Any:
-    """Return a value with the variables of the shared format in ECA's spelling."""
+    """Return a value with its variables in the spelling of ECA."""
     match value:
         case str():
             return _VARIABLE.sub(lambda match: f"${{env:{match[1]}{':' + match[2] if match[2] else ''}}}", value)
@@ -112,7 +117,10 @@ def _convert_variables(value: Any) -> Any:
 
 
 def change_server(file: Path, server: str, fields: Mapping[str, Any]) -> None:
-    """Set fields of a server's entry, and create the entry if needed. Blocks. Raises: ConfigError, OSError."""
+    """Set fields of a server's entry, and create the entry if it does not exist. Blocks: it writes the file.
+
+    Raises: ConfigError, OSError.
+    """
     text = read_text(file)
     if server in jsonc.parse(text or "{}").get(_SERVERS, {}):
         for field, value in fields.items():
@@ -123,11 +131,11 @@ def change_server(file: Path, server: str, fields: Mapping[str, Any]) -> None:
 
 
 def remove_server(file: Path, server: str) -> None:
-    """Blocks. Raises: ConfigError, OSError."""
+    """Remove a server's entry. Blocks: it writes the file. Raises: ConfigError, OSError."""
     replace_text(file, jsonc.drop(read_text(file), (_SERVERS, server)))
 
 
-def _servers(file: Path) -> dict[str, Any]:
+def _read_servers(file: Path) -> dict[str, Any]:
     """Return the servers that a file defines. A missing or broken file defines none; `layers` reports a broken one."""
     try:
         if not (text := read_text(file)).strip():
@@ -167,7 +175,7 @@ def read_text(file: Path) -> str:
     try:
         return read_regular(file, MAX_TEXT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not UTF-8. Mend it first.") from error
+        raise ConfigError(f"{file} is not UTF-8. Fix it first.") from error
 
 
 def replace_text(file: Path, text: str) -> None:

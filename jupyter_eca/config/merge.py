@@ -1,6 +1,6 @@
-"""Owns the merging of two layers of the configuration.
+"""Merges two layers of the configuration. Pure.
 
-It is pure, and must not know any key. `layers` is its neighbour: it decides the order of the layers.
+It must not know any key. `layers` is its neighbour: it decides the order of the layers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with the values of `over`. Objects are merged key by key; other values are replaced.
+    """Return `base` with the values of `over`. Objects are merged key by key; other values of `over` replace the old
+    ones.
 
     Neither argument is changed.
     """

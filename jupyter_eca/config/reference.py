@@ -1,4 +1,4 @@
-"""Owns the generator of the configuration reference (`notebooks/docs/configuration.md`), with each key and its default.
+"""Generates the configuration reference (`notebooks/docs/configuration.md`), with each key and its default.
 
 It must not describe a key itself: the text of a key is the docstring below its field in the schema. `examples` is its
 neighbour: it has the examples of the page.
@@ -63,10 +63,10 @@ key by key; all other values are replaced. The layers are:
    `--config-file FILE` replaces all of these;
 5. the files that `extraConfigs` lists.
 
-The settings of a project that loosen something wait until you trust its folder; those that restrict hold at once.
-Rules of `deny` and `ask` of all layers hold together: a later layer cannot replace one by a narrower one. A key, a
-header or a variable goes only to the address (`url`, `command`) of its own file, or of a later file that brings its
-own. See [Security](security.md#a-projects-own-settings-wait-for-you).
+The settings of a project that loosen something wait until you trust its folder; those that restrict something take
+effect at once. The `deny` and `ask` rules of all layers count: a later layer cannot replace one by a narrower rule. A
+key, a header or a variable is never sent to an address (`url`, `command`) that a later file has set: such a file must
+have its own. See [Security](security.md#a-projects-own-settings-wait-for-you).
 
 `/config` in a chat shows the resulting configuration and its files. Unknown keys are ignored. If a value has the wrong
 type, an error names the file and the key.
@@ -83,32 +83,41 @@ and in `~/.config/eca`. The text of the file is the prompt. The front matter of 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceKey:
-    """A row of the page. `inner` is the model of the value, or of the values in it."""
+    """A row of the page, for one key."""
 
     name: str
+    """The key, as it is written in a file."""
     kind: str
+    """The type of its value, in words."""
     default: str
+    """The default, in Markdown; empty for an empty value."""
     description: str
+    """The docstring below its field."""
     inner: type[Model] | None
+    """The model of the value, or of the values in it; None when there is no model."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceSection:
-    """A section of the page. `path` is where its keys are written; it is empty for the top level."""
+    """A section of the page, for one model."""
 
     path: str
+    """The keys above its keys, such as `toolCall.approval`; empty for the top level."""
     model: type[Model]
+    """The model."""
     keys: tuple[ReferenceKey, ...]
+    """The rows of its table."""
 
     @property
     def title(self) -> str:
+        """The heading of the section."""
         return self.path or "The keys"
 
 
 @cache
-def sections() -> tuple[ReferenceSection, ...]:
-    """Return the sections in the order of the keys. A model that is used several times has one section, at its shortest
-    path."""
+def list_sections() -> tuple[ReferenceSection, ...]:
+    """Return the sections in the order of the keys. A model that is used at several places has only one section, at its
+    shortest path."""
     every = tuple(_walk("", Config))
     nearest: dict[type[Model], ReferenceSection] = {}
     for section in sorted(
@@ -119,32 +128,35 @@ def sections() -> tuple[ReferenceSection, ...]:
 
 
 def _walk(path: str, model: type[Model]) -> Iterator[ReferenceSection]:
-    section = ReferenceSection(path, model, tuple(_keys(model)))
+    """Yield the section of a model, and the sections of the models in it."""
+    section = ReferenceSection(path, model, tuple(_list_keys(model)))
     yield section
     for key in section.keys:
         if key.inner is not None:
             place = f"{path}.{key.name}" if path else key.name
-            named = f".{_PLACEHOLDERS.get(key.name, 'NAME')}" if key.kind.startswith("object of") else ""
-            yield from _walk(f"{place}{named}", key.inner)
+            placeholder = f".{_PLACEHOLDERS.get(key.name, 'NAME')}" if key.kind.startswith("object of") else ""
+            yield from _walk(f"{place}{placeholder}", key.inner)
 
 
-def _keys(model: type[Model]) -> Iterator[ReferenceKey]:
+def _list_keys(model: type[Model]) -> Iterator[ReferenceKey]:
+    """Yield the rows of a model's table."""
     docs = read_field_docs(model)
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
         if name not in _SET_BY_READER.get(model, ()):
             alias = field.alias or to_camel(name)
             shape = schema["properties"][alias]
-            inner = _PARSED_LATER.get(alias) or _inner(field.annotation)
+            inner = _PARSED_LATER.get(alias) or _find_model(field.annotation)
             yield ReferenceKey(
-                alias, _describe_type(shape, schema, inner), _default(field, shape), docs.get(name, ""), inner
+                alias, _describe_type(shape, schema, inner), _describe_default(field, shape), docs.get(name, ""), inner
             )
 
 
-def _inner(annotation: Any) -> type[Model] | None:
+def _find_model(annotation: Any) -> type[Model] | None:
+    """Return the first model in an annotation; None when there is none."""
     if isinstance(annotation, type) and issubclass(annotation, Model):
         return annotation
-    return next((inner for part in get_args(annotation) if (inner := _inner(part))), None)
+    return next((inner for part in get_args(annotation) if (inner := _find_model(part))), None)
 
 
 def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = None) -> str:
@@ -159,32 +171,32 @@ def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = No
         case {"anyOf": [*parts]}:
             return " or ".join(_describe_type(part, schema) for part in parts if part != {"type": "null"})
         case {"type": "array", "items": {**items}}:
-            return f"list of {_several(_describe_type(items, schema))}"
+            return f"list of {_pluralize(_describe_type(items, schema))}"
         case {"type": "object", "additionalProperties": {**values}} if "properties" not in shape:
-            return f"object of {_several(_describe_type(values, schema))}"
+            return f"object of {_pluralize(_describe_type(values, schema))}"
         case {"type": "object"}:
             return "object of objects" if inner is not None and "properties" not in shape else "object"
         case {"type": "boolean"}:
             return "`true` or `false`"
         case {"type": "integer" | "number" as kind}:
-            return " ".join(["whole number" if kind == "integer" else "number", *_bounds(shape)])
+            return " ".join(["whole number" if kind == "integer" else "number", *_describe_bounds(shape)])
         case {"type": "string"}:
             return "text"
         case _:
             return "any"
 
 
-def _several(kind: str) -> str:
+def _pluralize(kind: str) -> str:
     return kind.replace("list", "lists", 1) if kind.startswith("list") else f"{kind}s"
 
 
-def _bounds(shape: Schema) -> Iterator[str]:
+def _describe_bounds(shape: Schema) -> Iterator[str]:
     words = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}"}
     return (text.format(shape[name]) for name, text in words.items() if name in shape)
 
 
-def _default(field: FieldInfo, shape: Schema) -> str:
-    """Return the default for the table; empty when there is none, or only an empty value."""
+def _describe_default(field: FieldInfo, shape: Schema) -> str:
+    """Return the default for the table; empty when there is none, or when it is an empty value."""
     if field.is_required():
         return "required"
     value = shape.get("default")
@@ -193,16 +205,17 @@ def _default(field: FieldInfo, shape: Schema) -> str:
     return "" if value in (None, "", [], {}) or isinstance(value, dict) else f"`{json.dumps(value)}`"
 
 
-def page() -> str:
-    every = sections()
+def render_page() -> str:
+    """Return the text of the page."""
+    every = list_sections()
     places = {section.model: section for section in every}
     return "\n".join([_HEAD, *(_render_section(section, places) for section in every)])
 
 
 def _render_section(section: ReferenceSection, places: Mapping[type[Model], ReferenceSection]) -> str:
     heading = "#" * (2 if section.path.count(".") < 2 else 3)
-    about = _camel(inspect.getdoc(section.model) or "")
-    rows = "\n".join(_row(key, places) for key in section.keys)
+    about = _to_camel_names(inspect.getdoc(section.model) or "")
+    rows = "\n".join(_render_row(key, places) for key in section.keys)
     parts = [f"{heading} {section.title}", about, f"| key | value | default | |\n|---|---|---|---|\n{rows}"]
     if section.path == "toolCall.approval":
         parts.append(f"Allowed by default: {_list_allowed()}.")
@@ -211,8 +224,8 @@ def _render_section(section: ReferenceSection, places: Mapping[type[Model], Refe
     return "\n\n".join(parts) + "\n"
 
 
-def _row(key: ReferenceKey, places: Mapping[type[Model], ReferenceSection]) -> str:
-    kind = f"[{key.kind}](#{slug(places[key.inner].title)})" if key.inner is not None else key.kind
+def _render_row(key: ReferenceKey, places: Mapping[type[Model], ReferenceSection]) -> str:
+    kind = f"[{key.kind}](#{make_anchor(places[key.inner].title)})" if key.inner is not None else key.kind
     return f"| `{key.name}` | {kind} | {key.default} | {key.description.replace('|', '&#124;')} |"
 
 
@@ -223,24 +236,26 @@ def _list_allowed() -> str:
     )
 
 
-def _camel(text: str) -> str:
+def _to_camel_names(text: str) -> str:
+    """Return the text with the names of fields in backquotes as they are written in a file."""
     return re.sub(r"`([a-z]+(?:_[a-z]+)+)`", lambda name: f"`{to_camel(name[1])}`", text)
 
 
-def slug(heading: str) -> str:
+def make_anchor(heading: str) -> str:
     """Return the anchor that GitHub and MyST make for a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def main(arguments: list[str]) -> int:
+    """Write the page, or check that it is up to date. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m jupyter_eca.config.reference", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is not up to date")
     parser.add_argument("file", type=Path)
     options = parser.parse_args(arguments)
     if not options.check:
-        options.file.write_text(page(), encoding="utf-8")
+        options.file.write_text(render_page(), encoding="utf-8")
         return 0
-    fresh = options.file.is_file() and options.file.read_text(encoding="utf-8") == page()
+    fresh = options.file.is_file() and options.file.read_text(encoding="utf-8") == render_page()
     if not fresh:
         print(f"{options.file} is stale: run this command without --check to write it", file=sys.stderr)  # noqa: T201  # a command
     return 0 if fresh else 1

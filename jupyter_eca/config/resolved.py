@@ -1,6 +1,7 @@
-"""A configuration with everything worked out that follows from it alone: done once, when the configuration changes.
+"""Owns `Resolved`: a configuration together with its agents, which are computed once, when the configuration changes.
 
-Must not know where a configuration comes from (`config.layers`) nor who uses it. `config.agents` works out one agent.
+It must not know where a configuration comes from or who uses it. Its neighbours are `agents`, which computes an agent,
+and `layers`, which reads the configuration.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
+    """A configuration and all that is computed from it alone."""
+
     config: Config
     """The configuration as it was read."""
     agents: Mapping[str, Agent]
     """All agents by name, the built-in ones first."""
 
     def agent(self, name: str = "") -> Agent:
-        """Return the agent of that name, or by default the configured one. An unknown name is logged, and stands for
-        the default."""
+        """Return the agent of this name. An empty or unknown name stands for the default agent; an unknown one is
+        logged."""
         for wanted in (name, self.config.default_agent):
             if agent := self.agents.get(ALIASES.get(wanted, wanted)):
                 return agent
@@ -39,17 +42,18 @@ class Resolved:
         return self.agents[CODE]
 
     def list_primary(self, name: str = "") -> tuple[str, ...]:
-        """List the agents a user may choose, the default one first: some clients take the first for the selected one.
-        With `name`, that one is the default."""
+        """Return the agents that the user may choose, by name. The default agent comes first, because some clients show
+        the first one as selected. With `name`, this agent is the default."""
         default = self.agent(name).name
         names = [name for name, agent in self.agents.items() if agent.mode is not AgentMode.SUBAGENT]
         return tuple(sorted(names, key=lambda name: name != default))
 
     def list_spawnable(self, by: str) -> dict[str, Agent]:
-        """List the agents that an agent may spawn, by name."""
+        """Return the agents that the agent `by` may spawn, by name."""
         spawner = self.agent(by)
         return {name: agent for name, agent in self.agents.items() if spawner.may_spawn(agent)}
 
 
 def resolve(config: Config) -> Resolved:
+    """Return the configuration with its agents."""
     return Resolved(config, resolve_agents(config))

@@ -21,12 +21,12 @@ from jupyter_eca.protocol.lifecycle import HeldSettings
 if TYPE_CHECKING:
     from pathlib import Path
 
-# The names that the two older revisions and some clients have for today's default agent.
+# Older names of the default agent, which the two older revisions of ECA and some clients use.
 ALIASES = {"agent": "code", "build": "code"}
 
 State = tuple[int, int, int]
-"""The state of a file, by which a change is noticed: the time of its last change, its size and its inode. The inode is
-needed because an editor may replace a file within one tick of the clock."""
+"""The state of a file: the time of its last change, its size and its inode. Another state means that the file has
+changed. The inode is needed because an editor may replace a file within one tick of the clock."""
 
 
 class OutputConfig(Model):
@@ -111,7 +111,7 @@ class AgentConfig(Model):
 
     @property
     def prompt_text(self) -> str:
-        """The system prompt, in whichever of the three spellings it is written."""
+        """The system prompt, from the first of its three keys that is set."""
         return self.prompt or self.system_prompt or self.prompts.chat
 
 
@@ -144,7 +144,7 @@ class ChatDefaults(Model):
     default_trust: bool = False
     """New chats run tool calls that would otherwise ask you. Denied calls stay denied."""
     auto_sync_system_prompt: bool = False
-    """The system prompt is made anew for each prompt, instead of once when the chat begins. The vendor's cache is then
+    """The system prompt is built for each prompt, and not only once when the chat begins. The vendor's cache is then
     used less, so requests cost more."""
 
 

@@ -1,4 +1,4 @@
-"""Owns the search for secrets in a configuration, and registers them for redaction.
+"""Finds the secrets in a configuration, and registers them for redaction.
 
 It must not store a secret. `redaction` is its neighbour: it removes the registered secrets from texts.
 """
@@ -15,7 +15,7 @@ from jupyter_eca.config.schema import ProviderConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Keys of the configuration whose values have names that the user chooses.
+# Objects in which the user chooses the names. There, the name tells whether a value is a secret.
 _NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
 
 

@@ -1,7 +1,7 @@
-"""Owns the watch over the configuration files: it reports a new configuration when a file has changed.
+"""Watches the configuration files, and reports the new configuration when a file has changed.
 
-It must not read a file itself: its caller passes a reader. `layers` is its neighbour: it is that reader. The watch
-polls, as ECA does, because a few `stat` calls cost less than a library.
+It must not read a configuration itself: its caller passes a function that does, which is `layers.read_config`. The
+watch polls, as ECA does, because a few `stat` calls cost less than a library.
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ async def watch(
     every: float = EVERY_SECONDS,
     run_read: RunRead = asyncio.to_thread,
 ) -> None:
-    """Watch until cancelled. `run_read` runs what reads files, in a thread. When it raises an error of its own, because
-    the disk does not answer, `failed` is called once, and the watch tries again after longer and longer pauses.
+    """Watch until cancelled. `run_read` runs the functions that read files, in a thread: `read` only when a file has
+    changed. If `run_read` itself raises an error because the disk does not answer, `failed` is called once, and the
+    watch tries again after longer and longer pauses.
 
     After an edit, `changed` is called with the new configuration. After an edit with an error, `failed` is called once
-    with the message, and `current` stays valid. An edit that changes no setting is ignored. Changes since `current` was
-    read count too.
+    with the message, and the old configuration stays valid. An edit that changes no setting is ignored. An edit between
+    the reading of `current` and this call is noticed too.
     """
     now = seen = current.watched
     pause = every
     while True:
         await asyncio.sleep(pause)
         try:
-            now = await run_read(_states, seen)
+            now = await run_read(_read_states, seen)
             fresh = None if now == seen else await run_read(read)
         except ConfigError as error:
             seen = now
@@ -71,13 +72,13 @@ async def watch(
             continue
         seen = fresh.watched
         before, current = current, fresh
-        if not _same(before, fresh):
+        if not _has_same_settings(before, fresh):
             await changed(fresh)
 
 
-def _states(paths: Iterable[str]) -> dict[str, State | None]:
+def _read_states(paths: Iterable[str]) -> dict[str, State | None]:
     return {path: read_file_state(Path(path)) for path in paths}
 
 
-def _same(before: Config, after: Config) -> bool:
+def _has_same_settings(before: Config, after: Config) -> bool:
     return before == after.model_copy(update={"watched": before.watched})

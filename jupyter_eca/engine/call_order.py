@@ -1,21 +1,21 @@
-"""In which order the calls of one answer run. Pure.
+"""Decides in which order the tool calls of one reply run. Pure.
 
-A model that writes "edit the cell" and then "run the cell" in one answer means this order. So a call that changes
-something runs when all calls before it have ended, and a call that only reads runs when all changes before it have
-ended. Reads without a change between them run side by side. When a change fails or is rejected, no call behind it runs:
-it was written for a state that is not there. A failed read stops nothing.
+It must not know how a call is started or skipped: its neighbour `tool_calls` does that.
 
-| calls of the answer | what happens |
+A model that writes "edit the cell" and then "run the cell" in one reply means this order. So a call that changes
+something runs after all calls before it have ended, and a call that only reads runs after all changes before it have
+ended. Reads without a change between them run in parallel. When a change fails or is rejected, no later call runs,
+because the model wrote the later calls for a state that was never reached. A failed read stops no other call.
+
+| calls of the reply | what happens |
 |---|---|
-| read, read | both run at once |
-| edit (undecided), run (allowed) | `run` waits until the user has decided about `edit` and it has ended |
+| read, read | both run in parallel |
+| edit (undecided), run (allowed) | `run` waits until the user has decided about `edit` and `edit` has ended |
 | edit (rejected), run, read | `run` and `read` do not run; the model is told why |
 | read (failed), edit | `edit` runs |
 
-`spawn_agent` counts as a read: subagents of one answer work side by side, and what stands behind them waits for them
-if it changes something.
-
-It must not know how a call is started or skipped: `tool_calls` does that.
+`spawn_agent` counts as a read: the subagents of one reply work in parallel, and a later call that changes something
+waits for them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def find_blocker(calls: Sequence[ToolCall], call: ToolCall) -> ToolCall | None:
-    """Return the last call before this one that must end before it can run; None when there is none."""
+    """Return the last earlier call that must end before this call can run; None when no call is in the way."""
     before = reversed(calls[: _find_index(calls, call)])
     return next((other for other in before if not other.terminal and not (other.reads and call.reads)), None)
 
 
-def is_pointless(calls: Sequence[ToolCall], call: ToolCall) -> bool:
-    """Return whether a change before it failed or was rejected."""
+def follows_failed_change(calls: Sequence[ToolCall], call: ToolCall) -> bool:
+    """Return whether an earlier call that changes something has failed or was rejected."""
     return any(other.failed and not other.reads for other in calls[: _find_index(calls, call)])
 
 

@@ -1,6 +1,7 @@
-"""How a summary is asked for and taken, within a step. Each function returns the signal to give to the turn.
+"""Owns the part of a step that replaces a long conversation by a summary: it requests the summary and receives it.
 
-It must not give signals: `turn_driver` does. What is summarised, and what is left of it, is in `model/compaction`.
+It must not give signals to the turn. Its functions return the signal that comes next, and `turn_driver` gives it.
+Its neighbour `model/compaction` decides which messages are summarised and which remain.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ if TYPE_CHECKING:
 ModelInput = Streamed | ModelFinished | ModelFailed
 
 
-def is_due(state: ChatState) -> bool:
-    """Whether a summary must be made before the next model call."""
-    return compaction.is_due(state.window, state.setup.compact_at, state.history, state.summarised_at_step, state.steps)
+def is_summary_due(state: ChatState) -> bool:
+    """Return whether a summary must be made before the next model call."""
+    return compaction.is_summary_due(
+        state.window, state.setup.compact_at, state.history, state.summarised_at_step, state.steps
+    )
 
 
-def begin(builder: StepBuilder, focus: str) -> TurnSignal:
-    """Begin a summary because a command asks for one."""
+def begin_summary(builder: StepBuilder, focus: str) -> TurnSignal:
+    """Begin a summary that a command requests. Return the signal for the turn."""
     if not compaction.select_covered(builder.state.history):
         builder.emit(TextContent(text=NOTHING_TO_SUMMARISE), Role.SYSTEM)
         return TurnSignal.CARRIED_OUT
@@ -48,8 +51,12 @@ def begin(builder: StepBuilder, focus: str) -> TurnSignal:
     return TurnSignal.COMPACT
 
 
-def make_room(builder: StepBuilder) -> TurnSignal | None:
-    """Make a request shorter that was refused as too long. Return None when nothing can be left out any more."""
+def shorten_request(builder: StepBuilder) -> TurnSignal | None:
+    """Shorten a request that was refused as too long. Return the signal for the turn.
+
+    The old results of tools are left out first. If that is not enough, a summary is made. Returns None when both were
+    done already, or when a part of the reply was shown already.
+    """
     state = builder.state
     if state.said:
         return None
@@ -58,52 +65,58 @@ def make_room(builder: StepBuilder) -> TurnSignal | None:
         builder.emit(TextContent(text=PRUNED), Role.SYSTEM, aside=PrunedAside())
         return TurnSignal.PRUNED
     if state.summarised_at_step is None and compaction.select_covered(state.history):
-        # It is the same step that is tried once more.
+        # The refused call is made again after the summary. It must not count as two steps.
         builder.update(summary_under_way=SummaryUnderWay(forced=True), steps=state.steps - 1)
         return TurnSignal.FULL
     return None
 
 
 def request_summary(builder: StepBuilder) -> None:
-    """Call the model for a summary."""
+    """Ask the model to write a summary."""
     state = builder.state
-    summing = state.summary_under_way or SummaryUnderWay()
+    summary = state.summary_under_way or SummaryUnderWay()
     builder.update(
-        summary_under_way=summing, request=state.request + 1, calls=(), indexes=(), summarised_at_step=state.steps
+        summary_under_way=summary, request=state.request + 1, calls=(), indexes=(), summarised_at_step=state.steps
     )
     builder.emit(ProgressContent(state="running", text=SUMMARISING), Role.SYSTEM)
-    request = replace(builder.model_request, messages=compaction.build_summary_messages(builder.state.history, summing))
+    request = replace(builder.model_request, messages=compaction.build_summary_messages(builder.state.history, summary))
     builder.effects.append(CallModel(builder.state.request, request))
 
 
-def take(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
-    """Take what the model says to the request. Reasoning and calls of tools are not asked for, and dropped."""
-    summing = builder.state.summary_under_way
-    if summing is None:
+def handle_model_input(builder: StepBuilder, input: ModelInput) -> TurnSignal | None:
+    """Handle an input from the model that writes the summary. Return the signal for the turn; None for no signal.
+
+    Reasoning and tool calls are dropped, because the request does not ask for them.
+    """
+    summary = builder.state.summary_under_way
+    if summary is None:
         return None
     match input:
         case Streamed(delta=TextDelta(text=text)):
-            builder.update(summary_under_way=replace(summing, text=summing.text + text))
+            builder.update(summary_under_way=replace(summary, text=summary.text + text))
         case Streamed(delta=UsageDelta() as usage):
-            reply.count(builder, usage)
+            reply.add_usage(builder, usage)
         case Streamed():
             pass
-        case ModelFinished() if summing.text.strip():
+        case ModelFinished() if summary.text.strip():
             builder.update(summary_under_way=None, window=WindowUsage())
-            text = SUMMARY + summing.text.strip() + task_plan.format_for_summary(builder.state.tasks)
-            # Also when a command has asked for it: the model is to hear of this.
+            text = SUMMARY + summary.text.strip() + task_plan.format_for_summary(builder.state.tasks)
+            # Never local, even in the turn of a command: the model must read the summary.
             builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
             return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMED
         case ModelFinished():
-            return _fail(builder, summing, SUMMARY_EMPTY)
+            return _abandon_summary(builder, summary, SUMMARY_EMPTY)
         case ModelFailed(message=message, final=final):
-            return _fail(builder, summing, message, final=final)
+            return _abandon_summary(builder, summary, message, final=final)
     return None
 
 
-def _fail(builder: StepBuilder, summing: SummaryUnderWay, why: str, *, final: bool = False) -> TurnSignal:
-    """Go on without a summary where the next request may still fit. Nothing is lost."""
+def _abandon_summary(builder: StepBuilder, summary: SummaryUnderWay, reason: str, *, final: bool = False) -> TurnSignal:
+    """Show why there is no summary. Return the signal that ends the turn, or that goes on without a summary.
+
+    The turn goes on if the next request may still fit into the context window. The conversation stays as it was.
+    """
     builder.update(summary_under_way=None)
-    builder.emit(TextContent(text=SUMMARY_FAILED.format(why)), Role.SYSTEM)
-    ends = summing.forced or builder.state.local or final
+    builder.emit(TextContent(text=SUMMARY_FAILED.format(reason)), Role.SYSTEM)
+    ends = summary.forced or builder.state.local or final
     return TurnSignal.REFUSED if ends else TurnSignal.SUMMED

@@ -1,6 +1,7 @@
-"""The request that a prompt would make, made by the very steps that would make it.
+"""Drafts the request that a prompt would send to the model now, without sending it.
 
-Nothing comes of these steps: their events and effects are dropped. What one costs is worked out in `host/operations`.
+It runs the same steps as a real turn, on a copy of the chat, and drops their events and effects. So the draft cannot
+differ from the real request. It must not know what a request costs: `host/operations` estimates that.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ def draft_request(
     images: tuple[ImagePart, ...] = (),
     documents: tuple[DocumentPart, ...] = (),
 ) -> ModelRequest:
-    """Return the request that a prompt would make now. Without a message it is what the model knows by now.
+    """Return the request that this message would send to the model now.
 
-    While the chat answers, it is taken as if it had ended here. A summary that would be made first is left out.
+    Without a message, return a request with all that the model knows of the chat so far. If a turn is under way, it is
+    treated as if it had ended here. A summary that would be made before the request is left out.
     """
     if not message:
         notes = format_notes(state.notes)

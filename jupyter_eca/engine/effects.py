@@ -1,7 +1,7 @@
-"""What the shell must do for the engine, one class for each.
+"""Owns the effects: what the host must do for the engine, one class for each kind of work.
 
-They are plain data. They must not know how it is done: `host/turn/effect_runner` does it, and feeds what comes of it
-back as one of the `inputs`.
+An effect is plain data and must not know how the work is done. `host/turn/effect_runner` does the work and feeds the
+result back to the engine as one of the `inputs`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """Read what the turn's prompt points at, or carry out the command that it is."""
+    """Read the contexts that the prompt mentions (`@data.csv`); or, if the prompt is a command, run the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelGathering:
-    """Stop reading, or stop the command."""
+    """Stop what `Gather` began: the reading of contexts, or the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Send a request, and feed what the model says."""
+    """Send a request to the model.
+
+    Feed `Streamed` for each piece of the reply, then `ModelFinished` or `ModelFailed`.
+    """
 
     number: int
-    """The number of the model call. All inputs about it have it as `request`."""
+    """The number of the model call. All inputs about this call have the same number in their field `request`."""
     request: ModelRequest
-    """What is sent."""
+    """The request to send."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelModel:
-    """End a model call."""
+    """Cancel a model call."""
 
     number: int
     """The number of the model call."""
@@ -43,17 +46,17 @@ class CancelModel:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Feed `Waited` when the time has passed."""
+    """Feed `WaitEnded` when the time has passed."""
 
     number: int
     """The number of the model call that failed."""
     seconds: float
-    """How long to wait."""
+    """How long the wait lasts."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelWait:
-    """End a wait."""
+    """Cancel a wait."""
 
     number: int
     """The number of the model call that failed."""
@@ -61,19 +64,19 @@ class CancelWait:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run a tool, and feed `ToolFinished`."""
+    """Run a tool. Feed `ToolFinished` when it has ended."""
 
     call: str
     """The id of the call."""
     tool: ToolSpec
-    """The tool."""
+    """The tool to run."""
     arguments: dict[str, Any]
-    """What it is called with."""
+    """The arguments of the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelTool:
-    """End a tool that runs. `ToolFinished` is still fed."""
+    """Cancel a running tool. Still feed `ToolFinished` when it has ended."""
 
     call: str
     """The id of the call."""
@@ -81,7 +84,7 @@ class CancelTool:
 
 @dataclass(frozen=True, slots=True)
 class AskUser:
-    """Have somebody approve or reject a call. When nobody can, feed a rejection."""
+    """Ask the user to approve or reject a call. Feed `Approved` or `Rejected`; feed `Rejected` if nobody can answer."""
 
     call: str
     """The id of the call."""

@@ -1,7 +1,10 @@
-"""Everything that can happen to a chat, one class for each. `at` is the time it happened, in ms since the epoch.
+"""Owns the inputs of `step`: everything that can happen to a chat, one class for each kind of thing.
 
-They are plain data that the shell fills in: the time, fresh ids, what was read. They must not know what comes of them:
-`step` decides that. What the shell is told to do in turn is in `effects`.
+An input is plain data, which the host fills in. It must not know what follows from it: `step` decides that.
+Its neighbour `effects` has the opposite direction: what the engine tells the host to do.
+
+Each input has the field `at`: the time when it happened, in milliseconds since the epoch. A field that is "a fresh id"
+gets an id that the host has just generated, because the engine generates none.
 """
 
 from __future__ import annotations
@@ -32,163 +35,166 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What one turn is run with."""
+    """The settings of one turn: its model, tools, rules and limits."""
 
     model: str
-    """The full name `provider/model`; empty when none could be found."""
+    """The full name `provider/model`; empty when no model could be found."""
     system: str = ""
     """The system prompt."""
     tools: tuple[ToolSpec, ...] = ()
-    """The tools that the model is offered."""
+    """The tools that the model may call."""
     policy: Policy | None = None
-    """The rules that decide which calls run; None for the default ones."""
+    """The rules that decide which calls run; None for the default rules."""
     variant: str = ""
-    """One of the model's variants, such as a reasoning effort."""
+    """The name of a variant of the model, such as a reasoning effort; empty for no variant."""
     trust: bool = False
-    """Whether calls run unasked that would have to be approved."""
+    """Whether calls that need approval run without it."""
     max_steps: int = 0
-    """How many times the model may be called in the turn; 0 is no limit."""
+    """How many times the model may be called in the turn; 0 for no limit."""
     agent: str = ""
     """The name of the agent."""
     compact_at: int = 0
-    """The share of the context window, in percent, from which on a summary is made; 0 is never."""
+    """A summary is made when the context window is at least this full, in percent; 0 for never."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict[str, "Verdict"])
-    """For calls that are made again from a lock file: whether they run, by their ids."""
+    """When a turn is replayed from a lock file: whether each of its recorded calls runs, by the ids of the calls."""
     plans: bool = False
-    """Whether the answer is a plan, which can be carried out afterwards."""
+    """Whether the answer is a plan that the user can accept, because the agent only plans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """The user asks something."""
+    """The user sends a prompt or a command. A turn begins."""
 
     at: int
     turn: str
-    """A fresh id."""
+    """A fresh id for the turn."""
     message: str
-    """What the reader is shown as the user's words."""
+    """The prompt, as it is shown in the chat."""
     content_id: str
-    """A fresh id."""
+    """A fresh id for the message."""
     setup: Setup
+    """The settings of the turn."""
     local: bool = False
-    """Whether it is a command of ours, of which the model does not read."""
+    """Whether the message is a command of ours, which the model never reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    """A program of the user's own, not a model, calls one of the setup's tools. The turn is that one call."""
+    """A program of the user, not a model, calls a tool. The turn that begins consists of this one call."""
 
     at: int
     turn: str
-    """A fresh id."""
+    """A fresh id for the turn."""
     message: str
-    """Who calls, in words for the reader."""
+    """A sentence that tells the reader who calls the tool."""
     content_id: str
-    """A fresh id."""
+    """A fresh id for the message."""
     setup: Setup
+    """The settings of the turn."""
     call: str
     """A fresh id for the call."""
     tool: ToolSpec
+    """The tool that is called. It is one of `setup.tools`."""
     arguments_text: str
     """The arguments as JSON."""
     details: ToolCallDetails | None = None
-    """What the call would do."""
+    """A preview of what the call would do, for the user who approves it."""
     adjusted: Adjusted | None = None
-    """What hooks make of it."""
+    """How hooks have changed the call; None for no change."""
     targets: CallTargets | None = None
-    """What it names, as it was found on the disk."""
+    """The files that the call names, as they were found on the disk."""
     hook_contents: tuple[Content, ...] = ()
-    """What hooks have shown."""
+    """What hooks show to the reader about the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the user pointed at has been read."""
+    """The effect `Gather` has ended: the contexts that the prompt mentions have been read."""
 
     at: int
     context: str = ""
-    """Text for the model alone."""
+    """The text of the contexts. The model reads it; the reader does not see it."""
     images: tuple[ImagePart, ...] = ()
     """Pictures for the model."""
     note: str = ""
-    """A line for the reader while the turn lasts."""
+    """A line of progress that the reader sees until the turn ends."""
     setup: Setup | None = None
-    """What the turn is run with in place of its own: it is made again from a lock file, or hooks have added to it."""
+    """New settings for the turn, when it is replayed from a lock file or hooks have changed its settings; else None."""
     reworded: str | None = None
-    """What stands in the place of the prompt."""
+    """The text that a hook puts in place of the prompt; None to keep the prompt."""
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """A command of ours has been carried out, or the turn was refused."""
+    """A command of ours has ended, or the turn was refused before the model was called."""
 
     at: int
     text: str
-    """What came of it."""
+    """The result of the command, or the reason for the refusal."""
     failed: bool = False
-    """Whether it was not carried out."""
+    """Whether the command failed or the turn was refused."""
     withdrawn: bool = False
-    """Whether no model is ever to read the prompt."""
+    """Whether the prompt must never be sent to a model, not even with later prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionRequested:
-    """A command of ours asks for a summary of the conversation."""
+    """A command of ours requests a summary of the conversation."""
 
     at: int
     focus: str = ""
-    """What the summary must keep above all."""
+    """What the summary must contain above all, in the user's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """The user has words for the model's next step."""
+    """The user sends a message during a turn. The model reads it before its next step (ECA: `chat/promptSteer`)."""
 
     at: int
     message: str
-    """The words; empty takes back all that the model has not read yet."""
+    """The message. An empty one takes back all such messages that the model has not read yet."""
     content_id: str
-    """A fresh id."""
+    """A fresh id for the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallProgressed:
-    """A running call has come further, and its details show it: a subagent has taken a step."""
+    """A running call has made progress: for example, its subagent has taken a step."""
 
     at: int
     call: str
     """The id of the call."""
     details: ToolCallDetails
-    """What the call shows now."""
+    """The new details of the call, which replace the old ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostAdded:
-    """An answer elsewhere is paid for by this chat: a subagent's."""
+    """A reply in another chat was paid for by this chat, because a subagent of this chat requested it."""
 
     at: int
     tokens_in: int
-    """What the model read."""
+    """The number of tokens that the model read."""
     tokens_out: int
-    """What the model wrote."""
+    """The number of tokens that the model wrote."""
     cost: float | None
-    """US dollars; None is an unknown price."""
+    """The cost in US dollars; None when the price is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrustChanged:
-    """The user trusts the chat from the next call on, or no longer does."""
+    """The user switches trust on or off. It takes effect with the next call."""
 
     at: int
     trust: bool
-    """Whether calls run unasked that would have to be approved."""
+    """Whether calls that need approval run without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChanged:
-    """The rules have changed. They hold at once, for calls that wait too."""
+    """The approval rules have changed. They take effect at once, also for calls that wait for approval."""
 
     at: int
     policy: Policy
@@ -197,67 +203,67 @@ class PolicyChanged:
 
 @dataclass(frozen=True, slots=True)
 class FactAdded:
-    """A fact about the chat beside its turns."""
+    """Something is to be shown in the chat that belongs to no turn."""
 
     at: int
     content: FlagContent | MetadataContent | TextContent
-    """A flag, another title, or a line for the reader."""
+    """A flag, a new title, or a line for the reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteAdded:
-    """Something happened that no turn waited for: a job has ended, or the user took back changes. The model is never
-    called for this alone."""
+    """Something happened outside of the turns: a background job has ended, or the user took back changes. The model is
+    never called for this alone; it reads the note with its next request."""
 
     at: int
     text: str
-    """What everybody is shown."""
+    """The text for the readers of the chat."""
     model_text: str
-    """What the model reads before its next step, or with the next prompt."""
+    """The text for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookReported:
-    """A hook has begun, has ended or tells the user something. It is part of the turn under way."""
+    """A hook has begun, has ended or has a message for the user. It belongs to the turn under way."""
 
     at: int
     content: Content
-    """What is shown of it."""
+    """What the reader sees of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The model said a piece of its reply."""
+    """A piece of the model's reply has arrived."""
 
     at: int
     request: int
-    """The number of the model call. What a cancelled call still says is ignored."""
+    """The number of the model call. Pieces of a cancelled call are ignored."""
     delta: Delta
     """The piece."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFinished:
-    """The stream ended as it should."""
+    """The model's reply is complete. The three tables are about its tool calls; their keys are the ids of the calls."""
 
     at: int
     request: int
     """The number of the model call."""
     details: Mapping[str, ToolCallDetails] = field(default_factory=dict[str, "ToolCallDetails"])
-    """What each call would do, by the ids of the calls."""
+    """A preview of what each call would do, for the user who approves it."""
     adjusted: Mapping[str, Adjusted] = field(default_factory=dict[str, "Adjusted"])
-    """What hooks make of each call, by the ids of the calls."""
+    """How hooks have changed each call."""
     targets: Mapping[str, CallTargets] = field(default_factory=dict[str, "CallTargets"])
-    """What each call names, as it was found on the disk, by the ids of the calls."""
+    """The files that each call names, as they were found on the disk."""
 
 
 class Refused(StrEnum):
-    """What a model's server refuses to take. It would refuse it every time."""
+    """Why a model's server refuses a request and would refuse it again."""
 
     CONTENT = "content"
-    """What the request says, with the results of tools in it."""
+    """The server refuses the conversation, including the results of tools in it."""
     SENDER = "sender"
-    """Whoever asks: the key, the account or the name of the model."""
+    """The server refuses the sender: the key, the account or the name of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,26 +274,26 @@ class ModelFailed:
     request: int
     """The number of the model call."""
     message: str
-    """What happened and what to do, in whole sentences."""
+    """What happened and what the user can do, in whole sentences."""
     images: bool = False
-    """Whether the model's server refused an image or a document. It would refuse it every time."""
+    """Whether the model's server refused an image or a document, and would refuse it again."""
     overflow: bool = False
     """Whether the request is too long for the model."""
     refused: Refused | None = None
-    """What the model's server refuses; None when it refused nothing."""
+    """Why the model's server refused the request; None when it failed for another reason."""
     failure: Failure | None = None
-    """With one, the same request may be repeated."""
+    """What is needed to plan a repetition of the request; None when it must not be repeated."""
     final: bool = False
-    """Whether no other request would be sent in this turn either."""
+    """Whether every other request of this turn would fail too, for example because the budget is used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitEnded:
-    """The time has passed that `Wait` asked for."""
+    """The wait that the effect `Wait` began is over."""
 
     at: int
     request: int
-    """The number of the model call that had failed."""
+    """The number of the model call that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,49 +304,49 @@ class ToolFinished:
     call: str
     """The id of the call."""
     text: str
-    """What the model reads."""
+    """The result that the model reads."""
     error: bool = False
-    """Whether it failed."""
+    """Whether the call failed."""
     details: ToolCallDetails | None = None
-    """What it did, for the reader; None leaves what was announced."""
+    """What the call did, for the reader; None to keep the preview."""
     images: tuple[ImagePart, ...] = ()
     """Pictures for the model and the reader."""
     tools: tuple[ToolSpec, ...] | None = None
-    """The tools that are offered from now on, when the call has made or removed some."""
+    """All tools that the model may call from now on, when this call has added or removed tools; else None."""
     links: tuple[UrlContent, ...] = ()
     """Links for the reader."""
     whole_length: int | None = None
-    """How many characters were kept elsewhere of a text that was too long."""
+    """When `text` was cut: the length in characters of the whole text, which is stored elsewhere. Else None."""
     stops: bool = False
-    """Whether the turn ends with it."""
+    """Whether the turn stops after this call, because a hook says so."""
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""
     rule: str = ""
-    """The id of the user's rule whose text this is."""
+    """The id of the user's rule, when `text` is the text of a rule; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Somebody approves a call."""
+    """A user approves a call."""
 
     at: int
     call: str
     """The id of the call."""
     remember: bool = False
-    """Whether such calls (`approval_scope`) run unasked in this chat from now on."""
+    """Whether similar calls run without approval in this chat from now on. `approval_scope` defines "similar"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Somebody rejects a call, or nobody is there to approve it."""
+    """A user rejects a call, or nobody can approve it."""
 
     at: int
     call: str
     """The id of the call."""
     reason: RejectReason = RejectReason.USER
-    """Why it does not run."""
+    """Why the call does not run."""
     words: str = ""
-    """What the user says about it, for the model."""
+    """What the user tells the model about the rejection."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""What a model's reply is made of, within a step: its text, its reasoning, what it costs.
+"""Owns the part of a step that takes in the pieces of a model's reply: its text, its reasoning, and what it costs.
 
-It must not know where the turn stands: `turn_driver` does. The pieces of a reply are in `model/delta`; its tool calls
-are in `tool_calls`.
+It must not know the status of the turn: `turn_driver` does. Its neighbours are `model/delta`, which has the kinds of
+pieces, and `tool_calls`, which takes in the tool calls of a reply.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.step_builder import StepBuilder
 
 
-def add(builder: StepBuilder, delta: Delta) -> None:
-    """Add a piece of the reply."""
+def add_delta(builder: StepBuilder, delta: Delta) -> None:
+    """Add a piece to the reply under way."""
     if delta == TextDelta(""):
-        return  # Some servers begin with one; a message with an empty text is refused by others, for ever after.
+        # Some servers begin a reply with an empty text. Others refuse every later request that contains one.
+        return
     if not builder.state.said and not isinstance(delta, UsageDelta | Paused):
         builder.update(said=True)
         builder.emit(ProgressContent(state="running", text="Generating"), Role.SYSTEM)
@@ -51,21 +52,22 @@ def add(builder: StepBuilder, delta: Delta) -> None:
             close_reasoning(builder)
             builder.emit(TextContent(text=text))
         case ReasoningDelta(text=text):
-            _reason(builder, text)
+            _add_reasoning(builder, text)
         case ReasoningEnd(signature=signature):
             close_reasoning(builder, signature)
         case ToolCallDelta():
             close_reasoning(builder)
-            tool_calls.prepare(builder, delta)
+            tool_calls.add_call_delta(builder, delta)
         case Remark(text=text):
             builder.emit(TextContent(text=text), Role.SYSTEM)
         case UsageDelta():
-            count(builder, delta)
+            add_usage(builder, delta)
         case Paused():
             builder.update(paused=True)
 
 
-def _reason(builder: StepBuilder, text: str) -> None:
+def _add_reasoning(builder: StepBuilder, text: str) -> None:
+    """Add a piece of reasoning. The first piece begins the reasoning."""
     state = builder.state
     if not state.reasoning:
         parts = state.history[-1].parts if state.history else ()
@@ -76,7 +78,7 @@ def _reason(builder: StepBuilder, text: str) -> None:
 
 
 def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
-    """End the reasoning under way, if there is one."""
+    """End the reasoning under way, if there is any. `signature` is the vendor's proof of it, see `ReasoningEnd`."""
     id = builder.state.reasoning
     if id:
         builder.update(reasoning="")
@@ -85,8 +87,8 @@ def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
         builder.emit(ReasonFinishedContent(id=id, total_time_ms=took), aside=aside)
 
 
-def _add(builder: StepBuilder, cost: float | None) -> str | None:
-    """Add to what the chat has cost; return the sum as it is shown."""
+def _add_to_chat_cost(builder: StepBuilder, cost: float | None) -> str | None:
+    """Add a cost to the cost of the chat. Return the sum as it is shown; None when a price is unknown."""
     before = builder.state.cost
     total = None if cost is None or before is None else before + cost
     builder.update(cost=total)
@@ -94,21 +96,21 @@ def _add(builder: StepBuilder, cost: float | None) -> str | None:
 
 
 def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
-    """Show what an answer elsewhere cost. What fills the window stays as it was."""
+    """Show what a reply in another chat cost, such as a subagent's. The usage of the context window does not change."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
-    about = {
+    fields = {
         "message_input_tokens": spent.tokens_in,
         "message_output_tokens": spent.tokens_out,
         "last_message_cost": None if spent.cost is None else f"{spent.cost:.4f}",
-        "session_cost": _add(builder, spent.cost),
+        "session_cost": _add_to_chat_cost(builder, spent.cost),
         "message_cached_tokens": None,
         "replayed": None,
     }
-    builder.emit(before.model_copy(update=about), Role.SYSTEM)
+    builder.emit(before.model_copy(update=fields), Role.SYSTEM)
 
 
-def count(builder: StepBuilder, usage: UsageDelta) -> None:
-    """Show what a request used and cost."""
+def add_usage(builder: StepBuilder, usage: UsageDelta) -> None:
+    """Show the tokens that a request used and what it cost."""
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
     builder.update(window=WindowUsage(tokens_in + usage.output_tokens, usage.context_limit or 0))
@@ -118,12 +120,12 @@ def count(builder: StepBuilder, usage: UsageDelta) -> None:
         message_output_tokens=usage.output_tokens,
         message_cached_tokens=usage.cache_read_tokens or None,
         last_message_cost=None if usage.cost is None else f"{usage.cost:.4f}",
-        session_cost=_add(builder, usage.cost),
+        session_cost=_add_to_chat_cost(builder, usage.cost),
         limit=limit,
         auto_compact_percentage=builder.state.setup.compact_at or None,
         replayed=usage.replayed or None,
     )
-    filled = break_down(builder.model_request, content)
-    content = content.model_copy(update={"context_breakdown": filled})
+    breakdown = break_down(builder.model_request, content)
+    content = content.model_copy(update={"context_breakdown": breakdown})
     builder.update(usage=content)
     builder.emit(content, Role.SYSTEM)

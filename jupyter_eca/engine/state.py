@@ -1,7 +1,7 @@
-"""`ChatState`: one chat as it stands between two steps.
+"""Owns `ChatState`: all that the engine knows about one chat between two steps.
 
-It must not know what moves it: `step` makes the next state of it. After a restart `chat/recovery` makes it of the
-events.
+It must not decide what happens next: `step` computes the next state from it. After a restart, `chat/recovery` rebuilds
+it from the stored events.
 """
 
 from __future__ import annotations
@@ -24,91 +24,95 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import UsageContent
 
 NO_SETUP = Setup(model="")
-UNKNOWN = WindowUsage()
+UNKNOWN_WINDOW = WindowUsage()
 
-# How often the rest of an answer is asked for. Each time is billed, and the vendor has searched ten times by then.
+# How often the rest of an interrupted answer is requested. Each request is billed, and the vendor interrupts an answer
+# only after ten searches.
 MAX_PAUSES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """A chat as a value. A step never changes one; it makes another."""
+    """A chat as an immutable value. A step never changes it; it makes a new one."""
 
     id: str
     """The id of the chat."""
     status: TurnStatus = TurnStatus.IDLE
-    """Where its turn stands, see `turn.TURNS`."""
+    """What its turn is doing now, see `turn.TURNS`."""
     turn: str = ""
     """The id of the turn under way, or of the last one."""
     request: int = 0
-    """How many times the model was called, ever. It is the number of the call under way."""
+    """How many times the model was called in the whole chat. This is also the number of the call under way."""
     steps: int = 0
     """How many times the model was called in this turn."""
     setup: Setup = NO_SETUP
-    """What the turn is run with."""
+    """The model, the tools and the rules of the turn."""
     local: bool = False
-    """Whether the turn is a command of ours, of which the model does not read."""
+    """Whether the turn is a command of ours. The model never reads such a turn."""
     history: History = ()
-    """What the model remembers."""
+    """The conversation as the model will read it with the next request."""
     calls: tuple[ToolCall, ...] = ()
     """The tool calls of the reply under way."""
     indexes: tuple[int, ...] = ()
-    """Of these calls, the `index` by which the stream tells them apart."""
+    """For each of these calls, the `index` that identifies it in the stream. Same order as `calls`."""
     call_ids: frozenset[str] = frozenset()
-    """The ids of all calls of the chat, ever."""
+    """The ids of all tool calls that the chat ever had."""
     steers: tuple[Steered, ...] = ()
-    """Words that the model reads before its next step."""
+    """Messages that the user sent during the turn, which the model reads before its next step."""
     notes: tuple[str, ...] = ()
-    """What happened beside the turns and was shown, and what the model has not read yet."""
+    """Notes (see `NoteAdded`) that were shown to the reader, but not yet sent to the model."""
     sent_notes: tuple[str, ...] = ()
-    """Notes that went to the model with the request under way. A refused request brings them back."""
+    """Notes that were sent to the model with the request under way. If it is refused, they are sent again later."""
     unshown: tuple[NoteAdded, ...] = ()
-    """What happened beside the turns and was not shown yet."""
+    """Notes that were not yet shown to the reader."""
     reasoning: str = ""
-    """The id of the reasoning under way, "" for none."""
+    """The id of the reasoning under way; "" when there is none."""
     reasoning_since: int = 0
-    """When it began, in milliseconds since the epoch."""
+    """When this reasoning began, in milliseconds since the epoch."""
     said: bool = False
-    """Whether anything of the reply under way was shown."""
+    """Whether a part of the reply under way was shown."""
     paused: bool = False
-    """Whether the vendor interrupted the reply under way, and would send the rest."""
+    """Whether the vendor interrupted the reply under way. It sends the rest if it is called again."""
     pauses: int = 0
-    """How often in this turn the rest of a reply was asked for."""
+    """How often the rest of an interrupted reply was requested in this turn."""
     retry: Retry | None = None
-    """The last repetition of the request under way."""
+    """The latest repetition of the request under way; None when it was not repeated."""
     remembered: frozenset[ApprovalScope] = frozenset()
-    """What the user approved for the whole chat."""
+    """The approvals that the user gave for the whole chat."""
     trust: bool = False
-    """Whether calls run unasked that would have to be approved."""
+    """Whether calls that need approval run without it."""
     cost: float | None = 0.0
-    """US dollars so far; None once a price was unknown."""
+    """What the chat has cost so far, in US dollars; None if the price of any request was unknown."""
     usage: UsageContent | None = None
-    """What the last reply used."""
-    window: WindowUsage = UNKNOWN
+    """The usage that was shown last."""
+    window: WindowUsage = UNKNOWN_WINDOW
     """How full the model's context window was with the last reply."""
     summary_under_way: SummaryUnderWay | None = None
-    """The summary that is being made."""
+    """The summary that the model is writing; None when it writes none."""
     summarised_at_step: int | None = None
-    """The step of this turn before which the last summary was made."""
+    """The value of `steps` when the last summary of this turn was requested; None when there was none."""
     pruned: bool = False
-    """Whether old results of tools were left out in this turn."""
+    """Whether old results of tools were left out of the conversation in this turn."""
     tasks: Tasks = ()
-    """The list of tasks that the model keeps."""
+    """The list of tasks that the model keeps with the tool `task`."""
     planned: bool = False
-    """Whether the last answer that was completed was a plan."""
+    """Whether the last completed answer was a plan that the user can accept."""
 
-    def begin(self, turn: str, setup: Setup) -> ChatState:
-        """Return the chat at the beginning of a turn, without what belonged to the turn before."""
+    def begin_turn(self, turn: str, setup: Setup) -> ChatState:
+        """Return the chat at the beginning of a turn. The fields that belonged to the turn before are reset."""
         begun = replace(self, turn=turn, setup=setup, trust=setup.trust, local=False, steps=0, steers=(), pauses=0)
         return replace(begun, summarised_at_step=None, pruned=False)
 
     @property
     def resumes_reply(self) -> bool:
-        """Whether the rest of the reply that has just ended is to be asked for."""
+        """Whether the reply that has just ended was interrupted, and its rest must be requested."""
         return self.paused and not self.calls and self.pauses < MAX_PAUSES
 
     def get_call(self, id: str) -> ToolCall:
-        """Raises: IllegalSignal when the reply under way has no such call."""
+        """Return the tool call of this id.
+
+        Raises: IllegalSignal when the reply under way has no such call.
+        """
         for call in self.calls:
             if call.id == id:
                 return call

@@ -1,36 +1,45 @@
-"""`step`: what one chat becomes when something happens to it.
+"""Owns `step`, the pure function that decides everything a chat does. Its neighbour `host` runs the effects.
 
     step(state, input) -> (state, events, effects)
 
-A chat is a value, `ChatState`. Something happens to it: the user asks, a piece of the model's answer comes, a tool
-ends. That is the input. `step` answers with the chat as it is then, with events (facts to store and to show) and with
-effects (what somebody must do now). It does nothing itself: it awaits nothing, reads no clock and makes no ids. The
-time and the fresh ids are in the input, the work is in the effects. So the same inputs always give the same chat, and
-a test needs no model, no disk and no waiting.
+**The idea.** A chat is a value, `ChatState`. When something happens to the chat, the host describes it as an input: the
+user sends a prompt, a piece of the model's reply arrives, a tool ends. `step` takes the state and the input, and
+returns three things:
 
-An example. The user says "Hi", and the model says "Hello".
+- the new state of the chat;
+- events: facts to store and to show to the clients;
+- effects: work that the host must do now, such as calling the model or running a tool.
 
-| input | events | effects | status after it |
+`step` itself must not do any of this work. It does not wait, read a clock, generate ids or open files. The time and
+new ids come in with the input, and work goes out as effects. So the same inputs always give the same chat, and a test
+of the engine needs no model, no disk and no waiting.
+
+**An example.** The user writes "Hi", and the model answers "Hello".
+
+| input | events | effects | status of the turn afterwards |
 |---|---|---|---|
-| `Prompted(message="Hi")` | the text "Hi" by the user, the title "Hi" | `Gather` | gathering |
+| `Prompted(message="Hi")` | the user's text "Hi", the title "Hi" | `Gather()` | gathering |
 | `Gathered()` | progress "Waiting for the model" | `CallModel(1, ...)` | streaming |
-| `Streamed(1, TextDelta("Hello"))` | progress "Generating", the text "Hello" | | streaming |
-| `ModelFinished(1)` | progress finished, outcome completed | | idle |
+| `Streamed(1, TextDelta("Hello"))` | progress "Generating", the model's text "Hello" | | streaming |
+| `ModelFinished(1)` | progress "finished" with the outcome "completed" | | idle |
 
-The host runs each effect as a task and feeds what comes of it back as the next input: `CallModel` gives `Streamed` and
-`ModelFinished`, `RunTool` gives `ToolFinished`, `AskUser` gives `Approved` or `Rejected`. A stop is an input like any
-other. While "Hello" streams, `Stopped` gives the effect `CancelModel(1)`, the text "Stopped." and the end of the turn.
-What the cancelled call still says then has the number of a request that nobody listens to, and changes nothing.
+The host runs each effect as a task, and feeds the result to `step` as a later input. `Gather` leads to `Gathered`,
+`CallModel` to `Streamed` and `ModelFinished`, `RunTool` to `ToolFinished`, `AskUser` to `Approved` or `Rejected`.
 
-Three things decide what a step does, from the bottom up:
+**Stop is an input like any other.** If the user presses Stop while "Hello" streams, the input `Stopped` gives the
+effect `CancelModel(1)`, the text "Stopped." and the event that ends the turn. The cancelled call may still send pieces
+for a moment. They have the number of a request that is no longer the current one, so `step` ignores them.
 
-1. The tables `turn.TURNS` and `tool_call.TOOL_CALLS` say which signal means what in which status, and which moves
-   follow. A signal without a row raises `IllegalSignal`; the state that was given still stands.
-2. `tool_calls`, `reply` and `compaction_steps` know what a move or an input says. They write it into a `StepBuilder`.
-3. `TurnDriver` gives the signals and carries out the moves. `step` picks the function that an input is for.
+**Where to look.** The decisions are made in three layers, from the bottom up:
 
-The events are also all that the model remembers: `model.history.remember` folds them into its conversation, in a live
-turn and after a restart alike.
+1. The tables `turn.TURNS` and `tool_call.TOOL_CALLS` say which signals are legal in each status, which status is next,
+   and which moves follow. An illegal signal raises `IllegalSignal`, and the old state stays valid.
+2. `tool_calls`, `reply` and `compaction_steps` turn moves and inputs into events, effects and changes of the state.
+   They write these into a `StepBuilder`.
+3. `TurnDriver` gives the signals and carries out the moves. `step` chooses the function that handles an input.
+
+The model's memory is computed from the events too: `model.history.remember` adds each event to the conversation that
+the model will read. A restart uses the same function, so it restores exactly the same conversation.
 """
 
 from __future__ import annotations
@@ -42,7 +51,6 @@ from jupyter_eca.engine.effects import Effect
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.engine.step_builder import StepBuilder
 from jupyter_eca.engine.tool_call import ToolCallSignal
-from jupyter_eca.engine.turn import TURNS, TurnSignal
 from jupyter_eca.engine.turn_driver import TurnDriver
 from jupyter_eca.protocol.content import Role
 from jupyter_eca.protocol.event import Event
@@ -54,9 +62,9 @@ Step = tuple[ChatState, tuple[Event, ...], tuple[Effect, ...]]
 
 
 def step(state: ChatState, input: Input) -> Step:
-    """Return what the chat becomes.
+    """Return the new state of the chat, the events to store and show, and the effects to run.
 
-    Raises: IllegalSignal when the input means nothing now; the state before still stands.
+    Raises: IllegalSignal when the input is not legal in the current status. The old state stays valid.
     """
     builder = StepBuilder(state, input.at)
     driver = TurnDriver(builder)
@@ -76,21 +84,21 @@ def step(state: ChatState, input: Input) -> Step:
             | inputs.CostAdded()
             | inputs.Stopped()
         ):
-            _take_from_user(driver, input)
+            _handle_user_input(driver, input)
         case inputs.Streamed() | inputs.ModelFinished() | inputs.ModelFailed():
-            if driver.listens_to(input.request):
-                _take_from_model(driver, input)
+            if driver.is_current_request(input.request):
+                _handle_model_input(driver, input)
         case inputs.WaitEnded(request=request):
             driver.end_wait(request)
         case inputs.ToolFinished() | inputs.Approved() | inputs.Rejected() | inputs.CallProgressed():
-            _take_about_call(driver, input)
+            _handle_call_input(driver, input)
         case _:
             assert_never(input)
     driver.show_notes()
     return builder.state, tuple(builder.events), tuple(builder.effects)
 
 
-def _take_from_user(
+def _handle_user_input(
     driver: TurnDriver,
     input: inputs.Prompted
     | inputs.CallRequested
@@ -106,17 +114,17 @@ def _take_from_user(
     | inputs.CostAdded
     | inputs.Stopped,
 ) -> None:
-    """Take what comes from the user, or from the shell in the user's name."""
+    """Handle an input from the user, or from the host on the user's behalf."""
     builder = driver.builder
     match input:
         case inputs.Prompted():
-            driver.begin_prompt(input)
+            driver.begin_prompt_turn(input)
         case inputs.CallRequested():
-            driver.begin_call(input)
+            driver.begin_call_turn(input)
         case inputs.Gathered():
             driver.add_gathered(input)
-        case inputs.CommandEnded(text=text, failed=failed, withdrawn=unsaid):
-            driver.end_command(text, failed=failed, unsaid=unsaid)
+        case inputs.CommandEnded(text=text, failed=failed, withdrawn=withdrawn):
+            driver.end_command(text, failed=failed, withdrawn=withdrawn)
         case inputs.CompactionRequested(focus=focus):
             driver.compact(focus)
         case inputs.Steered():
@@ -125,7 +133,7 @@ def _take_from_user(
             builder.update(trust=trust)
         case inputs.PolicyChanged(policy=policy):
             tool_calls.apply_policy(builder, policy)
-            tool_calls.advance(builder)
+            tool_calls.start_ready_calls(builder)
         case inputs.FactAdded(content=content):
             builder.emit(content, Role.SYSTEM, turn="")
         case inputs.NoteAdded():
@@ -138,41 +146,36 @@ def _take_from_user(
             driver.stop()
 
 
-def _take_from_model(driver: TurnDriver, input: inputs.Streamed | inputs.ModelFinished | inputs.ModelFailed) -> None:
-    """Take what the model says to the request under way."""
+def _handle_model_input(driver: TurnDriver, input: inputs.Streamed | inputs.ModelFinished | inputs.ModelFailed) -> None:
+    """Handle an input from the model call under way."""
     if driver.state.summary_under_way is not None:
-        driver.take_summary(input)
+        driver.handle_summary_input(input)
         return
     match input:
         case inputs.Streamed(delta=delta):
-            reply.add(driver.builder, delta)
+            reply.add_delta(driver.builder, delta)
         case inputs.ModelFinished(details=details, adjusted=adjusted, targets=targets):
-            tool_calls.describe(driver.builder, details, adjusted, targets)
+            tool_calls.attach_details(driver.builder, details, adjusted, targets)
             driver.complete_reply()
         case inputs.ModelFailed():
-            driver.fail(input)
+            driver.handle_failure(input)
 
 
-def _take_about_call(
+def _handle_call_input(
     driver: TurnDriver, input: inputs.ToolFinished | inputs.Approved | inputs.Rejected | inputs.CallProgressed
 ) -> None:
-    """Take what happens to one tool call of the reply under way."""
+    """Handle an input about one tool call of the reply under way."""
     builder = driver.builder
     call = builder.state.get_call(input.call)
     match input:
         case inputs.ToolFinished():
-            tool_calls.finish(builder, call, input)
-            driver.stop() if input.stops else driver.settle()
+            tool_calls.finish_call(builder, call, input)
+            driver.stop() if input.stops else driver.advance_turn()
         case inputs.CallProgressed(details=details):
             tool_calls.show_progress(builder, call, details)
         case inputs.Approved(remember=remember):
-            tool_calls.approve(builder, call, remember=remember)
-            tool_calls.advance(builder)
+            tool_calls.approve_call(builder, call, remember=remember)
+            tool_calls.start_ready_calls(builder)
         case inputs.Rejected(reason=reason, words=words):
-            tool_calls.signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)
-            driver.settle()
-
-
-def accepts(state: ChatState, signal: TurnSignal) -> bool:
-    """Return whether a signal means anything to the chat now."""
-    return TURNS.accepts(state.status, signal)
+            tool_calls.give_signal(builder, call, ToolCallSignal.REJECT, reason=reason, words=words)
+            driver.advance_turn()

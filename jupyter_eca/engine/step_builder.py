@@ -1,7 +1,7 @@
-"""`StepBuilder`: the result of one step while it is being made, which is the new state, the events and the effects.
+"""Owns `StepBuilder`: the unfinished result of one step. It collects the new state, the events and the effects.
 
-It must not know the two tables, nor what a signal means: `turn_driver` gives signals and knows their moves. The
-functions of `tool_calls`, `reply` and `compaction_steps` write into a builder and lie between the two.
+It must not know the two tables or their signals. `turn_driver` gives the signals and carries out the moves; the
+functions of `tool_calls`, `reply` and `compaction_steps` write into the same builder.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class StepBuilder:
-    """What a step has come to so far."""
+    """The result of a step so far."""
 
     def __init__(self, state: ChatState, at: int) -> None:
         self.state = state
-        """The chat as it is after what was emitted so far."""
+        """The chat after all events so far."""
         self.at = at
-        """The time of the input, in milliseconds since the epoch. All events of the step have it."""
+        """The time of the input, in milliseconds since the epoch. All events of the step get this time."""
         self.events: list[Event] = []
-        """What is stored and shown, in order."""
+        """The events to store and show, in order."""
         self.effects: list[Effect] = []
-        """What the shell must do, in order."""
+        """What the host must do, in order."""
 
     def update(self, **fields: object) -> None:
         """Replace fields of the state."""
@@ -48,10 +48,10 @@ class StepBuilder:
         turn: str | None = None,
         local: bool | None = None,
     ) -> None:
-        """Add an event, and remember what it means to the model.
+        """Add an event, and add to the model's history what the model must know of it.
 
-        `turn` is the turn under way unless it is named; "" is for a fact beside the turns, never local. Without
-        `local` an event of the turn is local if the turn is.
+        Without `turn`, the event belongs to the turn under way. With `turn=""` it belongs to no turn and is not local.
+        Without `local`, an event of the turn under way is local if the turn is local.
         """
         event = Event(
             chat=self.state.id,
@@ -67,17 +67,17 @@ class StepBuilder:
         self.set_history(remember(self.state.history, event))
 
     def set_history(self, history: History) -> None:
-        """Replace what the model remembers."""
+        """Replace the conversation that the model will read."""
         if history is not self.state.history:
             self.update(history=history)
 
     def show_document(self, document: DocumentPart) -> None:
-        """Give the model a document. The reader is shown its name."""
+        """Add a document for the model. The reader sees only its name."""
         progress = ProgressContent(state="running", text=READ.format(document.name))
         self.emit(progress, Role.USER, aside=DocumentAside(name=document.name, base64=document.base64))
 
     @property
     def model_request(self) -> ModelRequest:
-        """What the model would be sent now."""
+        """The request that would be sent to the model now."""
         setup = self.state.setup
         return ModelRequest(setup.model, setup.system, self.state.history, setup.tools, setup.variant)

@@ -1,6 +1,6 @@
-"""`Table`: a lifecycle as data, `(status, signal) -> (status, moves)`.
+"""Owns `Table`: a state machine as data, `(status, signal) -> (status, moves)`.
 
-It must not know what any status or move means. The two lifecycles are in `turn` and `tool_call`.
+It must not know what a status, a signal or a move means. The two tables are in `turn` and `tool_call`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Move = TypeVar("Move", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class Table(Generic[Status, Signal, Move]):
-    """A lifecycle. What it has no row for is illegal."""
+    """A state machine. A signal without a row for the current status is illegal."""
 
     rows: dict[tuple[Status, Signal], tuple[Status, tuple[Move, ...]]]
-    """What each signal leads to in each status."""
+    """For a status and a signal: the next status, and the moves to carry out."""
 
-    def take(self, status: Status, signal: Signal) -> tuple[Status, tuple[Move, ...]]:
-        """Return the next status, and the moves that lead there.
+    def look_up(self, status: Status, signal: Signal) -> tuple[Status, tuple[Move, ...]]:
+        """Return the next status, and the moves to carry out.
 
         Raises: IllegalSignal when the table has no such row.
         """
@@ -34,5 +34,5 @@ class Table(Generic[Status, Signal, Move]):
             raise IllegalSignal(f"{signal} means nothing while {status}") from None
 
     def accepts(self, status: Status, signal: Signal) -> bool:
-        """Return whether the table has such a row."""
+        """Return whether the table has a row for this signal in this status."""
         return (status, signal) in self.rows

@@ -1,7 +1,7 @@
-"""`ToolCall`, and the life of one as the table `TOOL_CALLS`.
+"""Owns `ToolCall`, one tool call of a reply, and `TOOL_CALLS`, the table that says what such a call can do next.
 
-The table must not know what a move does: `tool_calls` carries the moves out. Whether a call may run is decided in
-`approval/policy`. The life of a turn is in `turn`.
+The table must not know what a move does: its neighbour `tool_calls` carries the moves out. Whether a call may run is
+decided in `approval/policy`. The table for a whole turn is in `turn`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ToolCallStatus(StrEnum):
-    """Where a call stands. Each is explained above the table."""
+    """What a call is waiting for, or how it has ended. The comment above the table explains each status."""
 
     PREPARING = "preparing"
     WAITING = "waiting"
@@ -38,7 +38,7 @@ class ToolCallStatus(StrEnum):
 
 
 class ToolCallSignal(StrEnum):
-    """What can happen to a call."""
+    """What can happen to a call. The comment above the table explains each signal."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -53,8 +53,7 @@ class ToolCallSignal(StrEnum):
 
 
 class ToolCallMove(StrEnum):
-    """What follows from a signal: contents that are shown (`announce`, `queue`, `started`, `called`, `rejected`) and
-    effects."""
+    """The work that follows from a signal: an event to show, or an effect (`run`, `ask user`, `cancel`)."""
 
     ANNOUNCE = "announce"
     QUEUE = "queue"
@@ -66,42 +65,50 @@ class ToolCallMove(StrEnum):
     REJECTED = "rejected"
 
 
-St, Si, Mo = ToolCallStatus, ToolCallSignal, ToolCallMove
+Status, Signal, Move = ToolCallStatus, ToolCallSignal, ToolCallMove
 
+# The statuses:
 # preparing   the model is still writing the arguments
-# waiting     announced; somebody must approve or reject it
-# queued      allowed or approved; it runs as soon as the calls before it let it
-# running     the tool is at work
-# stopping    asked to end; what it did until then may stand
-# called      ended, with a result or an error (terminal, one `toolCalled`)
-# rejected    did not run (terminal, one `toolCallRejected`)
+# waiting     the call is shown to the user, who must approve or reject it
+# queued      the call is allowed or approved; it runs as soon as no earlier call is in its way (see `call_order`)
+# running     the tool is running
+# stopping    the tool was told to end, but has not ended yet; what it has done so far may remain
+# called      the call has ended with a result or an error (terminal, exactly one content `toolCalled`)
+# rejected    the call did not run (terminal, exactly one content `toolCallRejected`)
 #
-# `fail` is a call that cannot be tried at all: a tool nobody offers, arguments that are no JSON. `start` and `skip`
-# come from the order of the calls, see `call_order`: nothing before it is in the way, or a change before it came to
-# nothing. A terminal status has no rows: a second approve, or one after a stop, is an illegal signal and changes
+# The signals:
+# allow, ask, deny    the decision of the approval rules about the call
+# fail                the call cannot be tried: there is no such tool, or its arguments are not valid JSON
+# approve, reject     the answer of the user
+# start               no earlier call is in the way
+# skip                an earlier change has failed or was rejected, so this call must not run
+# finish              the tool has ended
+# stop                the turn is stopped
+#
+# A terminal status has no rows. So a second approval, or an approval after a stop, is an illegal signal and changes
 # nothing.
 TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
     {
-        (St.PREPARING, Si.ALLOW): (St.QUEUED, (Mo.ANNOUNCE,)),
-        (St.PREPARING, Si.ASK): (St.WAITING, (Mo.ANNOUNCE, Mo.ASK_USER)),
-        (St.PREPARING, Si.DENY): (St.REJECTED, (Mo.ANNOUNCE, Mo.REJECTED)),
-        (St.PREPARING, Si.FAIL): (St.CALLED, (Mo.ANNOUNCE, Mo.CALLED)),
-        (St.PREPARING, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
-        (St.WAITING, Si.APPROVE): (St.QUEUED, (Mo.QUEUE,)),
-        (St.WAITING, Si.REJECT): (St.REJECTED, (Mo.REJECTED,)),
-        (St.WAITING, Si.SKIP): (St.REJECTED, (Mo.REJECTED,)),
-        (St.WAITING, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
-        (St.QUEUED, Si.START): (St.RUNNING, (Mo.STARTED, Mo.RUN)),
-        (St.QUEUED, Si.SKIP): (St.REJECTED, (Mo.REJECTED,)),
-        (St.QUEUED, Si.STOP): (St.REJECTED, (Mo.REJECTED,)),
-        (St.RUNNING, Si.FINISH): (St.CALLED, (Mo.CALLED,)),
-        (St.RUNNING, Si.STOP): (St.STOPPING, (Mo.CANCEL,)),
-        (St.STOPPING, Si.FINISH): (St.CALLED, (Mo.CALLED,)),
-        (St.STOPPING, Si.STOP): (St.STOPPING, ()),
+        (Status.PREPARING, Signal.ALLOW): (Status.QUEUED, (Move.ANNOUNCE,)),
+        (Status.PREPARING, Signal.ASK): (Status.WAITING, (Move.ANNOUNCE, Move.ASK_USER)),
+        (Status.PREPARING, Signal.DENY): (Status.REJECTED, (Move.ANNOUNCE, Move.REJECTED)),
+        (Status.PREPARING, Signal.FAIL): (Status.CALLED, (Move.ANNOUNCE, Move.CALLED)),
+        (Status.PREPARING, Signal.STOP): (Status.REJECTED, (Move.REJECTED,)),
+        (Status.WAITING, Signal.APPROVE): (Status.QUEUED, (Move.QUEUE,)),
+        (Status.WAITING, Signal.REJECT): (Status.REJECTED, (Move.REJECTED,)),
+        (Status.WAITING, Signal.SKIP): (Status.REJECTED, (Move.REJECTED,)),
+        (Status.WAITING, Signal.STOP): (Status.REJECTED, (Move.REJECTED,)),
+        (Status.QUEUED, Signal.START): (Status.RUNNING, (Move.STARTED, Move.RUN)),
+        (Status.QUEUED, Signal.SKIP): (Status.REJECTED, (Move.REJECTED,)),
+        (Status.QUEUED, Signal.STOP): (Status.REJECTED, (Move.REJECTED,)),
+        (Status.RUNNING, Signal.FINISH): (Status.CALLED, (Move.CALLED,)),
+        (Status.RUNNING, Signal.STOP): (Status.STOPPING, (Move.CANCEL,)),
+        (Status.STOPPING, Signal.FINISH): (Status.CALLED, (Move.CALLED,)),
+        (Status.STOPPING, Signal.STOP): (Status.STOPPING, ()),
     }
 )
 
-TERMINAL = frozenset({St.CALLED, St.REJECTED})
+TERMINAL = frozenset({Status.CALLED, Status.REJECTED})
 
 AS_IT_IS: Final = Adjusted()
 
@@ -111,59 +118,62 @@ class ToolCall:
     """One tool call of the reply under way."""
 
     id: str
-    """Unique in the chat."""
+    """The id of the call. No other call of the chat has the same id."""
     name: str
-    """What the model named."""
+    """The name of the tool, as the model wrote it."""
     tool: ToolSpec | None
-    """The tool of that name; None when nobody offers one."""
+    """The tool of that name; None when there is no such tool."""
     asks: bool = False
-    """Whether it will likely have to be approved."""
-    status: ToolCallStatus = St.PREPARING
-    """Where it stands."""
+    """Whether the user will probably be asked to approve the call. Known before the arguments are."""
+    status: ToolCallStatus = Status.PREPARING
+    """The status, see `TOOL_CALLS`."""
     arguments_text: str = ""
-    """The arguments as the model writes them, JSON in pieces."""
+    """The JSON of the arguments that has arrived so far."""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
-    """The arguments, once all of them are written."""
+    """The arguments; empty until all of them have arrived."""
     started: int = 0
-    """When it began to run, in milliseconds since the epoch; 0 before that."""
+    """When the call began to run, in milliseconds since the epoch; 0 before that."""
     details: ToolCallDetails | None = None
-    """What it would do or has done, for the reader."""
+    """What the call would do or has done, for the reader."""
     adjusted: Adjusted = AS_IT_IS
-    """What hooks make of it."""
+    """How hooks have changed the call."""
     targets: CallTargets | None = None
-    """What it names, as it was found on the disk; None for what its text says."""
+    """The files that the call names, as they were found on the disk; None to use the paths as they are written."""
     cause: Cause | None = None
-    """What decided whether it may run."""
+    """The rule or the approval that decided whether the call may run."""
     signature: str = ""
-    """What the vendor wants back with the call, word for word."""
+    """A text of the vendor that must be sent back with the call, unchanged."""
     error: bool = False
-    """Whether it ended with an error."""
+    """Whether the call has ended with an error."""
 
     @property
     def terminal(self) -> bool:
-        """Whether it has ended."""
+        """Whether the call has ended."""
         return self.status in TERMINAL
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended without doing what it was for."""
-        return self.error or self.status is St.REJECTED
+        """Whether the call has ended with an error or was rejected."""
+        return self.error or self.status is Status.REJECTED
 
     @property
     def reads(self) -> bool:
-        """Whether it changes nothing. Of a tool that nobody offers that is not known. A command line of programs that
-        only read changes nothing either, so `grep` with its exit code 1 for "nothing found" stops no call."""
+        """Whether the call is known to change nothing. A call of an unknown tool is not.
+
+        A shell command of programs that only read counts as a read. So `grep`, whose exit code is 1 when it finds
+        nothing, does not prevent later calls from running.
+        """
         if self.tool is None or self.tool.reads:
             return self.tool is not None
         command = self.arguments.get("command") if self.tool.remembers is Remembers.COMMANDS else None
         return isinstance(command, str) and only_reads(command)
 
-    def common_fields(self) -> dict[str, Any]:
-        """Return the fields that all contents about the call share."""
+    def build_common_fields(self) -> dict[str, Any]:
+        """Return the fields that all contents about the call have in common."""
         tool = self.tool
         origin = tool.origin if tool else Origin.UNKNOWN
-        # While a call is prepared its arguments are not known yet: a summary without them would say too little.
-        known = self.arguments or self.status is not St.PREPARING
+        # No summary while the arguments are still arriving: without them it would say too little.
+        known = self.arguments or self.status is not Status.PREPARING
         summary = tool.summary.format_map(_SummaryArguments(self.arguments)).strip() if tool and known else None
         server = tool.server if tool else "eca"
         names = {"id": self.id, "name": self.name, "server": server, "origin": origin}
@@ -171,13 +181,13 @@ class ToolCall:
 
 
 def _join_lines(text: str) -> str:
-    """Join the lines of a command visibly: `a` and `b` on two lines are not the command `a b`."""
+    """Join the lines of a command by a visible sign. The commands `a` and `b` on two lines differ from `a b`."""
     lines = [line.strip() for line in text.splitlines()]
     return text if len(lines) < 2 else " ↵ ".join(line for line in lines if line)
 
 
 class _SummaryArguments(dict[str, Any]):
-    """Arguments for a summary's `{name}`. A list is shown by its items, and one that is missing as nothing."""
+    """The arguments that fill the `{name}` places of a summary. A list is joined; a missing argument is left out."""
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
@@ -188,10 +198,10 @@ class _SummaryArguments(dict[str, Any]):
 
 
 def parse_arguments(text: str) -> dict[str, Any] | None:
-    """Return the arguments, or None for a text that is no JSON object, or one that cannot be stored and sent again."""
+    """Return the arguments. Return None if the text is no JSON object, or one that cannot be stored and sent again."""
     try:
         value: Any = from_json(text or "{}", allow_inf_nan=False)
-        json.dumps(value, allow_nan=False)  # 1e999 is infinite too
+        json.dumps(value, allow_nan=False)  # the parser turns 1e999 into infinity, which JSON cannot express
     except (ValueError, TypeError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -1,7 +1,7 @@
-"""What happens to the tool calls of a reply, within a step: what is shown of it, and which effects follow.
+"""Owns the part of a step that moves the tool calls of a reply on: it emits their events and adds their effects.
 
-It must not give signals to the turn: `turn_driver` does. The life of a call is the table in `tool_call`; whether a call
-may run is decided in `approval/policy`, and when it runs in `call_order`.
+It must not give signals to the turn: `turn_driver` does. Its neighbours are `tool_call`, which has the table of a
+call's states, `approval/policy`, which decides whether a call may run, and `call_order`, which decides when.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine import call_order
-from jupyter_eca.engine.approval import reason as why
 from jupyter_eca.engine.approval.approval_scope import list_scopes
 from jupyter_eca.engine.approval.call_targets import find_targets
 from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide
+from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.effects import AskUser, CancelTool, RunTool
 from jupyter_eca.engine.model.history import remember
 from jupyter_eca.engine.model.texts import NOT_JSON, REJECTED, STOPPED_CALL, TOOL_CHANGED, describe_unknown_tool
@@ -59,15 +59,15 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Aside
 
 
-def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
-    """Add a piece of a call that the model is writing."""
+def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
+    """Add a piece of a tool call that the model is writing. The first piece begins the call."""
     state = builder.state
     if delta.index not in state.indexes:
         id = delta.id if _is_free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
-        tool = next((t for t in state.setup.tools if t.name == delta.name), None)
+        tool = next((tool for tool in state.setup.tools if tool.name == delta.name), None)
         state = replace(
             state,
-            calls=(*state.calls, ToolCall(id, delta.name, tool, asks=_will_ask(state, tool, id))),
+            calls=(*state.calls, ToolCall(id, delta.name, tool, asks=_will_likely_ask(state, tool, id))),
             indexes=(*state.indexes, delta.index),
             call_ids=state.call_ids | {id},
         )
@@ -77,46 +77,52 @@ def prepare(builder: StepBuilder, delta: ToolCallDelta) -> None:
     call = replace(call, arguments_text=call.arguments_text + delta.arguments_text, signature=signature)
     builder.state = replace(state, calls=(*state.calls[:at], call, *state.calls[at + 1 :]))
     builder.emit(
-        ToolCallPrepareContent(**call.common_fields(), arguments_text=delta.arguments_text, manual_approval=call.asks)
+        ToolCallPrepareContent(
+            **call.build_common_fields(), arguments_text=delta.arguments_text, manual_approval=call.asks
+        )
     )
 
 
-def _will_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
-    """Guess whether a call must be approved, before its arguments are known. They may still change it."""
+def _will_likely_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
+    """Return whether a call without arguments would need approval. The real arguments may lead to another decision."""
     return tool is not None and _judge(state, tool, id, {}, None).decision is Decision.ASK
 
 
 def _judge(
     state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None
 ) -> Verdict:
+    """Return the verdict on a call: for a replayed call the prepared one, else that of the policy."""
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
     return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets)
 
 
-def _judge_again(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
-    """Judge a call whose arguments are known, by the rules and the approvals of now."""
+def _judge_with_hooks(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
+    """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets))
 
 
 def _is_free(state: ChatState, id: str) -> bool:
-    """Return whether an id of a call can be used. Some servers repeat ids or leave them out."""
+    """Return whether the vendor's id of a call can be used in the chat. Some servers repeat ids or leave them out."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
 
 
 def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:
-    """Return what the rules alone say of a call."""
+    """Return what the approval rules would decide about a call with these arguments, without the hooks."""
     return Decision.DENY if call.tool is None else _judge(state, call.tool, call.id, arguments, None).decision
 
 
-def describe(
+def attach_details(
     builder: StepBuilder,
     details: Mapping[str, ToolCallDetails],
     adjusted: Mapping[str, Adjusted],
     targets: Mapping[str, CallTargets],
 ) -> None:
-    """Add to the calls what each would do, for whoever approves them, what hooks make of them and what they name."""
+    """Add to each call of the reply its preview, the changes by hooks, and the files that it names.
+
+    The keys of the three tables are the ids of the calls.
+    """
     calls = tuple(
         replace(
             call,
@@ -130,14 +136,14 @@ def describe(
 
 
 def decide_all(builder: StepBuilder) -> None:
-    """Decide which calls of a reply run.
+    """Decide for every call of the reply whether it runs, needs approval or is denied.
 
-    Every call is announced before the first one ends: vendors want the calls of a reply in one message, and the results
-    in the next.
+    All calls are announced before the first one ends, because vendors want the calls of a reply in one message and the
+    results in the next.
     """
     before, history = len(builder.events), builder.state.history
     for call in builder.state.calls:
-        _decide(builder, call)
+        _decide_call(builder, call)
     decided = sorted(builder.events[before:], key=lambda event: not isinstance(event.content, ToolCallRunContent))
     builder.events[before:] = decided
     builder.set_history(reduce(remember, decided, history))
@@ -150,96 +156,105 @@ _SIGNAL_OF = {
 }
 
 
-def _decide(builder: StepBuilder, call: ToolCall) -> None:
+def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
+    """Decide about one call of the reply, and give it the signal for the decision."""
     arguments = parse_arguments(call.arguments_text)
     if call.tool is None:
-        _end(builder, call, describe_unknown_tool(call.name, builder.state.setup.tools))
+        _fail_call(builder, call, describe_unknown_tool(call.name, builder.state.setup.tools))
     elif arguments is None:
-        _end(builder, call, NOT_JSON)
+        _fail_call(builder, call, NOT_JSON)
     else:
         arguments = arguments if call.adjusted.arguments is None else call.adjusted.arguments
-        verdict = _judge_again(builder.state, replace(call, arguments=arguments), call.tool)
+        verdict = _judge_with_hooks(builder.state, replace(call, arguments=arguments), call.tool)
         prepared = replace(call, arguments=arguments, cause=verdict.cause)
         if call.adjusted.failure and verdict.decision is not Decision.DENY:
-            _end(builder, prepared, call.adjusted.failure)
+            _fail_call(builder, prepared, call.adjusted.failure)
             return
         words = verdict.words
         if verdict.decision is Decision.DENY and verdict.cause is not None:
-            words = f"{words} ({why.describe_cause(verdict.decision, verdict.cause)}.)".strip()
-        if verdict.decision is not Decision.DENY and _is_pointless(builder.state, call):
-            # Nobody is asked about a call that is not going to run.
-            signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.ORDER)
+            words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
+        if verdict.decision is not Decision.DENY and _must_skip(builder.state, call):
+            # The user is not asked about a call that will not run.
+            give_signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.ORDER)
         else:
-            signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
+            give_signal(builder, prepared, _SIGNAL_OF[verdict.decision], reason=verdict.reason, words=words)
         if verdict.cause is not None and verdict.cause.kind == "changed":
             text = TOOL_CHANGED.format(tool=call.tool.name, server=call.tool.server)
             builder.emit(TextContent(text=text), Role.SYSTEM)
 
 
-def advance(builder: StepBuilder) -> None:
-    """Start the calls that no call before them holds up any more. Skip those behind a change that came to nothing."""
+def start_ready_calls(builder: StepBuilder) -> None:
+    """Start the queued calls that have no earlier call in their way. Skip the calls after a failed change."""
     for id in [call.id for call in builder.state.calls]:
         call = builder.state.get_call(id)
         if call.status not in {ToolCallStatus.WAITING, ToolCallStatus.QUEUED}:
             continue
-        if _is_pointless(builder.state, call):
-            signal(builder, call, ToolCallSignal.SKIP, reason=RejectReason.ORDER)
+        if _must_skip(builder.state, call):
+            give_signal(builder, call, ToolCallSignal.SKIP, reason=RejectReason.ORDER)
         elif call.status is ToolCallStatus.QUEUED and call_order.find_blocker(builder.state.calls, call) is None:
-            signal(builder, call, ToolCallSignal.START)
+            give_signal(builder, call, ToolCallSignal.START)
 
 
-def _is_pointless(state: ChatState, call: ToolCall) -> bool:
-    """Return whether a call must not run because of the calls before it. One that is made again from a lock file ran,
-    whatever was before it."""
-    return call.id not in state.setup.verdicts and call_order.is_pointless(state.calls, call)
+def _must_skip(state: ChatState, call: ToolCall) -> bool:
+    """Return whether a call must not run because an earlier change failed or was rejected.
+
+    A call that is replayed from a lock file is never skipped: when it was recorded, it did run.
+    """
+    return call.id not in state.setup.verdicts and call_order.follows_failed_change(state.calls, call)
 
 
-def _end(builder: StepBuilder, call: ToolCall, text: str) -> None:
-    """End a call that cannot be tried at all."""
-    call = _take(builder, replace(call, error=True), ToolCallSignal.FAIL)[0]
+def _fail_call(builder: StepBuilder, call: ToolCall, text: str) -> None:
+    """End a call that cannot be tried, with `text` as its result."""
+    call = _apply_signal(builder, replace(call, error=True), ToolCallSignal.FAIL)[0]
     _announce(builder, call)
     _show_result(builder, call, text, error=True, details=call.details)
 
 
-def approve(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
-    """Let a call run that waited, and with `remember` those that wait for the same. `advance` starts them."""
-    TOOL_CALLS.take(call.status, ToolCallSignal.APPROVE)
+def approve_call(builder: StepBuilder, call: ToolCall, *, remember: bool) -> None:
+    """Approve a waiting call. With `remember`, approve also the other waiting calls that the approval covers.
+
+    The approved calls are queued; `start_ready_calls` starts them.
+    """
+    TOOL_CALLS.look_up(call.status, ToolCallSignal.APPROVE)
     if remember:
         builder.update(remembered=builder.state.remembered.union(_list_rememberable(call)))
-    signal(builder, call, ToolCallSignal.APPROVE)
+    give_signal(builder, call, ToolCallSignal.APPROVE)
     if remember:
         _approve_allowed(builder)
 
 
 def _list_rememberable(call: ToolCall) -> tuple[ApprovalScope, ...]:
-    """Return what an approval for the session remembers of a call, and what its button says."""
+    """Return the scopes that "approve for this session" remembers for a call. Its button shows them too."""
     if call.tool is None or Verdict(Decision.ASK, cause=call.cause).is_final:
         return ()
     return list_scopes(call.tool, call.arguments, call.targets or find_targets(call.tool, call.arguments))
 
 
 def _approve_allowed(builder: StepBuilder) -> None:
-    """Run what waits, and would not have to any more."""
+    """Approve the waiting calls that the current rules and approvals allow."""
     for call in builder.state.calls:
         if call.status is ToolCallStatus.WAITING and call.tool is not None:
-            verdict = _judge_again(builder.state, call, call.tool)
+            verdict = _judge_with_hooks(builder.state, call, call.tool)
             if verdict.decision is Decision.ALLOW:
-                signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
+                give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> None:
-    """Take over other rules. What waits and would not have to any more, may run. `advance` starts it."""
+    """Replace the approval rules, and approve the waiting calls that the new rules allow.
+
+    The approved calls are queued; `start_ready_calls` starts them.
+    """
     builder.update(setup=replace(builder.state.setup, policy=policy))
     _approve_allowed(builder)
 
 
-def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:
-    """End a call that ran."""
+def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:
+    """End a call whose tool has ended, and show its result."""
     was_stopping = call.status is ToolCallStatus.STOPPING
     if finished.tools is not None:
         builder.update(setup=replace(builder.state.setup, tools=finished.tools))
     error = finished.error or was_stopping
-    call = _take(builder, replace(call, error=error), ToolCallSignal.FINISH)[0]
+    call = _apply_signal(builder, replace(call, error=error), ToolCallSignal.FINISH)[0]
     text = f"{STOPPED_CALL}\n{finished.text}".strip() if was_stopping else finished.text
     details = finished.details or call.details
     aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
@@ -253,18 +268,18 @@ def finish(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None
 
 
 def show_progress(builder: StepBuilder, call: ToolCall, details: ToolCallDetails) -> None:
-    """Show how far a running call has come. ECA shows it as running once more.
+    """Show the progress of a running call. ECA has no content for progress, so `toolCallRunning` is sent again.
 
-    Raises: IllegalSignal when the call does not run any more.
+    Raises: IllegalSignal when the call is not running any more.
     """
     if call.status is not ToolCallStatus.RUNNING:
         raise IllegalSignal(f"the tool call {call.id} does not run")
     call = replace(call, details=details)
-    builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
-    builder.emit(ToolCallRunningContent(**call.common_fields(), arguments=call.arguments))
+    builder.update(calls=tuple(call if other.id == call.id else other for other in builder.state.calls))
+    builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments))
 
 
-def signal(
+def give_signal(
     builder: StepBuilder,
     call: ToolCall,
     signal: ToolCallSignal,
@@ -272,8 +287,12 @@ def signal(
     reason: RejectReason = RejectReason.USER,
     words: str = "",
 ) -> None:
-    """Give a call any signal but the end of one that ran, and carry out the moves."""
-    call, moves = _take(builder, call, signal)
+    """Give a signal to a call, and carry out the moves that the table answers with.
+
+    It cannot carry out the end of a call that has a result: see `finish_call` and `_fail_call`. `reason` and `words`
+    are for a rejection: why the call does not run, and what the user, a rule or a hook tells the model about it.
+    """
+    call, moves = _apply_signal(builder, call, signal)
     for move in moves:
         match move:
             case ToolCallMove.ANNOUNCE:
@@ -282,7 +301,7 @@ def signal(
                 if blocker := call_order.find_blocker(builder.state.calls, call):
                     _show_approved(builder, call, blocker)
             case ToolCallMove.STARTED:
-                builder.emit(ToolCallRunningContent(**call.common_fields(), arguments=call.arguments))
+                builder.emit(ToolCallRunningContent(**call.build_common_fields(), arguments=call.arguments))
                 builder.emit(ProgressContent(state="running", text="Calling a tool"), Role.SYSTEM)
             case ToolCallMove.RUN:
                 if call.tool is not None:
@@ -293,31 +312,34 @@ def signal(
             case ToolCallMove.CANCEL:
                 builder.effects.append(CancelTool(call.id))
             case ToolCallMove.CALLED:
-                pass  # `finish` and `_end` have what it is called with
+                pass  # `finish_call` and `_fail_call` show the result
             case ToolCallMove.REJECTED:
                 cause = call.cause if reason is RejectReason.CONFIG else None
                 content = ToolCallRejectedContent(
-                    **call.common_fields(), arguments=call.arguments, reason=reason, cause=cause
+                    **call.build_common_fields(), arguments=call.arguments, reason=reason, cause=cause
                 )
                 text = f"{REJECTED[reason]} {words}".strip()
                 builder.emit(content, aside=RejectionAside(text=text, words=words.strip()))
 
 
-def _take(builder: StepBuilder, call: ToolCall, signal: ToolCallSignal) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
-    """Give a call a signal; return the call as it is then, and the moves that follow."""
-    status, moves = TOOL_CALLS.take(call.status, signal)
+def _apply_signal(
+    builder: StepBuilder, call: ToolCall, signal: ToolCallSignal
+) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
+    """Put the call with its next status into the state. Return it, and the moves to carry out."""
+    status, moves = TOOL_CALLS.look_up(call.status, signal)
     started = builder.at if ToolCallMove.RUN in moves else call.started
     call = replace(call, status=status, started=started)
-    builder.update(calls=tuple(call if c.id == call.id else c for c in builder.state.calls))
+    builder.update(calls=tuple(call if other.id == call.id else other for other in builder.state.calls))
     return call, moves
 
 
 def _announce(builder: StepBuilder, call: ToolCall) -> None:
+    """Show a call with its complete arguments, and what an approval for the session would cover."""
     asks = call.status is ToolCallStatus.WAITING
     scopes = _list_rememberable(call) if asks else ()
     blocker = None if call.terminal else call_order.find_blocker(builder.state.calls, call)
     content = ToolCallRunContent(
-        **call.common_fields(),
+        **call.build_common_fields(),
         arguments=call.arguments,
         manual_approval=asks,
         cause=call.cause,
@@ -328,9 +350,9 @@ def _announce(builder: StepBuilder, call: ToolCall) -> None:
 
 
 def _show_approved(builder: StepBuilder, call: ToolCall, blocker: ToolCall) -> None:
-    """Show that a call is approved, and for which call it still waits."""
+    """Show that a call is approved and waits for an earlier call."""
     content = ToolCallRunContent(
-        **call.common_fields(), arguments=call.arguments, manual_approval=False, waits_for=blocker.id
+        **call.build_common_fields(), arguments=call.arguments, manual_approval=False, waits_for=blocker.id
     )
     builder.emit(content)
 
@@ -345,12 +367,12 @@ def _show_result(
     whole: int | None = None,
     aside: Aside | None = None,
 ) -> None:
-    """Show the result of a call."""
+    """Show the result of a call. `whole` is the length in characters of the whole text, if `text` was cut."""
     if isinstance(details, TaskDetails) and not error:
         builder.update(tasks=details.tasks)
     builder.emit(
         ToolCalledContent(
-            **replace(call, details=details).common_fields(),
+            **replace(call, details=details).build_common_fields(),
             arguments=call.arguments,
             error=error,
             outputs=(TextOutput(text=text),),

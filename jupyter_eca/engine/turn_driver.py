@@ -1,7 +1,7 @@
-"""`TurnDriver`: gives signals to the table `turn.TURNS`, and carries out the moves that the table answers with.
+"""Owns `TurnDriver`, which gives signals to the table `turn.TURNS` and carries out the moves that follow.
 
-It must not know what a reply or a summary is made of: `reply`, `tool_calls` and `compaction_steps` write that into the
-same `StepBuilder`. `step` decides which of these functions an input is for.
+It must not know the parts of a reply or of a summary: its neighbours `reply`, `tool_calls` and `compaction_steps` do,
+and write into the same `StepBuilder`. `step` decides which method handles an input.
 """
 
 from __future__ import annotations
@@ -71,36 +71,40 @@ _UNANSWERED = {Outcome.STOPPED: UNANSWERED_STOPPED, Outcome.FAILED: UNANSWERED_F
 
 
 class TurnDriver:
-    """Moves the turn of one chat on, within one step."""
+    """Carries out what one step does to the turn of a chat. Each step makes a new driver."""
 
     def __init__(self, builder: StepBuilder) -> None:
         self.builder = builder
 
     @property
     def state(self) -> ChatState:
-        """The chat as it is after what this step has done so far."""
+        """The chat with all that this step has changed so far."""
         return self.builder.state
 
-    def listens_to(self, request: int) -> bool:
-        """Whether what this model call says still counts. A call that was cancelled may go on for a while."""
+    def is_current_request(self, request: int) -> bool:
+        """Return whether this model call is under way. A cancelled call may still send pieces, which do not count."""
         return self.state.status in {TurnStatus.STREAMING, TurnStatus.COMPACTING} and self.state.request == request
 
-    def signal(self, signal: TurnSignal) -> None:
-        """Raises: IllegalSignal when the table has no row for it."""
-        status, moves = TURNS.take(self.state.status, signal)
+    def give_signal(self, signal: TurnSignal) -> None:
+        """Give a signal to the turn, and carry out the moves that the table answers with.
+
+        Raises: IllegalSignal when the table has no row for the signal.
+        """
+        status, moves = TURNS.look_up(self.state.status, signal)
         self.builder.update(status=status)
         for move in moves:
-            self._move(move)
+            self._carry_out(move)
 
-    def _move(self, move: TurnMove) -> None:
+    def _carry_out(self, move: TurnMove) -> None:
+        """Do the work of one move."""
         effects = self.builder.effects
         match move:
             case TurnMove.GATHER:
                 effects.append(Gather())
             case TurnMove.CANCEL_GATHERING:
                 effects.append(CancelGathering())
-            case TurnMove.NOTE:
-                pass  # `steer` has the words
+            case TurnMove.KEEP_STEER:
+                pass  # `steer` stores the message
             case TurnMove.CALL_MODEL:
                 self.builder.update(steps=self.state.steps + 1, retry=None, sent_notes=())
                 self._call_model()
@@ -119,43 +123,44 @@ class TurnDriver:
             case TurnMove.STOP_CALLS:
                 self._stop_calls()
             case TurnMove.COMPLETE | TurnMove.FAILED | TurnMove.STOPPED:
-                self._end(_OUTCOMES[move])
+                self._end_turn(_OUTCOMES[move])
 
     # -- a turn begins
 
-    def begin_prompt(self, prompted: Prompted) -> None:
-        """Begin a turn with what the user said, or with a command."""
+    def begin_prompt_turn(self, prompted: Prompted) -> None:
+        """Begin a turn with a prompt or a command."""
         begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
-        TURNS.take(self.state.status, begin)
-        self.builder.state = replace(self.state.begin(prompted.turn, prompted.setup), local=prompted.local)
+        TURNS.look_up(self.state.status, begin)
+        self.builder.state = replace(self.state.begin_turn(prompted.turn, prompted.setup), local=prompted.local)
         self._show_prompt(prompted.message, prompted.content_id)
-        self.signal(begin)
+        self.give_signal(begin)
 
-    def begin_call(self, requested: CallRequested) -> None:
-        """Begin a turn that is one tool call, made by a program of the user's."""
-        TURNS.take(self.state.status, TurnSignal.CALL)
+    def begin_call_turn(self, requested: CallRequested) -> None:
+        """Begin a turn that consists of one tool call by a program of the user."""
+        TURNS.look_up(self.state.status, TurnSignal.CALL)
         call = ToolCall(requested.call, requested.tool.name, requested.tool, arguments_text=requested.arguments_text)
         adjusted = requested.adjusted or AS_IT_IS
         call = replace(call, details=requested.details, adjusted=adjusted, targets=requested.targets)
-        begun = self.state.begin(requested.turn, requested.setup)
+        begun = self.state.begin_turn(requested.turn, requested.setup)
         self.builder.state = replace(begun, calls=(call,), indexes=(), call_ids=begun.call_ids | {call.id})
         self._show_prompt(requested.message, requested.content_id)
         for content in requested.hook_contents:
             self.builder.emit(content, Role.SYSTEM)
-        self.signal(TurnSignal.CALL)
-        self.settle()
+        self.give_signal(TurnSignal.CALL)
+        self.advance_turn()
 
     def _show_prompt(self, message: str, content_id: str) -> None:
-        first = not self.state.history and not self.state.local
+        """Show the prompt. The first prompt of a chat also gives the chat its title."""
+        needs_title = not self.state.history and not self.state.local
         self.builder.emit(TextContent(text=message, content_id=content_id), Role.USER)
-        if first:
+        if needs_title:
             self.builder.emit(MetadataContent(title=make_title(message)), Role.SYSTEM)
 
     # -- before the model is called
 
     def add_gathered(self, gathered: Gathered) -> None:
-        """Put what was read beside the prompt, then call the model, or make room for the call first."""
-        TURNS.take(self.state.status, TurnSignal.READY)
+        """Add the contexts to the prompt. Then call the model, or make a summary first if the window is too full."""
+        TURNS.look_up(self.state.status, TurnSignal.READY)
         builder = self.builder
         if gathered.setup is not None:
             builder.update(setup=gathered.setup)
@@ -171,40 +176,40 @@ class TurnDriver:
             builder.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
         for document in gathered.documents:
             builder.show_document(document)
-        self.signal(TurnSignal.FULL if compaction_steps.is_due(self.state) else TurnSignal.READY)
+        self.give_signal(TurnSignal.FULL if compaction_steps.is_summary_due(self.state) else TurnSignal.READY)
 
-    def end_command(self, text: str, *, failed: bool, unsaid: bool = False) -> None:
-        """Show what came of a command, and end its turn."""
+    def end_command(self, text: str, *, failed: bool, withdrawn: bool = False) -> None:
+        """Show the result of a command and end its turn. With `withdrawn`, no model ever reads the prompt."""
         signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
-        TURNS.take(self.state.status, signal)
-        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=WithdrawnAside() if unsaid else None)
-        self.signal(signal)
+        TURNS.look_up(self.state.status, signal)
+        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=WithdrawnAside() if withdrawn else None)
+        self.give_signal(signal)
 
     def compact(self, focus: str) -> None:
-        """Make a summary because a command asks for one."""
-        TURNS.take(self.state.status, TurnSignal.COMPACT)
-        self.signal(compaction_steps.begin(self.builder, focus))
+        """Make a summary that a command requests."""
+        TURNS.look_up(self.state.status, TurnSignal.COMPACT)
+        self.give_signal(compaction_steps.begin_summary(self.builder, focus))
 
-    # -- what comes from outside at any time
+    # -- inputs that may come at any time
 
     def show_hook(self, content: Content) -> None:
-        """Show what a hook does. A hook that was ended with its turn is shown beside the turns."""
+        """Show what a hook does. If the turn has already ended, the content belongs to no turn."""
         under_way = TURNS.accepts(self.state.status, TurnSignal.STOP)
         self.builder.emit(content, Role.SYSTEM, turn=None if under_way else "")
 
     def steer(self, steered: Steered) -> None:
-        """Keep words for the model's next step."""
-        self.signal(TurnSignal.STEER)
+        """Store a message of the user for the model's next step. An empty message drops the stored ones."""
+        self.give_signal(TurnSignal.STEER)
         self.builder.update(steers=(*self.state.steers, steered) if steered.message else ())
 
     def stop(self) -> None:
-        """Stop the turn. It ends when all its calls have ended."""
-        self.signal(TurnSignal.STOP)
-        self.settle()
+        """Stop the turn. It ends when all of its tool calls have ended."""
+        self.give_signal(TurnSignal.STOP)
+        self.advance_turn()
 
     def show_notes(self) -> None:
-        """Show the reader what happened beside the turns, and keep it for the model."""
-        # Not in the middle of what the model says: a line there would tear its sentence, or its code.
+        """Show the notes that were not yet shown, and keep them for the model's next request."""
+        # Not while the model is writing: a note would split its sentence, or its code.
         if self.state.status is TurnStatus.STREAMING and self.state.said:
             return
         for note in self.state.unshown:
@@ -216,6 +221,7 @@ class TurnDriver:
     # -- calling the model
 
     def _call_model(self) -> None:
+        """Send the conversation to the model, with the notes and messages that it has not read yet."""
         self._send_notes()
         self._send_steers()
         self.builder.update(request=self.state.request + 1, calls=(), indexes=(), said=False, paused=False)
@@ -223,7 +229,7 @@ class TurnDriver:
         self.builder.effects.append(CallModel(self.state.request, self.builder.model_request))
 
     def _send_notes(self) -> None:
-        """Tell the model what happened beside the turns, now that it is called anyway."""
+        """Add the notes to the conversation, because the model is about to be called."""
         self.builder.update(said=False)
         self.show_notes()
         if notes := self.state.notes:
@@ -232,7 +238,7 @@ class TurnDriver:
             self.builder.emit(progress, Role.USER, aside=NotesSentAside(text=format_notes(notes)))
 
     def _send_steers(self) -> None:
-        """Tell the model the words of `steer`. Several are one message, since it reads them at once."""
+        """Add the stored messages of `steer` to the conversation, as one message: the model reads them together."""
         if steers := self.state.steers:
             self.builder.update(steers=())
             text = "\n".join(steer.message for steer in steers)
@@ -241,43 +247,43 @@ class TurnDriver:
     # -- the model's reply ends
 
     def complete_reply(self) -> None:
-        """Go on to the calls of the reply, to the rest of it, or to the end of the turn."""
+        """Go on after the end of a reply: run its tool calls, request the rest of it, or end the turn."""
         reply.close_reasoning(self.builder)
         if self.state.calls:
-            self.signal(TurnSignal.CALLS)
-            self.settle()
+            self.give_signal(TurnSignal.CALLS)
+            self.advance_turn()
             return
         if self.state.resumes_reply:
             self.builder.update(pauses=self.state.pauses + 1)
-            self.signal(TurnSignal.PAUSED)
+            self.give_signal(TurnSignal.PAUSED)
             return
         if self.state.paused:
             self.builder.emit(TextContent(text=PAUSED), Role.SYSTEM)
         elif not (self.state.said or self.state.pauses):
             self.builder.emit(TextContent(text=NOTHING_SAID), Role.SYSTEM)
-        self.signal(TurnSignal.ANSWER)
+        self.give_signal(TurnSignal.ANSWER)
 
-    def take_summary(self, input: compaction_steps.ModelInput) -> None:
-        """Take what the model says to the request for a summary."""
-        if (signal := compaction_steps.take(self.builder, input)) is not None:
-            self.signal(signal)
+    def handle_summary_input(self, input: compaction_steps.ModelInput) -> None:
+        """Handle an input from the model that writes a summary."""
+        if (signal := compaction_steps.handle_model_input(self.builder, input)) is not None:
+            self.give_signal(signal)
 
-    def fail(self, failed: ModelFailed) -> None:
-        """Make the request shorter, repeat it later, or end the turn."""
-        if failed.overflow and (signal := compaction_steps.make_room(self.builder)) is not None:
-            self.signal(signal)
+    def handle_failure(self, failed: ModelFailed) -> None:
+        """Go on after a failed model call: shorten the request, repeat it later, or end the turn."""
+        if failed.overflow and (signal := compaction_steps.shorten_request(self.builder)) is not None:
+            self.give_signal(signal)
             return
         if failed.images and not self.state.said and has_media(self.state.history):
             text = TextContent(text=MEDIA_LEFT_OUT.format(failed.message))
             self.builder.emit(text, Role.SYSTEM, aside=ImagesRefusedAside())
-            self.signal(TurnSignal.PRUNED)
+            self.give_signal(TurnSignal.PRUNED)
             return
         last = self.state.retry
-        # A request is repeated only while nothing of its answer was shown.
+        # A request is not repeated after a part of its reply was shown: the reader would see that part twice.
         retry = None if self.state.said else plan_retry(failed.failure, last)
         if retry is not None:
             self.builder.update(retry=retry)
-            self.signal(TurnSignal.RETRY)
+            self.give_signal(TurnSignal.RETRY)
             return
         reply.close_reasoning(self.builder)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
@@ -289,9 +295,10 @@ class TurnDriver:
             aside = RefusedAside(results=failed.refused is Refused.CONTENT)
             self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=aside)
             self.builder.update(notes=(*self.state.sent_notes, *self.state.notes), sent_notes=())
-        self.signal(TurnSignal.FAIL)
+        self.give_signal(TurnSignal.FAIL)
 
     def _wait(self) -> None:
+        """Show why the request is repeated and when, and wait until then or until the next number is shown."""
         if retry := self.state.retry:
             reason = retry.failure.label or FAILURES[retry.failure.kind]
             text = RETRYING.format(what=reason, seconds=ceil(retry.left), attempt=retry.attempt, limit=retry.limit)
@@ -299,35 +306,40 @@ class TurnDriver:
             self.builder.effects.append(Wait(self.state.request, retry.pause))
 
     def end_wait(self, request: int) -> None:
-        """Show how much longer it takes, or repeat the request. The wait of an earlier request changes nothing."""
-        TURNS.take(self.state.status, TurnSignal.DUE)
+        """Go on after a wait: show how many seconds are left, or repeat the request.
+
+        The end of a wait for an earlier request changes nothing.
+        """
+        TURNS.look_up(self.state.status, TurnSignal.DUE)
         if (retry := self.state.retry) and request == self.state.request:
             remaining = retry.left - retry.pause
             self.builder.update(retry=replace(retry, left=remaining))
-            self.signal(TurnSignal.TICK if remaining > 0 else TurnSignal.DUE)
+            self.give_signal(TurnSignal.TICK if remaining > 0 else TurnSignal.DUE)
 
     # -- the turn goes on, or ends
 
-    def settle(self) -> None:
-        """Start the calls whose turn it is. Go on, or end the turn, when no call of this reply is left to wait for."""
-        tool_calls.advance(self.builder)
+    def advance_turn(self) -> None:
+        """Start the tool calls that are ready. If all calls of the reply have ended, call the model or end the turn."""
+        tool_calls.start_ready_calls(self.builder)
         if not all(call.terminal for call in self.state.calls):
             return
         limit = self.state.setup.max_steps
         if limit and self.state.steps >= limit and TURNS.accepts(self.state.status, TurnSignal.EXHAUSTED):
             self.builder.emit(TextContent(text=EXHAUSTED.format(limit)), Role.SYSTEM)
-            self.signal(TurnSignal.EXHAUSTED)
+            self.give_signal(TurnSignal.EXHAUSTED)
         elif TURNS.accepts(self.state.status, TurnSignal.SETTLED):
-            full = self.state.status is TurnStatus.ACTING and compaction_steps.is_due(self.state)
-            self.signal(TurnSignal.FULL if full else TurnSignal.SETTLED)
+            full = self.state.status is TurnStatus.ACTING and compaction_steps.is_summary_due(self.state)
+            self.give_signal(TurnSignal.FULL if full else TurnSignal.SETTLED)
 
     def _stop_calls(self) -> None:
+        """Stop all tool calls that have not ended."""
         reply.close_reasoning(self.builder)
         for call in self.state.calls:
             if not call.terminal:
-                tool_calls.signal(self.builder, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
+                tool_calls.give_signal(self.builder, call, ToolCallSignal.STOP, reason=RejectReason.STOP)
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end_turn(self, outcome: Outcome) -> None:
+        """Emit the event that ends the turn, and reset what belongs to the turn."""
         if outcome is Outcome.STOPPED:
             self.builder.emit(TextContent(text=STOPPED), Role.SYSTEM)
         if outcome is Outcome.COMPLETED and not self.state.local:
@@ -337,5 +349,5 @@ class TurnDriver:
         if outcome is not Outcome.COMPLETED and not self.state.local and has_unanswered_words(self.state.history):
             aside = UnansweredAside(text=_UNANSWERED[outcome])
         self.builder.emit(finished, Role.SYSTEM, aside=aside, outcome=outcome)
-        # Words that the model was not told are dropped with the turn they were for (ECA 1.2, `chat/promptSteer`).
+        # Messages of `steer` that the model has not read are dropped with their turn (ECA 1.2, `chat/promptSteer`).
         self.builder.update(local=False, steers=(), summary_under_way=None)

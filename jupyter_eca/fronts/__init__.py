@@ -1,4 +1,4 @@
 """Owns the protocols in which clients speak to the host. Each shows the same stream of events in its own messages.
 
-It must not know who serves it: `apps` does.
+It must not know the program that serves it: `apps/` runs the fronts. `base.py` has the interfaces of a front.
 """

@@ -1,9 +1,11 @@
 """Owns the interfaces of a front plug. A front serves the chats of a host to other programs in one more protocol.
 
-A module below `jupyter_eca/fronts/`, or one behind an entry point of the group `jupyter_eca.fronts`, exports a plug as
-`FRONT`; its name is the name of the module or the entry point. `mount.py` opens the plugs of a Jupyter server,
-`apps/process.py` runs one as a program. ECA has no plug: an ECA client names the folders of its host when it
-initializes, so each application that runs sessions of ECA gives them a door of its own (`eca/door.py`).
+A plug is exported as `FRONT`, either by a module in `jupyter_eca/fronts/` or by a module that an entry point of the
+group `jupyter_eca.fronts` names. The name of the front is that of the module or the entry point. It must not know any
+front: `mount.py` opens the plugs of a Jupyter server, and `apps/process.py` runs one as a program.
+
+The front for ECA is no plug, because an ECA client names the folders of its host when it initializes. So each
+application that serves ECA chooses the host itself, by a `Door` (`eca/door.py`).
 """
 
 from __future__ import annotations
@@ -27,72 +29,78 @@ MAY_NOT_APPROVE: Final = (
     "This connection may ask, but not approve: it came with a token that programs in kernels can find. Approve in "
     "JupyterLab, or have the server started with `EcaApp.approve_with_token = True`."
 )
-"""What a client reads that may not approve."""
+"""The error that a client gets if it tries to approve something and may not."""
 
 
 @runtime_checkable
 class Front(Protocol):
-    """A plug whose clients come over HTTP, to `<base_url>eca/NAME/`.
+    """A plug whose clients send HTTP requests to `<base_url>eca/NAME/`.
 
-    It is behind Jupyter's own door: whoever reaches it may run code. A client may approve tool calls and answer
-    questions only if `approves` in the scope of its request is not False (see `eca/door.py`).
+    Jupyter has authenticated and authorised each request before the front gets it, so the client may run code. The
+    client may approve tool calls and answer questions only if `approves` in the ASGI scope of its request is not False
+    (see `eca/door.py`).
     """
 
     def application(self, host: Host) -> ASGIApp | AbstractAsyncContextManager[ASGIApp]:
-        """Return the application, or a context that gives it and lasts until the server ends.
+        """Return the ASGI application, or a context manager that yields it. The context ends with the server.
 
-        Called once for a server, at the first request. The application finds its address in `root_path`, and gets no
-        `lifespan`.
+        This is called once for each server, at the first request. The scope of a request has the address of the
+        application in `root_path`. The application gets no `lifespan` events.
         """
         ...
 
 
 @runtime_checkable
 class LinkFront(Protocol[T]):
-    """A plug whose clients hold a connection each: a WebSocket at `<base_url>eca/NAME`."""
+    """A plug whose clients each have a connection: a WebSocket to `<base_url>eca/NAME`."""
 
     def open(self, host: Host, shells: Shells | None) -> AbstractAsyncContextManager[T]:
-        """Return a context that gives what all clients share. It lasts until the server ends.
+        """Return a context manager that yields the object which all clients share. The context ends with the server.
 
-        `shells` starts terminals, where the server has them.
+        `shells` starts terminals. It is None if the server has no terminals.
         """
         ...
 
     async def serve(self, link: Link, shared: Callable[[], Awaitable[T]], *, approves: bool) -> None:
         """Serve one client until it leaves.
 
-        `approves` says whether the client may approve tool calls and answer questions (see `eca/door.py`). `shared`
-        gives what `open` gave. Raises: ConfigError if there is no host; the client should be told so.
+        `shared` returns the object that `open` yielded. It raises ConfigError if there is no host; then the front
+        should send the error to the client. `approves` says whether the client may approve tool calls and answer
+        questions (see `eca/door.py`).
         """
         ...
 
 
 @runtime_checkable
 class ProgramFront(Protocol):
-    """A plug that is also a command of its name: `jupyter-eca NAME`."""
+    """A plug that can also run as a program, by the command `jupyter-eca NAME`."""
 
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
     ) -> None:
-        """Serve until the client leaves, or a signal comes.
+        """Serve until the client leaves or the process gets a signal.
 
-        `start_host` gives a host over the folder. Raises: ConfigError.
+        `start_host` returns a context manager that yields a host with `folder` as its workspace. Raises: ConfigError.
         """
         ...
 
 
 class Shell(Protocol):
-    """A process with a terminal."""
+    """A shell that runs in a terminal."""
 
-    def write(self, data: str) -> None: ...
+    def write(self, data: str) -> None:
+        """Send input to the shell, as if a user had typed it."""
+        ...
 
     def resize(self, cols: int, rows: int) -> None: ...
 
-    async def end(self) -> None: ...
+    async def end(self) -> None:
+        """End the shell and its terminal."""
+        ...
 
 
 class Shells(Protocol):
-    """Starts processes with a terminal."""
+    """Starts shells in terminals. A server that has terminals implements it (`apps/server/terminals.py`)."""
 
     def open(
         self,
@@ -102,8 +110,9 @@ class Shells(Protocol):
         on_output: Callable[[str], None],
         on_exit: Callable[[int | None], None],
     ) -> Shell:
-        """Start a shell. `on_exit` is called with its exit code, or with None if it is not known.
+        """Start a shell. `on_output` is called with each piece of its output. `on_exit` is called with its exit code,
+        or with None if the code is not known.
 
-        Raises: LocalError when it cannot be started.
+        Raises: LocalError when the shell cannot be started.
         """
         ...

@@ -1,6 +1,8 @@
-"""Owns the open fronts of one server: a front is opened for its first client, and closed with the server.
+"""Owns the open fronts of one Jupyter server. A front is opened when its first client comes, and closed when the server
+ends.
 
-It must not know any front, nor the server. `base.py` says what a front is, `apps/server/` routes clients here.
+It must not know any front, or the server. `base.py` describes a front, and `apps/server/` passes its clients on to this
+module.
 """
 
 from __future__ import annotations
@@ -31,12 +33,16 @@ class FrontMount:
     """The fronts of one server, by name."""
 
     def __init__(self, host: Callable[[], Awaitable[Host]], shells: Callable[[], Shells | None]) -> None:
-        """`host` raises ConfigError if there is none; the next client tries again."""
+        """Make a mount without open fronts. `host` returns the host of the server. If it raises ConfigError, the front
+        is not opened, and the next client tries again. `shells` returns what starts terminals, or None."""
         self._host = host
         self._shells = shells
+        # All plugs by name, when they were searched for.
         self._fronts: dict[str, object] | None = None
+        # The tasks that open fronts, by the name of the front. Their results are the open fronts.
         self._opening: dict[str, asyncio.Task[Any]] = {}
-        self._open: set[asyncio.Task[None]] = set()
+        # The tasks that hold the contexts of open fronts.
+        self._open_tasks: set[asyncio.Task[None]] = set()
 
     async def application(self, name: str) -> ASGIApp:
         """Return the application of a front. Raises: UnknownFront, ConfigError."""
@@ -46,7 +52,7 @@ class FrontMount:
         return await self._open_once(name, front.application)
 
     async def serve(self, name: str, link: Link, *, approves: bool) -> None:
-        """Serve one client of a front until it leaves. `approves`: see `LinkFront`. Raises: UnknownFront."""
+        """Serve one client of a front until it leaves. See `LinkFront` for `approves`. Raises: UnknownFront."""
         front = await self._find(name)
         if not isinstance(front, LinkFront):
             raise UnknownFront(f"There is no front {name!r}.")
@@ -57,46 +63,47 @@ class FrontMount:
 
     async def close(self) -> None:
         """Close all fronts. Their clients must have been cancelled before."""
-        tasks = (*self._opening.values(), *self._open)
+        tasks = (*self._opening.values(), *self._open_tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find(self, name: str) -> object:
         if self._fronts is None:
-            # A plug may import a lot, so it is not loaded on the server's loop.
+            # A plug may import a lot, so the plugs are loaded in a thread and not on the server's loop.
             self._fronts = await asyncio.to_thread(loader.find, "fronts", "FRONT")
         return self._fronts.get(name)
 
     async def _open_once(self, name: str, open: Callable[[Host], object]) -> Any:
-        """Return what the front gave when it was opened, once for all its clients."""
+        """Return the open front, which all its clients share. Open it if it is not open."""
         if name not in self._opening:
-            self._opening[name] = asyncio.create_task(self._start(name, open))
-        # If a client leaves meanwhile, the others keep the front.
+            self._opening[name] = asyncio.create_task(self._open_front(name, open))
+        # If this client leaves meanwhile, only its own waiting is cancelled: other clients may wait for the same task.
         return await asyncio.shield(self._opening[name])
 
-    async def _start(self, name: str, open: Callable[[Host], object]) -> Any:
+    async def _open_front(self, name: str, open: Callable[[Host], object]) -> Any:
+        """Open a front, and return what `open` returned or, if that is a context manager, what it yields."""
         try:
             opened = open(await self._host())
             if not isinstance(opened, AbstractAsyncContextManager):
                 return opened
-            given = asyncio.get_running_loop().create_future()
-            task = self._run(self._keep_open(cast("AbstractAsyncContextManager[Any]", opened), given))
-            await asyncio.wait((task, given), return_when=asyncio.FIRST_COMPLETED)
-            return given.result() if given.done() else task.result()
+            result_future = asyncio.get_running_loop().create_future()
+            task = self._start_task(self._keep_open(cast("AbstractAsyncContextManager[Any]", opened), result_future))
+            await asyncio.wait((task, result_future), return_when=asyncio.FIRST_COMPLETED)
+            return result_future.result() if result_future.done() else task.result()
         except BaseException:
             del self._opening[name]
             raise
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
+        self._open_tasks.add(task)
+        task.add_done_callback(self._open_tasks.discard)
         return task
 
     async def _keep_open(self, front: AbstractAsyncContextManager[Any], result: asyncio.Future[Any]) -> None:
-        """Hold a front open until this is cancelled. One task enters and leaves the context, because task groups
-        require it."""
+        """Enter the context of a front, set the result, and leave the context when this task is cancelled. One task
+        does both, because a task group must be entered and left in the same task."""
         async with front as opened:
             result.set_result(opened)
             await asyncio.Event().wait()

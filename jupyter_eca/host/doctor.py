@@ -1,4 +1,8 @@
-"""What is set up, what is missing, what to do about it: one page for `%eca doctor` and `jupyter-eca doctor`."""
+"""Writes the report of `%eca doctor` and `jupyter-eca doctor`: what is set up, what is missing, and what to do about
+it.
+
+It must not show a key, only where the key is from. `host.commands.settings` has the command `/doctor`.
+"""
 
 from __future__ import annotations
 
@@ -18,28 +22,28 @@ _PACKAGES = ("ipykernel", "ipywidgets", "jupyter-server", "jupyterlab", "anthrop
 
 
 async def report(services: Services, where: str) -> str:
-    """Markdown. Keys are named, never shown."""
+    """Return the report as Markdown. `where` says where the engine runs."""
     models = await services.catalog.models()
     default = await services.catalog.default()
-    why = "`defaultModel` says so" if services.config.default_model else "it is the first that is there"
+    reason = "`defaultModel` names it" if services.config.default_model else "it is the first one in the list"
     rows = {
         "jupyter_eca": f"{__version__}, Python {sys.version.split()[0]}",
         "engine": where,
         "workspace": ", ".join(f"`{root}`" for root in services.workspace.files.roots),
         "configuration": ", ".join(f"`{file}`" for file in services.config.sources) or "no file; all defaults",
-        "keys": ", ".join(_keys(services)),
+        "keys": ", ".join(_describe_keys(services)),
         "default model": f"`{default}`" if default else "**none**",
-        "why that": why if default else "there is none",
+        "reason": reason if default else "no provider has a model",
         "models": ", ".join(f"`{model}`" for model in models) or "none",
         "tools": ", ".join(f"`{name}`" for name in services.toolbox.all()),
-        "packages": ", ".join(_versions()),
+        "packages": ", ".join(_list_versions()),
     }
     table = "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return table if default else f"{table}\n\n{NO_MODEL}"
 
 
-def _keys(services: Services) -> Iterator[str]:
-    """Of each provider that takes one: where its key is from, or would be looked for."""
+def _describe_keys(services: Services) -> Iterator[str]:
+    """Yield, for each provider that needs a key, where its key is from, or which variable is missing."""
     for name, entry in services.catalog.entries().items():
         match entry.key.source:
             case "config":
@@ -54,7 +58,7 @@ def _keys(services: Services) -> Iterator[str]:
                 pass
 
 
-def _versions() -> list[str]:
+def _list_versions() -> list[str]:
     found: list[str] = []
     for name in _PACKAGES:
         try:

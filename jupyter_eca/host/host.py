@@ -1,7 +1,8 @@
-"""The imperative core of one process: builds the parts of a host, runs, configures and closes them.
+"""Owns the host of one process: builds its parts, runs them, configures them and closes them. All run on one event
+loop.
 
-Composition only: whatever a part does is in its own file, and no part knows the whole. Commands, fronts and apps do.
-Everything here runs on one event loop. `host.services` lists the leaves, `host.chat.registry` feeds the engine.
+It must not do the work of a part: each part is in its own file. No part may know the host; only commands, fronts and
+apps do. `host.services` lists the parts that others share, and `host.chat.registry` calls the engine.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from jupyter_eca.host.turn.attendance import Attendance
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
 from jupyter_eca.host.turn.locked_answers import LockedAnswers, Locks
-from jupyter_eca.host.turn.sampling import ChatPeople
+from jupyter_eca.host.turn.sampling import ChatClientFeatures
 from jupyter_eca.host.turn.setup import Setups
 from jupyter_eca.host.turn.subagents import Subagents
 from jupyter_eca.host.turn.system_prompt import SystemPrompts
@@ -72,14 +73,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds until a part of the host that has failed begins again.
+# The seconds after which a part of the host that has failed is started again.
 _RESTART_SECONDS: Final = 1.0
 
-# In milliseconds.
+# The milliseconds of a day.
 DAY: Final = 24 * 60 * 60 * 1000
 
 
 class Host:
+    """The parts of one assistant: its chats, turns, tools, models, store and clients."""
+
     def __init__(
         self,
         config: Config,
@@ -90,8 +93,8 @@ class Host:
         *,
         watches: bool = True,
     ) -> None:
-        """`read`, which blocks, reads the configuration again: whenever its files change, if the host `watches` them.
-        Without `trusted` no folder can be trusted."""
+        """`database` is the file of the chats. `read` reads the configuration again, and blocks. It is called whenever
+        the configuration files change, if the host `watches` them. Without `trusted` no folder can be trusted."""
         self._read = read
         self._watches = watches
         self._ended = asyncio.Event()
@@ -99,47 +102,48 @@ class Host:
         self.ready = asyncio.Event()
         self.started = now()
         self.orphan_warnings: list[str] = []
-        """What an earlier process left running and was ended at the start, for the first client that sees all chats."""
+        """Warnings about processes that an earlier server left running and that were ended at the start. They are for
+        the first client that sees all chats."""
         current = self.current = Current(config, workspace)
 
-        # What knows nothing of chats. Editors name the same folders in another order: the chats must not vanish for it
-        # (ECA 6.1, class 42).
+        # The parts that know nothing of chats. The chats are stored under the smallest folder, because an editor may
+        # list the same folders in another order, and the chats must not vanish then (ECA 6.1, class 42).
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
-        audiences = self.audiences = Subscribers()
+        subscribers = self.subscribers = Subscribers()
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
-        self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, audiences, catalog))
+        self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, subscribers, catalog))
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
-        store.on_unsaved = partial(notifications.announce_unsaved, audiences)
-        store.on_saved = partial(notifications.announce_saved, audiences)
+        store.on_unsaved = partial(notifications.announce_unsaved, subscribers)
+        store.on_saved = partial(notifications.announce_saved, subscribers)
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
         self.outputs = ToolOutputs(database.with_name("outputs"))
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
-            lambda jobs: audiences.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
+            lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
             on_end=lambda job, note: notifications.announce_job_end(self.turns, job, note),
         )
 
-        # The chats, and what their answers cost.
-        chats = self.chats = Chats(store, audiences)
+        # The chats and their costs.
+        chats = self.chats = Chats(store, subscribers)
         self.ledger = Ledger(current, store, chats)
-        metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, audiences))
+        metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, subscribers))
         self.mcp = McpManager(
             config,
             workspace.files.roots,
-            lambda server: audiences.tell(Notice("tool/serverUpdated", server)),
-            lambda name: audiences.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
+            lambda server: subscribers.tell(Notice("tool/serverUpdated", server)),
+            lambda name: subscribers.tell(Notice("tool/serverRemoved", ToolServerRemovedParams(name=name))),
             keys,
-            ChatPeople(current, audiences, catalog, chats, metered),
-            inherited=lambda: catalog.without_keys(inherit_environment()),
+            ChatClientFeatures(current, subscribers, catalog, chats, metered),
+            get_environment=lambda: catalog.without_keys(inherit_environment()),
             keep_trust=self.folder_trust.keep,
         )
         self.toolbox = ToolRegistry(self.mcp)
         self.toolbox.configure(config)
         services = self.services = Services(
             current=current,
-            audiences=audiences,
+            subscribers=subscribers,
             store=store,
             catalog=catalog,
             mcp=self.mcp,
@@ -152,10 +156,10 @@ class Host:
             interpreters=Interpreters(),
         )
 
-        # Turns, from what they are run with to who runs their effects.
+        # The turns: their hooks, tools, system prompts and setups, and the runner of their effects.
         commands: CommandRunner = loader.find("commands", "RUNNER")["dispatch"](self)
         tasks = self._tasks = ChatTasks(self._group)
-        self.hooks = Hooks(current, audiences, store, chats, database)
+        self.hooks = Hooks(current, subscribers, store, chats, database)
         turn_hooks = self.turn_hooks = TurnHooks(self.hooks, chats)
         self.subagents = Subagents(current, store, catalog, chats, turn_hooks)
         contexts = self.tool_contexts = ToolContexts(services, chats, self.subagents)
@@ -164,16 +168,16 @@ class Host:
         turns = self.turns = Turns(services, chats, tasks, contexts, setups, self.subagents, commands)
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
-        self.attendance = Attendance(audiences, chats, tasks)
+        self.attendance = Attendance(subscribers, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
-        chats.on_events.append(self.subagents.hear)
+        chats.on_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         chats.effects = EffectRunner(
             services, chats, tasks, contexts, setups, turn_hooks, self.ledger, metered, locked_answers, commands, turns
         )
 
-        # What is done to chats beside talking in them.
-        self.direct_calls = DirectCalls(services.current, audiences, store, chats, contexts, setups, turn_hooks)
+        # The operations on chats besides turns.
+        self.direct_calls = DirectCalls(services.current, subscribers, store, chats, contexts, setups, turn_hooks)
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
@@ -189,7 +193,7 @@ class Host:
         return self.current.workspace
 
     async def run(self) -> None:
-        """Serve until `close`; every turn that is under way then is stopped and stored."""
+        """Serve until `close` is called. Then stop all turns under way, and store them."""
         redaction.install_log_filter()
         await self.store.open()
         await self._expire()
@@ -202,7 +206,7 @@ class Host:
                 self.hooks.run,
             ]
             if (read := self._read) is not None and self._watches:
-                failed = partial(self.audiences.message, MessageType.ERROR)
+                failed = partial(self.subscribers.message, MessageType.ERROR)
                 works.append(lambda: watch(self.config, read, self.configure, failed, run_read=run_read))
             serving = [tasks.create_task(_keep_running(work)) for work in works]
             self.orphan_warnings = [notifications.announce_orphan(self.turns, orphan) for orphan in orphans]
@@ -218,21 +222,22 @@ class Host:
         await self.store.close()
 
     async def _expire(self) -> None:
-        """Delete chats that nobody used for long, when the user wants that."""
+        """Delete the chats that are older than `chatRetentionDays`, if it is set, and the outputs of deleted chats."""
         outputs, store = self.outputs, self.store
         try:
             if days := self.config.chat_retention_days:
                 before = now() - days * DAY
-                await outputs.forget(await store.do(lambda tables: tables.expire(before, is_alive)))
+                await outputs.forget(await store.do(lambda tables: tables.delete_unused(before, is_alive)))
             await outputs.sweep(await store.do(lambda tables: tables.list_chat_ids()))
         except NotSaved as error:
             _log.warning("old chats are not deleted this time: %s", error)
 
     def close(self) -> None:
+        """End `run`."""
         self._ended.set()
 
     async def configure(self, config: Config) -> None:
-        """Have a configuration hold from the next turn on; its rules of approval at once."""
+        """Apply a configuration. Turns under way get only its rules of approval; the rest counts from the next turn."""
         self.current.configure(config)
         self.setups.apply_rules()
         self.catalog.configure(config)
@@ -241,25 +246,27 @@ class Host:
         await self.notifications.announce_configuration()
 
     async def reload(self) -> None:
-        """Read the configuration now, for whoever has written to one of its files. Raises: ConfigError."""
+        """Read the configuration and apply it. Called after one of its files was written. Raises: ConfigError."""
         if self._read is not None:
             await self.configure(await asyncio.to_thread(self._read))
 
     def move(self, files: Files) -> None:
-        """Work in other folders, from the next look at them on."""
+        """Change the folders of the workspace."""
         self.current.workspace = replace(self.workspace, files=files)
         self.index.change_folders(files)
-        self.mcp.move(files.roots)
+        self.mcp.change_folders(files.roots)
 
     def join(self, subscriber: Subscriber) -> None:
-        self.audiences.join(subscriber)
+        """Connect a client."""
+        self.subscribers.join(subscriber)
 
     def leave(self, subscriber: Subscriber) -> None:
+        """Disconnect a client."""
         self.attendance.leave(subscriber)
 
 
 async def _keep_running(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a part of the host until it is cancelled. When it fails, it begins again: no input may end the host."""
+    """Run a part of the host until it is cancelled. If it fails, start it again, because no input may end the host."""
     while True:
         try:
             await work()

@@ -1,4 +1,7 @@
-"""What clients are told of the host's set-up: when they come, and when it changes."""
+"""Builds and sends the notices about the host itself: its models, agents, servers and settings, and what goes wrong.
+
+It must not know the clients' protocols: `host.subscribers` sends the notices, and each front writes them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.protocol.job import JobStatus
 from jupyter_eca.protocol.lifecycle import (
@@ -32,19 +35,24 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Characters of the last error of a job, in a line that is read in passing.
-_NOTE_LENGTH = 300
+# The characters of a job's last error that are shown. The user only glances at this line.
+_NOTE_CHARS = 300
 
 
 class Notifications:
+    """Describes the set-up of one host to its clients."""
+
     def __init__(self, services: Services, contexts: ToolContexts, setups: Setups) -> None:
         self._services = services
         self._contexts = contexts
         self._setups = setups
 
     async def describe_choices(self, name: str = "") -> ChatConfig:
-        """What one may choose from, and what is chosen for a new chat: the configured agent, or one of a client's own.
-        Looking for models may take half a second."""
+        """Return the models, agents and variants that the user can choose, and the choice for a new chat.
+
+        `name` is the agent that a client has chosen, "" for the configured one. The search for models may take half a
+        second.
+        """
         selected = self._services.current.resolved.agent(name)
         models, default = await self._services.catalog.list_models()
         chosen = selected.default_model or default
@@ -66,28 +74,34 @@ class Notifications:
         )
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
-        """All of them, ours first; for a client, each is to be `seen`."""
+        """Return the servers of tools, our own first. For a client, pass each to `describe_server`."""
         return ToolServerUpdatedParams(), *self._services.mcp.list_servers()
 
     def describe_server(
         self, server: ToolServerUpdatedParams, name: str, kernel: Kernel | None = None
     ) -> ToolServerUpdatedParams:
-        """A server as whoever selected an agent sees it: tools that the agent has not are disabled."""
-        there = self._contexts.build_expected(kernel=kernel)
-        has = {tool.spec.name for tool in self._setups.list_tools(name, there)}
+        """Return a server as a client sees it that has chosen the agent `name`. The tools that the agent does not have
+        are disabled."""
+        context = self._contexts.build_expected(kernel=kernel)
+        enabled = {tool.spec.name for tool in self._setups.list_tools(name, context)}
         if server.type == "native":
-            native = (
-                tool.spec for tool in self._services.toolbox.list_available(there) if tool.spec.origin is Origin.NATIVE
+            specs = (
+                tool.spec
+                for tool in self._services.toolbox.list_available(context)
+                if tool.spec.origin is Origin.NATIVE
             )
             tools = tuple(
                 ServerTool(
-                    name=one.name, description=one.description, parameters=one.parameters, disabled=one.name not in has
+                    name=spec.name,
+                    description=spec.description,
+                    parameters=spec.parameters,
+                    disabled=spec.name not in enabled,
                 )
-                for one in native
+                for spec in specs
             )
         elif server.status is ServerStatus.RUNNING:
             tools = tuple(
-                tool.model_copy(update={"disabled": tool_name(server.name, tool.name) not in has})
+                tool.model_copy(update={"disabled": make_tool_name(server.name, tool.name) not in enabled})
                 for tool in server.tools or ()
             )
         else:
@@ -100,29 +114,33 @@ class Notifications:
         return _describe_unsaved(chat, reason) if reason else None
 
     async def announce_configuration(self) -> None:
+        """Send the configuration to all clients after it has changed."""
         config = await self.describe_choices()
-        self._services.audiences.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
+        self._services.subscribers.tell(Notice("config/updated", ConfigUpdatedParams(chat=config)))
         for server in self.list_servers():
-            self._services.audiences.tell(Notice("tool/serverUpdated", server))
+            self._services.subscribers.tell(Notice("tool/serverUpdated", server))
         held_back = self._services.config.held_back
-        self._services.audiences.tell(Notice("workspace/untrustedSettings", UntrustedSettingsParams(folders=held_back)))
+        self._services.subscribers.tell(
+            Notice("workspace/untrustedSettings", UntrustedSettingsParams(folders=held_back))
+        )
         for warning in self._services.config.warnings:
-            self._services.audiences.message(MessageType.WARNING, warning)
+            self._services.subscribers.message(MessageType.WARNING, warning)
 
 
 def announce_job_end(turns: Turns, job: Job, note: str) -> None:
-    """Everybody in its chat sees it; the model reads it when it is next asked something."""
+    """Tell the chat of a background job that the job has ended. The clients see it now, and the model gets it with the
+    next prompt."""
     how = {JobStatus.FAILED: "failed", JobStatus.KILLED: "was ended"}.get(job.status, "is done")
-    why = " ".join(note.split())[:_NOTE_LENGTH]
-    told = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
-    words = f"[Background job {job.id} {told}. bg_job reads its output.]"
-    turns.note(str(job.chat_id), f"Background job {told}", words)
+    why = " ".join(note.split())[:_NOTE_CHARS]
+    end = f"{how} after {job.elapsed}: {job.label}{f' ({why})' if why else ''}"
+    words = f"[Background job {job.id} {end}. bg_job reads its output.]"
+    turns.note(str(job.chat_id), f"Background job {end}", words)
 
 
 def announce_orphan(turns: Turns, orphan: Orphan) -> str:
-    """Tell the chat of a process that ran on after its server was killed that it was ended. Return the same for the
-    user."""
-    name = " ".join(orphan.name.split())[:_NOTE_LENGTH]
+    """Tell the chat of an orphan that it was ended: a process that went on after its server was killed. Return the
+    message for the user."""
+    name = " ".join(orphan.name.split())[:_NOTE_CHARS]
     text = f"The server was killed before. What it had started was still running, and was ended now: {name}"
     _log.warning("%s", text)
     if orphan.chat:
@@ -131,33 +149,33 @@ def announce_orphan(turns: Turns, orphan: Orphan) -> str:
     return text
 
 
-def announce_unsaved(audiences: Subscribers, chat: str, reason: str) -> None:
+def announce_unsaved(subscribers: Subscribers, chat: str, reason: str) -> None:
     """Tell the clients of a chat that it cannot be stored now."""
-    _tell(audiences, chat, _describe_unsaved(chat, reason))
+    _announce(subscribers, chat, _describe_unsaved(chat, reason))
 
 
-def announce_saved(audiences: Subscribers, chat: str) -> None:
+def announce_saved(subscribers: Subscribers, chat: str) -> None:
     """Tell the clients of a chat that all of it is stored again."""
-    words = "This chat is saved again. Nothing is missing."
-    _tell(audiences, chat, ShowMessageParams(type=MessageType.INFO, message=words, chat_id=chat))
+    message = "This chat is saved again. Nothing is missing."
+    _announce(subscribers, chat, ShowMessageParams(type=MessageType.INFO, message=message, chat_id=chat))
 
 
 def _describe_unsaved(chat: str, reason: str) -> ShowMessageParams:
-    words = (
+    message = (
         f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
     )
-    return ShowMessageParams(type=MessageType.ERROR, message=words, chat_id=chat)
+    return ShowMessageParams(type=MessageType.ERROR, message=message, chat_id=chat)
 
 
-def _tell(audiences: Subscribers, chat: str, message: ShowMessageParams) -> None:
-    audiences.tell(Notice("$/showMessage", message, chat))
+def _announce(subscribers: Subscribers, chat: str, message: ShowMessageParams) -> None:
+    subscribers.tell(Notice("$/showMessage", message, chat))
 
 
 async def announce_sign_in(
-    audiences: Subscribers, catalog: Catalog, status: ProviderStatus, default: str | None
+    subscribers: Subscribers, catalog: Catalog, status: ProviderStatus, default: str | None
 ) -> None:
-    """Somebody signed in or out: all clients see it, and the models there are now."""
-    audiences.tell(Notice("providers/updated", status))
+    """Tell all clients that the user has signed in or out, and which models are available now."""
+    subscribers.tell(Notice("providers/updated", status))
     models, _ = await catalog.list_models()
     config = ConfigUpdatedParams(chat=ChatConfig(models=models, select_model=default))
-    audiences.tell(Notice("config/updated", config))
+    subscribers.tell(Notice("config/updated", config))

@@ -1,7 +1,7 @@
-"""What the parts of a host share and none of them owns: leaves, which know nothing of chats.
+"""Owns `Services`, the parts of a host that its other parts share: the store, the models, the tools and others.
 
-Must not know the chats, the turns or the host: those are built from these. `host.host` builds them all.
-A part that needs a few of them takes those few; one that needs many takes `Services`.
+None of them may know the chats, the turns or the host, which are built from them in `host.host`. A part that needs a
+few of these services takes just those, and a part that needs many takes `Services`.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
 
 
 class Current:
-    """What holds now. Each part is replaced as a whole, so read it again after every wait."""
+    """The workspace and the configuration that count now. Each is replaced as a whole, so read it again after every
+    `await`."""
 
     workspace: Workspace
-    """The folders, notebooks and kernels. The host replaces it when it moves."""
+    """The folders, notebooks and kernels. `Host.move` replaces it."""
     resolved: Resolved
-    """The configuration and what follows from it. `configure` replaces it."""
+    """The configuration, with the agents and secrets that follow from it. `configure` replaces it."""
 
     def __init__(self, config: Config, workspace: Workspace) -> None:
         self.workspace = workspace
         self.configure(config)
 
     def configure(self, config: Config) -> None:
-        """Have a configuration hold. Its secrets are made known before anything can quote them."""
+        """Apply a configuration. Its secrets are registered first, so that they are redacted in every text."""
         register_secrets(config)
         self.resolved = resolve(config)
 
@@ -51,11 +52,11 @@ class Current:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The leaves of one host."""
+    """The shared parts of one host."""
 
     current: Current
-    """The configuration and the workspace that hold now."""
-    audiences: Subscribers
+    """The configuration and the workspace that count now."""
+    subscribers: Subscribers
     """The clients that are connected."""
     store: Store
     """The database of chats."""
@@ -64,11 +65,11 @@ class Services:
     mcp: McpManager
     """The MCP servers."""
     toolbox: ToolRegistry
-    """All tools there are."""
+    """All tools."""
     outputs: ToolOutputs
     """The tool outputs that are too long for a model."""
     checkpoints: Checkpoints
-    """The files and cells as they were before each turn."""
+    """The files and cells as they were before each turn, for undo."""
     jobs: BackgroundJobs
     """The shell commands that run in the background."""
     index: FileIndex
@@ -76,7 +77,7 @@ class Services:
     glances: Glances
     """The notebooks that contexts have read within the last seconds."""
     interpreters: Interpreters
-    """What is known of the Python interpreters of kernels."""
+    """The versions and packages of the Python interpreters of kernels."""
 
     @property
     def config(self) -> Config:

@@ -1,4 +1,9 @@
-"""Those whom the host shows things to: fans out, asks, and forgets whoever leaves. Knows no protocol's framing."""
+"""Owns the subscribers of a host, which are its connected clients: it sends them events and notices, and asks them
+questions.
+
+It must not know the protocols of clients: each front implements `Subscriber`. `host.turn.attendance` denies the calls
+that a client leaves undecided.
+"""
 
 from __future__ import annotations
 
@@ -26,69 +31,78 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that is no event of a chat: a method of ECA's with its parameters. With `chat`, only for those who see
-    that chat."""
+    """A notification that is no event of a chat."""
 
     method: str
+    """The method of the ECA protocol."""
     params: Model
+    """The parameters of the method."""
     chat: str | None = None
+    """Only clients that see this chat get the notice. None: all clients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A chat is to be shown from its beginning: it was cut back, or is new though it has a past."""
+    """A request to show a chat from its beginning, because it was cut back, or is a copy of another chat."""
 
     chat: str
 
 
 class Subscriber(Protocol):
-    """Somebody things are shown to. `kernel`, `editor` and `notebooks` are there when it has them."""
+    """A connected client."""
 
     kernel: Kernel | None
+    """The kernel that the client runs in, if it is a kernel."""
     editor: Editor | None
+    """The client's editor, if it has one."""
     notebooks: Notebooks | None
+    """The notebooks that the client has open, if it can edit them."""
 
-    def sees(self, chat: str) -> bool: ...
+    def sees(self, chat: str) -> bool:
+        """Return whether the client may know of a chat, and gets its events."""
+        ...
 
     def approves(self, chat: str) -> bool:
-        """Whether somebody is there to approve or reject a tool call."""
+        """Return whether a user can approve or reject a tool call at this client."""
         ...
 
     def answers(self, chat: str) -> bool:
-        """Whether somebody is there to answer a question."""
+        """Return whether a user can answer a question at this client."""
         ...
 
     def show(self, events: list[Event]) -> None:
-        """Called on the event loop; must not wait. What cannot be shown at once is the audience's to keep."""
+        """Send events to the client. This is called on the event loop and must not wait: the subscriber keeps what it
+        cannot send at once."""
         ...
 
     def tell(self, notice: Notice) -> None:
-        """As `show`; comes after what was shown before."""
+        """Send a notice to the client, after the events that were shown before. This must not wait, see `show`."""
         ...
 
     def show_anew(self, again: Again) -> None:
-        """As `show`, in place of everything that was shown of the chat."""
+        """Send a chat from its beginning, in place of all its events that were sent. This must not wait, see `show`."""
         ...
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Raises: RemoteError when it cannot answer after all."""
+        """Ask the user of this client. Raises: RemoteError when the client cannot answer after all."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatQuestions:
-    """Asks whoever is there in one chat. See `workspace.ports.Questions`."""
+    """Asks the users of one chat. Implements `workspace.ports.QuestionAsker`."""
 
-    audiences: Subscribers
+    subscribers: Subscribers
     chat: str
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        return await self.audiences.ask(self.chat, question)
+        """Ask a question. See `Subscribers.ask`."""
+        return await self.subscribers.ask(self.chat, question)
 
 
 @contextmanager
 def _report_failure() -> Generator[None]:
-    """Log what goes wrong in one subscriber. The others, and the chat itself, go on."""
+    """Log an error of one subscriber. The other subscribers and the chat go on."""
     try:
         yield
     except Exception:  # noqa: BLE001  # the boundary to a front: a bug there costs one client one message
@@ -96,71 +110,88 @@ def _report_failure() -> Generator[None]:
 
 
 class Subscribers:
+    """The connected clients of one host."""
+
     def __init__(self) -> None:
         self._all: list[Subscriber] = []
         self._warned: set[str] = set()
 
-    def join(self, audience: Subscriber) -> None:
-        self._all.append(audience)
+    def join(self, subscriber: Subscriber) -> None:
+        """Add a client that has connected."""
+        self._all.append(subscriber)
 
-    def leave(self, audience: Subscriber) -> None:
-        self._all.remove(audience)
+    def leave(self, subscriber: Subscriber) -> None:
+        """Remove a client that has disconnected."""
+        self._all.remove(subscriber)
 
     def list_subscribed(self, chat: str) -> list[Subscriber]:
-        return [audience for audience in self._all if audience.sees(chat)]
+        """Return the clients that see a chat, the newest last."""
+        return [subscriber for subscriber in self._all if subscriber.sees(chat)]
 
     def has_approver(self, chat: str) -> bool:
-        return any(audience.approves(chat) for audience in self._all)
+        """Return whether a user can approve or reject a tool call in a chat."""
+        return any(subscriber.approves(chat) for subscriber in self._all)
 
     def has_answerer(self, chat: str) -> bool:
-        return any(audience.answers(chat) for audience in self._all)
+        """Return whether a user can answer a question in a chat."""
+        return any(subscriber.answers(chat) for subscriber in self._all)
 
     def editor(self, chat: str) -> Editor | None:
-        """The editor of the chat's newest client that has one."""
-        return next((one.editor for one in reversed(self.list_subscribed(chat)) if one.editor is not None), None)
+        """Return the editor of the chat's newest client that has one."""
+        return next(
+            (client.editor for client in reversed(self.list_subscribed(chat)) if client.editor is not None), None
+        )
 
     def user(self, chat: str) -> User | None:
-        """Whoever of the chat's newest client could be sent somewhere with a browser."""
-        return next((one for one in reversed(self.list_subscribed(chat)) if isinstance(one, User)), None)
+        """Return the newest client of a chat whose user can open a page in a browser, as a sign-in needs it."""
+        return next((client for client in reversed(self.list_subscribed(chat)) if isinstance(client, User)), None)
 
     def notebooks(self, chat: str) -> list[Notebooks]:
-        """Of all clients of the chat that have some open, the newest client first."""
-        return [one.notebooks for one in reversed(self.list_subscribed(chat)) if one.notebooks is not None]
+        """Return the open notebooks of all clients of a chat, those of the newest client first."""
+        return [client.notebooks for client in reversed(self.list_subscribed(chat)) if client.notebooks is not None]
 
     def show(self, events: list[Event]) -> None:
-        for audience in list(self._all):
+        """Send events to each client that sees their chat."""
+        for subscriber in list(self._all):
             with _report_failure():
-                if seen := [event for event in events if audience.sees(event.chat)]:
-                    audience.show(seen)
+                if seen := [event for event in events if subscriber.sees(event.chat)]:
+                    subscriber.show(seen)
 
     def tell(self, notice: Notice) -> None:
-        for audience in list(self._all):
+        """Send a notice to all clients, or to those that see its chat."""
+        for subscriber in list(self._all):
             with _report_failure():
-                if notice.chat is None or audience.sees(notice.chat):
-                    audience.tell(notice)
+                if notice.chat is None or subscriber.sees(notice.chat):
+                    subscriber.tell(notice)
 
     def message(self, type: MessageType, message: str) -> None:
+        """Show a message to the users of all clients."""
         self.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message)))
 
     def has_warned(self, message: str) -> bool:
+        """Return whether `warn` has shown this message already."""
         return message in self._warned
 
     def warn(self, message: str, place: str = "") -> None:
-        """Once: a file of the user's that cannot be used is told of when it is found, not at every prompt. `place` goes
-        before it."""
+        """Show a warning to all users, once: a file that cannot be used is reported when it is found, and not again at
+        every prompt. `place` is written before the message."""
         if message not in self._warned:
             self._warned.add(message)
             self.message(MessageType.WARNING, f"{place}{message}")
 
     def show_anew(self, chat: str) -> None:
-        for audience in self.list_subscribed(chat):
+        """Send a chat from its beginning to the clients that see it."""
+        for subscriber in self.list_subscribed(chat):
             with _report_failure():
-                audience.show_anew(Again(chat))
+                subscriber.show_anew(Again(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """The first answer counts; the others are taken their question back. A client that fails or leaves is no
-        answer, and when nobody is left the question is cancelled."""
-        asking = {asyncio.ensure_future(one.ask(question)) for one in self._all if one.answers(chat)}
+        """Ask all clients that can answer in a chat, and return the first answer.
+
+        The question is then withdrawn at the other clients. A client that fails or leaves gives no answer. If no client
+        is left, the question is cancelled.
+        """
+        asking = {asyncio.ensure_future(client.ask(question)) for client in self._all if client.answers(chat)}
         try:
             while asking:
                 done, asking = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)

@@ -1,9 +1,11 @@
-"""Reads `AGENTS.md` of each folder of the workspace (with `includeParentAgentsFiles` also of the folders above), and
-the user's own one. It knows no rules: `rules` beside it does.
+"""Reads the `AGENTS.md` of each folder of the workspace, and the user's own one. With `includeParentAgentsFiles` it
+also reads those of the folders above.
 
-A file may include other files by `@path`. A file of the project may include only files of the workspace, because the
-author of a project must not make us read other files. The user's own file may also include files of its own folder.
-If a file cannot be included, the user gets one warning that says where it is mentioned.
+A file can include other files by `@path`. A file of the project may include only files of the workspace, because the
+author of a project must not make us read other files. The user's own file may also include files of its own folder. If
+a file cannot be included, the user gets one warning, which says where the file is mentioned.
+
+The module must not know rules: `rules.py` beside it does.
 """
 
 from __future__ import annotations
@@ -23,16 +25,18 @@ if TYPE_CHECKING:
 
 NAME: Final = "AGENTS.md"
 
-# The limit for all files together.
+# The largest number of characters of all files together. Each request of a chat contains them.
 MAX_CHARS: Final = 200_000
 
-# ECA's pattern, but not in the middle of a word: an e-mail address is no mention.
+# A mention, as in ECA. Unlike in ECA, it does not begin in the middle of a word, so that an e-mail address is no
+# mention.
 _MENTION: Final = re.compile(r"(?<![\w@./])@([^\s)]+\.\w+)")
 _FENCE: Final = re.compile(r"[ \t]*(```|~~~)")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
-async def sections(context: InstructionContext) -> tuple[Section, ...]:
+async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return a section for each file that was read."""
     reader = _AgentsFileReader(context)
     await run_read(reader.run)
     return tuple(reader.found)
@@ -51,22 +55,23 @@ class _AgentsFileReader:
     """The number of characters so far."""
 
     def run(self) -> None:
+        """Read all files. This blocks."""
         roots = tuple(root.resolve() for root in self.context.files.roots)
         for root in roots:
-            above = reversed(root.parents) if self.context.config.include_parent_agents_files else ()
-            for folder in above:
+            parents = reversed(root.parents) if self.context.config.include_parent_agents_files else ()
+            for folder in parents:
                 self._include_root(folder / NAME, (*roots, folder))
             self._include_root(root / NAME, roots)
-        own = folders.get_user_folder()
-        file = own / NAME
+        user_folder = folders.get_user_folder()
+        file = user_folder / NAME
         # The user's file may be a link into another folder. The files that it mentions are then in that folder too.
-        self._include_root(file, (*roots, own.resolve(), file.resolve().parent))
+        self._include_root(file, (*roots, user_folder.resolve(), file.resolve().parent))
 
     def _include_root(self, path: Path, allowed: tuple[Path, ...]) -> None:
-        """Include an `AGENTS.md` itself. A missing one needs no warning, because no file mentions it."""
+        """Include an `AGENTS.md`. If there is none, no warning is needed, because no file mentions it."""
         if not path.is_file():
             return
-        if not text_files.within(path, allowed):
+        if not text_files.is_within(path, allowed):
             self.context.warn(f"{path} leads out of the workspace and was not read.")
         elif path.resolve() not in self.seen:
             self._include(path.resolve(), allowed, (), str(path))
@@ -89,21 +94,24 @@ class _AgentsFileReader:
         shown = self.context.files.shorten(path)
         if text:
             self.found.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
-        for number, mention, sure in _mentions(text):
-            self._mention(path, mention, f"{path}:{number}: @{mention}", allowed, (*chain, path), sure=sure)
+        for number, mention, certain in _find_mentions(text):
+            self._include_mention(
+                path, mention, f"{path}:{number}: @{mention}", allowed, (*chain, path), certain=certain
+            )
 
-    def _mention(
-        self, path: Path, mention: str, named: str, allowed: tuple[Path, ...], chain: tuple[Path, ...], *, sure: bool
+    def _include_mention(
+        self, path: Path, mention: str, named: str, allowed: tuple[Path, ...], chain: tuple[Path, ...], *, certain: bool
     ) -> None:
+        """Include the file that `path` mentions. Without `certain`, a missing file is no error. See `_include`."""
         try:
             real = (path.parent / Path(mention).expanduser()).resolve()
             exists = real.exists()
         except (OSError, RuntimeError, ValueError):
             real, exists = path, False
         if not exists:
-            if sure:
+            if certain:
                 self.context.warn(f"{named}: left out, it does not exist.")
-        elif not text_files.within(real, allowed):
+        elif not text_files.is_within(real, allowed):
             self.context.warn(f"{named}: left out, it is outside of the workspace.")
         elif real in chain:
             self.context.warn(f"{named}: left out, it includes itself.")
@@ -111,9 +119,9 @@ class _AgentsFileReader:
             self._include(real, allowed, chain, named)
 
 
-def _mentions(text: str) -> list[tuple[int, str, bool]]:
-    """Return the line number of each mention, its path, and whether it is certainly a mention. In code an `@` may mean
-    anything."""
+def _find_mentions(text: str) -> list[tuple[int, str, bool]]:
+    """Return the line number of each mention, its path, and whether it is certainly a mention. In code it is not
+    certain, because an `@` may mean something else there."""
     found: list[tuple[int, str, bool]] = []
     fenced = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -123,6 +131,6 @@ def _mentions(text: str) -> list[tuple[int, str, bool]]:
             continue
         spans = [span.span() for span in _SPAN.finditer(line)]
         for mention in _MENTION.finditer(line):
-            coded = fenced or any(start <= mention.start() < end for start, end in spans)
-            found.append((number, mention[1], not coded))
+            is_code = fenced or any(start <= mention.start() < end for start, end in spans)
+            found.append((number, mention[1], not is_code))
     return found

@@ -1,5 +1,6 @@
-"""Defines `Source`, one source of instructions, and `InstructionContext`, its argument. It collects nothing: `sources`
-lists the sources, and the host builds the context of a turn.
+"""Defines `Source`, a source of instructions, and `InstructionContext`, its argument.
+
+It must not collect instructions: `sources.py` calls all sources. The host builds the context of a turn.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class InstructionContext:
     """The turn that is about to begin: its agent, its model and its workspace."""
 
     files: Files
+    """The files of the workspace, with the working directory of the chat."""
     config: Config
     agent: Agent
     model: str
@@ -28,18 +30,19 @@ class InstructionContext:
     kernel: Kernel | None
     """The kernel of the cell that started the turn, if a cell did."""
     kernels: Kernels | None
-    """Finds the kernels of notebooks."""
+    """Finds the kernels of notebooks; None where there are none."""
     notebooks: Notebooks | None
+    """The notebooks; None where there are none."""
     servers: tuple[tuple[str, str], ...]
     """The name and the instructions of each MCP server."""
     interpreters: Interpreters
     """The interpreters that the kernels run on."""
     warn: Callable[[str], None]
-    """Warns the user about an error in one of their files. The same warning is shown once."""
+    """Warns the user about an error in one of their files. The same warning is shown only once."""
     tools: frozenset[str] = frozenset()
-    """The names by which rules select the tools that are offered, such as `eca__read_file`."""
+    """The tools that the model is offered, by the names that rules use for them, such as `eca__read_file`."""
     notebook: str = ""
-    """The path of the notebook that the turn was asked in; empty for none."""
+    """The path of the notebook in which the prompt was sent; empty for none."""
     in_notebook: bool = False
     """Whether the turn was started by a cell, or the client has notebooks open."""
     subagent: bool = False
@@ -47,10 +50,11 @@ class InstructionContext:
 
     @property
     def facts(self) -> Mapping[str, bool | str]:
-        return facts(self.files, self.tools, subagent=self.subagent)
+        """The facts of this turn. See `list_facts`."""
+        return list_facts(self.files, self.tools, subagent=self.subagent)
 
 
-def facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str, bool | str]:
+def list_facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str, bool | str]:
     """Return the facts that conditions of prompts and rules can test (ECA's condition variables)."""
     return {
         "isSubagent": subagent,
@@ -62,8 +66,10 @@ def facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str,
 class Source(Protocol):
     """A source of instructions.
 
-    A mistake in a file of the user leads to a warning, not to an exception. The same files must give the same text,
-    because providers cache the beginning of a prompt. No two sections have the same `source`.
+    A mistake in a file of the user must lead to a warning, not to an exception. The same files must give the same text,
+    because providers cache the beginning of a prompt. All sections must have different values of `Section.source`.
     """
 
-    async def __call__(self, context: InstructionContext, /) -> tuple[Section, ...]: ...
+    async def __call__(self, context: InstructionContext, /) -> tuple[Section, ...]:
+        """Return the sections of this source, which become parts of the system prompt."""
+        ...

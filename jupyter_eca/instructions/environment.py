@@ -1,5 +1,7 @@
-"""The sections about the environment: the working directory, the kernel and its packages, and the instructions of MCP
-servers. It starts no kernel and sends no request to a server.
+"""Writes the sections about the environment: the working directory, the kernel and its packages, and the instructions
+of MCP servers.
+
+It must not start a kernel, or send requests to a server. `installed_packages.py` beside it finds the packages.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
     from jupyter_eca.workspace.ports import Kernel
 
-# Seconds that a kernel may take to report its state. It is short because the user's question waits for it.
+# Seconds that a kernel has to report its state. It is short, because the prompt of the user waits for it.
 STATE_SECONDS: Final = 1.0
 
 
-async def sections(context: InstructionContext) -> tuple[Section, ...]:
+async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return one section about the folders and the kernel."""
     start = context.files.start
     others = [str(root) for root in context.files.roots if root != start]
     lines = [f"Working directory: {start}"]
@@ -31,19 +34,22 @@ async def sections(context: InstructionContext) -> tuple[Section, ...]:
     return (Section("Environment", "\n".join(lines)),)
 
 
-async def servers(context: InstructionContext) -> tuple[Section, ...]:
+async def list_server_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return a section for each MCP server that has instructions."""
     return tuple(
-        Section(server_source(name), f"What the server {name} says of its tools:\n{text}")
+        Section(name_server_source(name), f"What the server {name} says of its tools:\n{text}")
         for name, text in context.servers
     )
 
 
-def server_source(name: str) -> str:
+def name_server_source(name: str) -> str:
+    """Return the `source` of the section of a server."""
     return f"Server {name}"
 
 
 async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[str]:
-    """Describe the kernel. Nothing runs in the kernel for this: a second process of its interpreter is asked."""
+    """Describe the kernel in lines; none when its state is unknown. No code runs in the kernel itself: the packages are
+    found by another process of its interpreter."""
     try:
         async with asyncio.timeout(STATE_SECONDS):
             state = await _find_state(context, kernel)
@@ -51,7 +57,7 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
         return []
     if not state.language:
         return []
-    version, packages = await context.interpreters.about(state.python) if state.python else ("", {})
+    version, packages = await context.interpreters.find_facts(state.python) if state.python else ("", {})
     lines = [f"Language of the kernel: {' '.join(filter(None, (state.language, version)))}"]
     if packages:
         versions = ", ".join(f"{name} {packages[name]}" for name in PACKAGES if name in packages)
@@ -60,8 +66,11 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
 
 
 async def _find_state(context: InstructionContext, kernel: Kernel) -> KernelState:
-    """Return the state of the kernel of the notebook that was asked in, from the server that started it: the kernel of
-    the cell that started the turn does not know its own interpreter. Raises: ToolError."""
+    """Return the state of the kernel. If the prompt was sent in a notebook, ask the server that started its kernel: the
+    kernel of a cell that asks does not know its own interpreter.
+
+    Raises: ToolError.
+    """
     if context.kernels is None or not context.notebook:
         return await kernel.state()
     return await (await context.kernels.find(context.notebook)).state()

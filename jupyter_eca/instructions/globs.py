@@ -1,5 +1,5 @@
-"""Compiles the patterns of path-scoped rules. They are Java's globs (`FileSystem.getPathMatcher`), because ECA uses
-them. It knows no rule: `rules` does.
+"""Compiles the patterns of rules for certain paths. They are Java's globs (`FileSystem.getPathMatcher`), because ECA
+uses these. The module must not know rules: `rules.py` does.
 
 `*` and `?` match within one folder, and `**` matches across folders. `{a,b}` matches `a` or `b`. `[a-c]` and `[!a-c]`
 match one character. Unlike in a shell, `**/` matches at least one folder: `src/**/*.py` does not match `src/a.py`, but
@@ -19,7 +19,10 @@ _PART: Final = re.compile(
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Compile a glob. Raises: ValueError when it is not a valid pattern."""
+    """Return a regular expression that matches the whole path.
+
+    Raises: ValueError when it is not a valid pattern.
+    """
     out: list[str] = []
     grouped = False
     for part in _PART.finditer(pattern):

@@ -1,5 +1,7 @@
-"""Finds the packages that the interpreters of kernels have. It runs a second process of the interpreter, and nothing in
-the kernel itself. `environment` writes the result into the system prompt.
+"""Finds the packages that are installed for the interpreters of kernels. For this, it runs another process of the
+interpreter.
+
+It must not run code in a kernel. `environment.py` writes the result into the system prompt.
 """
 
 from __future__ import annotations
@@ -9,14 +11,15 @@ import json
 import time
 from typing import Any, Final, cast
 
-# Seconds that an interpreter may take to answer. It usually takes 0.1, and the user's question waits for it.
+# Seconds that an interpreter has to answer. It usually needs 0.1. The prompt of the user waits for the answer.
 PACKAGES_SECONDS: Final = 3.0
 
-# Seconds for which an answer is reused. The system prompt is built often while the user types, and many chats may begin
-# at once. The cost: a package that was installed within these seconds is missing in a chat that begins in them.
+# Seconds for which an answer is used again. The system prompt is often built while the user types, and many chats may
+# begin at once. The disadvantage: if a package is installed in this time, a chat that begins in this time does not list
+# it.
 FRESH_SECONDS: Final = 60.0
 
-# The packages of data analysis whose interfaces differ between versions, so that a model needs to know the version.
+# Packages for data analysis whose interfaces differ between versions, so that a model should know the version.
 PACKAGES: Final = (
     *("numpy", "scipy", "pandas", "polars", "pyarrow", "dask", "xarray", "duckdb", "sqlalchemy", "pyspark"),
     *("geopandas", "networkx", "sympy", "statsmodels", "scikit-learn", "xgboost", "lightgbm", "pymc"),
@@ -24,7 +27,8 @@ PACKAGES: Final = (
     *("matplotlib", "seaborn", "plotly", "altair", "bokeh", "ipywidgets", "pillow", "opencv-python"),
 )
 
-# This lists all distributions in one pass. `version()` of a missing package would search every folder.
+# This code lists all distributions once. A call of `version()` for each package would search all folders again for each
+# missing package.
 _LIST_VERSIONS: Final = """
 import importlib.metadata, json, sys
 wanted = set(sys.argv[1:])
@@ -41,14 +45,14 @@ InterpreterFacts = tuple[str, dict[str, str]]
 
 
 class Interpreters:
-    """The facts about the interpreters of this process's kernels, by the path of the interpreter."""
+    """Finds and keeps the facts about the interpreters of kernels, by the path of the interpreter."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[float, InterpreterFacts]] = {}
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def about(self, interpreter: str) -> InterpreterFacts:
-        """Return the facts of an interpreter; empty when it does not answer."""
+    async def find_facts(self, interpreter: str) -> InterpreterFacts:
+        """Return the facts about an interpreter; empty when it does not answer."""
         async with self._asking.setdefault(interpreter, asyncio.Lock()):
             at, facts = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
             if time.monotonic() - at >= FRESH_SECONDS:

@@ -1,12 +1,14 @@
-"""The user's instructions in a notebook: `jupyter_eca.instructions` of its metadata. It edits no notebook; `sources`
-has the instructions that stand at the beginning of a chat.
+"""Finds the user's instructions in a notebook. They are stored in its metadata, under `jupyter_eca.instructions`.
 
-These instructions are sent with the user's question, not in the system prompt: a chat may move from one notebook to
-another, and the beginning of the chat must not change. They are sent once, and again after they changed.
+They are sent with a prompt of the user, and not in the system prompt: a chat may move from one notebook to another, and
+its beginning must not change. They are sent once, and again whenever they have changed.
 
-The author of a notebook that was sent to the user must not control the assistant. So only the instructions of trusted
-notebooks are sent (Jupyter's own trust: the user has run or signed all code in it). Only the page knows this, and it
-reports the instructions of trusted notebooks alone. When no page has the notebook open, nothing is sent.
+The author of a notebook that the user received must not control the assistant. So only the instructions of trusted
+notebooks are sent. (This is Jupyter's own trust: the user has run or signed all code in the notebook.) Only the page
+knows whether a notebook is trusted, and it reports only the instructions of trusted notebooks. If no page has the
+notebook open, nothing is sent.
+
+The module must not edit notebooks. `sources.py` lists the instructions that are in the system prompt.
 """
 
 from __future__ import annotations
@@ -22,15 +24,17 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import History
     from jupyter_eca.workspace.ports import OpenNotebooks
 
+# The largest number of characters of the instructions. Longer ones are left out, with a warning.
 MAX_CHARS: Final = 20_000
 
+# The text that is sent when the instructions were removed.
 _NONE: Final = "(none any more)"
 
 
 async def find_news(notebooks: OpenNotebooks | None, path: str, history: History, warn: Callable[[str], None]) -> str:
-    """Return the text to add to the user's question. It is empty when the model knows the instructions already.
+    """Return the text to add to the user's prompt; empty when the model knows the present instructions already.
 
-    `path` is the notebook that the question was asked in; empty for none.
+    `path` is the notebook in which the prompt was sent; empty for none. `history` is the conversation so far.
     """
     opened = await notebooks.list() if notebooks is not None and path else ()
     found = next((info for info in opened if info.path == path), None)
@@ -47,7 +51,7 @@ async def find_news(notebooks: OpenNotebooks | None, path: str, history: History
 
 
 def _find_known(history: History, label: str) -> str:
-    """Return the newest instructions with this label in the conversation, or an empty text."""
+    """Return the newest instructions with this label in the conversation; empty when there are none."""
     block = re.compile(re.escape(format_context(label, "\0")).replace("\0", "(.*?)"), re.DOTALL)
     found = [text for message in history if message.role == "user" for text in block.findall(message.text)]
     return found[-1] if found else ""

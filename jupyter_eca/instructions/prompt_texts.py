@@ -1,5 +1,7 @@
-"""Our own prompts (`prompts/*.md`), and the choice of an agent's prompt: the agent's own one, or else one of ours. It
-fills in no variables: `template` does.
+"""Reads our own prompts (`prompts/*.md`), and chooses the prompt of an agent. If the configuration has a prompt for the
+agent, that is used instead of ours.
+
+It must not fill in variables: `template.py` does.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = Path(__file__).parent / "prompts"
 
+# The fact that is true when the model has the tool that reads cells.
 _READS_CELLS: Final = "toolEnabled_eca__notebook_read"
 
 
@@ -27,16 +30,16 @@ def read_prompt(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-async def sections(context: InstructionContext) -> tuple[Section, ...]:
-    """Return the prompt of the agent. An agent's own prompt replaces ours. In a notebook the agent `code` has another
-    prompt than in an editor."""
+async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return the section with the prompt of the agent, and the sections for notebooks and subagents where they apply.
+    The agent `code` has one prompt for notebooks and another for editors."""
     name = "plan" if context.agent.kind == PLAN else "notebook" if context.in_notebook else "code"
     try:
-        words = render(context.agent.prompt or read_prompt(name), context.facts)
+        text = render(context.agent.prompt or read_prompt(name), context.facts)
     except ValueError as error:
         context.warn(f"The prompt of the agent {context.agent.name} is taken as it is: {error}.")
-        words = context.agent.prompt
-    found = [Section("Prompt of the agent", words)] if words else []
+        text = context.agent.prompt
+    found = [Section("Prompt of the agent", text)] if text else []
     if context.facts.get(_READS_CELLS):
         found.append(Section("Notebooks", read_prompt("cells")))
     if context.subagent:

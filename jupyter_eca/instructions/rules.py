@@ -1,9 +1,11 @@
-"""Rules: Markdown files that say how to work. A rule holds for all agents, models and files, or for some (ECA's
-rules.md). It reads no `AGENTS.md`: `agents_md` does.
+"""Finds the user's rules: Markdown files that say how to work. A rule applies to all agents, models and files, or only
+to some of them (ECA's rules.md).
 
-Rules lie in `.eca/rules` of a project, in the user's folder, and at the paths of the key `rules`. The system prompt
-contains the whole text of a rule without `paths`. It only lists the rules with `paths`, and the model fetches them for
-the files it works on.
+Rules are in `.eca/rules` of a project, in the user's folder, and at the paths of the configuration key `rules`. The
+system prompt contains the whole text of a rule without `paths`. It only lists a rule with `paths`. The model fetches
+such a rule when it works on a file that the rule applies to.
+
+The module must not read `AGENTS.md`: `agents_md.py` does.
 """
 
 from __future__ import annotations
@@ -31,10 +33,13 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files
 
 FETCH: Final = "fetch_rule"
+"""The name of the tool that fetches a rule."""
 CATALOGUE: Final = "Rules for paths"
+"""The `source` of the section that lists the rules for certain paths."""
 
 MODIFY: Final = "modify"
 READ: Final = "read"
+"""The values of `enforce`: what a model may do with a file only after it has fetched the rule."""
 
 _LEAD: Final = """The user's rules; follow them. Those of the project win over those that hold everywhere."""
 _CATALOGUE: Final = """Rules for some files only. Before you change (`modify`) or read (`read`) a file that one of \
@@ -43,75 +48,83 @@ them matches, fetch that rule with `fetch_rule`, by its id and the absolute path
 
 @dataclass(frozen=True, slots=True)
 class InstructionRule:
-    """One rule, as its file says it. Its text may contain conditions."""
+    """One rule. Its text may contain conditions of the template syntax, which are not resolved yet."""
 
     id: str
     """The real path of its file."""
     name: str
     """The name of its file."""
     root: Path | None
-    """The folder of the workspace that the rule belongs to. None for a rule that holds in all of them."""
+    """The folder of the workspace that the rule belongs to; None for a rule that applies to all folders."""
     text: str
     agents: tuple[str, ...] = ()
-    """The agents that the rule is for; empty for all."""
+    """The agents that the rule applies to; empty for all."""
     models: tuple[str, ...] = ()
-    """Regular expressions for the names of models; empty for all models."""
+    """Regular expressions for the names of the models that the rule applies to; empty for all."""
     paths: tuple[str, ...] = ()
-    """Globs for the files that the rule is for; empty for all files."""
+    """Globs for the files that the rule applies to; empty for all files."""
     enforce: tuple[str, ...] = (MODIFY,)
-    """Before what the rule must be fetched: `modify`, `read` or both."""
+    """The actions before which the rule must be fetched: `modify`, `read` or both."""
 
-    def holds(self, agent: str, model: str) -> bool:
+    def applies_to(self, agent: str, model: str) -> bool:
+        """Return whether the rule applies to this agent and this model."""
         return (not self.agents or agent in self.agents) and (
             not self.models or any(re.search(pattern, model) for pattern in self.models)
         )
 
     def find_pattern(self, path: Path, roots: tuple[Path, ...]) -> str:
-        """Return the pattern that a real path matches, or an empty text. A rule of a project matches only files of its
-        own folder."""
+        """Return the first pattern that matches a real path; empty when none does. A rule of a project matches only
+        files of its own folder."""
         for root in roots if self.root is None else (self.root,):
             if path.is_relative_to(root):
                 inside = path.relative_to(root).as_posix()
-                return next((pattern for pattern in self.paths if _glob(pattern).fullmatch(inside)), "")
+                return next((pattern for pattern in self.paths if _compile_glob(pattern).fullmatch(inside)), "")
         return ""
 
     def render(self, facts: Mapping[str, bool | str]) -> str:
-        """Return the text with its conditions resolved. Raises: ValueError for a condition that is not understood."""
+        """Return the text with its conditions resolved.
+
+        Raises: ValueError for a condition that is not valid.
+        """
         return render(self.text, facts)
 
 
 async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
-    """Return all rules. Those that hold everywhere come first, because a model gives most weight to what it reads
-    last."""
+    """Return all rules. The rules of a project come last, because a model gives most weight to what it reads last."""
     return await run_read(_find, files, config, warn)
 
 
-async def sections(context: InstructionContext) -> tuple[Section, ...]:
+async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return a section for each rule that applies to all files, and one section that lists the rules for certain
+    paths."""
     every = await find(context.files, context.config, context.warn)
-    holding = [rule for rule in every if rule.holds(context.agent.name, context.model)]
-    found = [section for rule in holding if not rule.paths and (section := _as_section(rule, context))]
+    applicable = [rule for rule in every if rule.applies_to(context.agent.name, context.model)]
+    found = [section for rule in applicable if not rule.paths and (section := _as_section(rule, context))]
     if found:
         found[0] = Section(found[0].source, f"{_LEAD}\n\n{found[0].text}")
-    scoped = [rule for rule in holding if rule.paths]
+    scoped = [rule for rule in applicable if rule.paths]
     if scoped and f"eca__{FETCH}" in context.tools:
-        found.append(Section(CATALOGUE, "\n".join([_CATALOGUE, *map(_entry, scoped)])))
+        found.append(Section(CATALOGUE, "\n".join([_CATALOGUE, *map(_format_entry, scoped)])))
     return tuple(found)
 
 
 def _as_section(rule: InstructionRule, context: InstructionContext) -> Section | None:
+    """Return the section of a rule; None when its conditions leave no text."""
     try:
         text = rule.render(context.facts)
     except ValueError as error:
         context.warn(f"The rule {rule.id} is taken as it is: {error}.")
         text = rule.text
-    return Section(source(rule), f'<rule name="{rule.name}">\n{text}\n</rule>') if text else None
+    return Section(name_source(rule), f'<rule name="{rule.name}">\n{text}\n</rule>') if text else None
 
 
-def source(rule: InstructionRule) -> str:
+def name_source(rule: InstructionRule) -> str:
+    """Return the `source` of the section of a rule."""
     return f"Rule {rule.id}"
 
 
-def _entry(rule: InstructionRule) -> str:
+def _format_entry(rule: InstructionRule) -> str:
+    """Return the line of the list for a rule."""
     where = "" if rule.root is None else f" in {rule.root}"
     return f"- id {rule.id}: for {', '.join(rule.paths)}{where}; fetch before: {', '.join(rule.enforce)}"
 
@@ -132,6 +145,7 @@ def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[In
 
 
 def _list_files(files: Files, config: Config, warn: Callable[[str], None]) -> Iterator[Path]:
+    """Yield the paths of all files with rules."""
     yield from folders.find_markdown_files(files.roots, "rules", nested=True)
     roots = tuple(root.resolve() for root in files.roots)
     for named in config.rules:
@@ -142,33 +156,39 @@ def _list_files(files: Files, config: Config, warn: Callable[[str], None]) -> It
             warn(f"There are no rules at {named.path} (`rules` of the configuration).")
         for top in existing:
             listed = sorted(file for file in top.rglob("*") if file.is_file()) if top.is_dir() else [top]
-            # A link in a project must not lead out of the workspace. See `folders`.
+            # A link in a project must not lead out of the workspace. See `config/folders.py`.
             inside = any(top.is_relative_to(root) for root in (*roots, *files.roots))
-            yield from (file for file in listed if not inside or text_files.within(file, roots))
+            yield from (file for file in listed if not inside or text_files.is_within(file, roots))
 
 
 def _parse(path: Path, name: str, root: Path | None, within: tuple[Path, ...] | None) -> InstructionRule:
-    """Parse the file of a rule. Raises: ValueError with the mistake as its message."""
+    """Parse the file of a rule. `within` are the folders that the file must lie in; None for any.
+
+    Raises: ValueError with the mistake as its message.
+    """
     front, text = split_front_matter(text_files.read_text(path, within))
     rule = InstructionRule(
         str(path),
         name,
         root,
         text,
-        tuple(ALIASES.get(agent, agent) for agent in _words(front, "agent")),
-        tuple(check_pattern(pattern) for pattern in _words(front, "model")),
-        _words(front, "paths"),
-        _words(front, "enforce") or (MODIFY,),
+        tuple(ALIASES.get(agent, agent) for agent in _read_texts(front, "agent")),
+        tuple(check_pattern(pattern) for pattern in _read_texts(front, "model")),
+        _read_texts(front, "paths"),
+        _read_texts(front, "enforce") or (MODIFY,),
     )
     for pattern in rule.paths:
-        _glob(pattern)
+        _compile_glob(pattern)
     if unknown := set(rule.enforce) - {MODIFY, READ}:
         raise ValueError(f"`enforce` is {MODIFY} or {READ}, not {', '.join(sorted(unknown))}")
     return rule
 
 
-def _words(front: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Return the texts of a key, which may be a list or a single text."""
+def _read_texts(front: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Return the value of a key in the front matter, which may be a list of texts or a single text.
+
+    Raises: ValueError when it is something else.
+    """
     value: Any = front.get(name)
     every = cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(word, str) and word for word in every):
@@ -177,5 +197,5 @@ def _words(front: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 @cache
-def _glob(pattern: str) -> re.Pattern[str]:
+def _compile_glob(pattern: str) -> re.Pattern[str]:
     return globs.compile_glob(pattern)

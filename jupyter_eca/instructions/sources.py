@@ -1,5 +1,6 @@
 """Lists all sources of instructions, in the order in which a model reads them. Each source is a module beside this one.
-It keeps nothing: the host stores the result for the life of a chat.
+
+It must not keep the result: the host stores it with the chat.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.base import InstructionContext, Source
 
 SOURCES: Final[tuple[Source, ...]] = (
-    prompt_texts.sections,
-    agents_md.sections,
-    rules.sections,
-    skills.sections,
-    environment.sections,
-    environment.servers,
+    prompt_texts.list_sections,
+    agents_md.list_sections,
+    rules.list_sections,
+    skills.list_sections,
+    environment.list_sections,
+    environment.list_server_sections,
 )
 
 
-async def sections(context: InstructionContext) -> tuple[Section, ...]:
+async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return the sections of all sources, which are the system prompt of a chat."""
     return tuple([section for source in SOURCES for section in await source(context)])

@@ -1,7 +1,7 @@
-"""Renders the conditions and variables of ECA's prompts and rules (its template.md: Selmer's `if`). Pure: it reads no
-file, and `base` has the facts.
+"""Renders the conditions and variables in prompts and rules. The syntax is ECA's (its template.md: the `if` of Selmer).
 
-Only the documented syntax is replaced. Braces that name no fact stay as they are: a rule may be about templates.
+Only the documented syntax is replaced. Braces that name no fact stay as they are, because a rule may be about
+templates. The module is pure, and must not read files. `base.py` lists the facts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class _If:
 
 
 def render(text: str, facts: Facts) -> str:
-    """Render a text. Raises: ValueError for a condition that is not understood, or has no end."""
+    """Render a text. `facts` are the variables and what conditions test.
+
+    Raises: ValueError for a condition that is not valid, or has no end.
+    """
     out: list[str] = []
     open: list[_If] = []
     at = 0
@@ -52,6 +55,7 @@ def render(text: str, facts: Facts) -> str:
 
 
 def _apply_tag(open: list[_If], word: str, condition: list[str], facts: Facts) -> None:
+    """Change the stack of open `if`s by a tag. Raises: ValueError for a tag that has no `if`."""
     if word == "if":
         holds = _holds(condition, facts)
         open.append(_If(holds, holds))
@@ -68,7 +72,7 @@ def _apply_tag(open: list[_If], word: str, condition: list[str], facts: Facts) -
 
 
 def _holds(condition: list[str], facts: Facts) -> bool:
-    """Whether a condition holds. An unknown fact counts as false."""
+    """Return whether a condition is true. An unknown fact counts as false."""
     match condition:
         case ["not", *rest]:
             return not _holds(rest, facts)
@@ -81,6 +85,8 @@ def _holds(condition: list[str], facts: Facts) -> bool:
 
 
 def _fill(text: str, facts: Facts) -> str:
+    """Replace the variables in a text."""
+
     def fill(found: re.Match[str]) -> str:
         value = facts.get(found["name"])
         return found[0] if value is None else str(value).lower() if isinstance(value, bool) else value

@@ -1,5 +1,6 @@
-"""Reads text files that a user wrote for the model. A file is read as a whole, or refused with a reason. It does not
-know what the files are for. The functions block, so call them in a thread.
+"""Reads text files that a user wrote for the model. A file is read as a whole, or refused with a reason.
+
+It must not know what the files are for. The functions block, so call them in a thread.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-# Every request of a chat contains these texts. This limit is about 25,000 tokens, far more than anybody writes by hand.
+# The largest file, in bytes. Each request of a chat contains these texts. The limit is about 25,000 tokens, which is
+# far more than anybody writes by hand.
 MAX_BYTES: Final = 100_000
 
 
 def read_text(path: Path, folders: Iterable[Path] | None = None) -> str:
-    """Return the text of a file, which must lie in one of these folders; None allows any. The folders must be real
-    paths.
+    """Return the text of a file. The file must lie in one of `folders`, which are real paths; None allows any folder.
 
     Raises: ValueError with the reason as its message.
     """
@@ -40,8 +41,8 @@ def read_text(path: Path, folders: Iterable[Path] | None = None) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def within(path: Path, folders: tuple[Path, ...]) -> bool:
-    """Whether a path lies in one of the folders, after every link in it is followed. The folders must be real paths."""
+def is_within(path: Path, folders: tuple[Path, ...]) -> bool:
+    """Return whether a path lies in one of the folders when its links are followed. The folders must be real paths."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError):

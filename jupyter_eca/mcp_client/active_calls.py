@@ -1,5 +1,7 @@
-"""The calls of one connection that are in progress. Each ends at its timeout; the clock stops while a call waits for
-a person. It knows no SDK call; `connection` begins them.
+"""Owns the calls of one connection that are in progress. A call ends at its timeout. The timeout pauses while the call
+waits for the user.
+
+It must not know what a call does: `connection.py` begins the calls, and `server_requests.py` asks the user.
 """
 
 from __future__ import annotations
@@ -18,31 +20,38 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.caller import McpCaller
     from jupyter_eca.workspace.tool_result import Report
 
-# Progress extends a call up to so many timeouts.
-_LONGEST: Final = 30
+# Each report of progress starts the timeout of a call again. All in all, a call takes at most so many timeouts.
+_MAX_TIMEOUTS: Final = 30
 
 
 @dataclass(eq=False)
 class ActiveCall:
-    """One call in progress. `limit` ends it. `asking` is held while its user is asked: one question at a time."""
+    """One call in progress."""
 
-    behalf: McpCaller
+    caller: McpCaller
+    """Who uses the server in this call."""
     timeout: float
+    """Seconds without progress after which the call ends."""
     limit: asyncio.Timeout
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _last: float = field(init=False)
+    """Ends the call. It is rescheduled by progress and by pauses."""
+    question_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the user is asked, so that there is one question at a time."""
+    _latest_end: float = field(init=False)
+    """The time of the loop at which the call ends even if it reports progress."""
     _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+    """The scopes that wait for the user now."""
 
     def __post_init__(self) -> None:
-        self._last = _now() + self.timeout * _LONGEST
+        self._latest_end = _now() + self.timeout * _MAX_TIMEOUTS
 
-    def progress(self, report: Report) -> None:
+    def report_progress(self, report: Report) -> None:
+        """Pass on the progress, and start the timeout again."""
         self._extend()
-        self.behalf.report(report)
+        self.caller.report(report)
 
     @contextmanager
     def pause_clock(self) -> Generator[anyio.CancelScope]:
-        """Wait for a person: the clock of the call stops meanwhile, and the wait ends with the call."""
+        """Pause the timeout while the block waits for the user. If the call ends, the block is cancelled."""
         began = _now()
         scope = anyio.CancelScope()
         self._scopes.add(scope)
@@ -52,54 +61,60 @@ class ActiveCall:
                 yield scope
         finally:
             self._scopes.discard(scope)
-            self._last += _now() - began
+            self._latest_end += _now() - began
             self._extend()
 
     def end(self) -> None:
-        """End the call: nobody has to answer for it any more."""
+        """Cancel all waits for the user, because the call has ended."""
         for scope in tuple(self._scopes):
             scope.cancel()
 
     def _extend(self) -> None:
+        """Start the timeout again, unless the call waits for the user."""
         if not self._scopes:
-            self._reschedule(min(_now() + self.timeout, self._last))
+            self._reschedule(min(_now() + self.timeout, self._latest_end))
 
     def _reschedule(self, when: float | None) -> None:
-        # Progress may still come in when the answer is there: then there is nothing to extend.
+        """Set the time at which the call ends; None pauses the timeout."""
+        # Progress may still arrive after the answer. Then the timeout has ended, and cannot be rescheduled.
         with suppress(RuntimeError):
             self.limit.reschedule(when)
 
 
-# Set around a call. HTTP transports read what belongs to a request in the context that sent it.
+# The call that runs in this context. HTTP transports handle the messages that belong to a request in the context that
+# sent the request. So this variable tells which call a message of the server belongs to.
 _CALL: ContextVar[ActiveCall | None] = ContextVar("call", default=None)
 
 
 class ActiveCalls:
+    """The calls in progress, the newest last."""
+
     def __init__(self) -> None:
-        self._live: list[ActiveCall] = []
+        self._calls: list[ActiveCall] = []
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self._calls)
 
     @contextmanager
-    def begin(self, behalf: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
-        call = ActiveCall(behalf, timeout, limit)
-        self._live.append(call)
+    def begin(self, caller: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
+        """Register a call while the block runs. See `ActiveCall` for the arguments."""
+        call = ActiveCall(caller, timeout, limit)
+        self._calls.append(call)
         token = _CALL.set(call)
         try:
             yield call
         finally:
             _CALL.reset(token)
-            self._live.remove(call)
+            self._calls.remove(call)
             call.end()
 
-    def find_caller(self) -> ActiveCall | None:
-        """Return the call that a message from the server belongs to, if that call can have a user. Pipes do not tell
-        which call a question is about: then it is the newest one."""
+    def find_call(self) -> ActiveCall | None:
+        """Return the call that a message from the server belongs to; None when no user can be asked for that call. Over
+        stdio, a message does not say which call it belongs to. Then the newest call of a chat is returned."""
         call = _CALL.get()
-        if call in self._live:
-            return call if call.behalf.chat else None
-        return next((call for call in reversed(self._live) if call.behalf.chat), None)
+        if call in self._calls:
+            return call if call.caller.chat else None
+        return next((call for call in reversed(self._calls) if call.caller.chat), None)
 
 
 def _now() -> float:

@@ -1,8 +1,9 @@
-"""Owns the limit of a message over stdio: an encoding that passes on whole lines, and none that is too long.
+"""Limits the size of a message over stdio. It is a text encoding that passes on only whole lines, and no line that is
+too long.
 
-The SDK reads a server's output as text in the encoding that it is given, and joins the pieces of a line again for each
-piece: a line of 100 MB would keep the loop busy for a minute. With this encoding it gets each line in one piece. It
-must not know what the lines mean.
+The SDK reads the output of a server as text, in an encoding that we choose. If a line arrives in many pieces, the SDK
+joins all of them again for each piece, so a line of 100 MB would block the loop for a minute. With this encoding, the
+SDK gets each line in one piece. The module must not know what the lines mean: `transports.py` uses the encoding.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 ENCODING: Final = "jupyter-eca-lines"
+"""The name of the encoding."""
 
 MAX_BYTES: Final = 48 * 1024 * 1024
-"""The size of the largest message: a file of 32 MiB in base64, as over a WebSocket of ours."""
+"""The size of the largest message. A file of 32 MiB in base64 fits into it. Our WebSockets have the same limit."""
 
 ON_OVERFLOW: ContextVar[Callable[[], None] | None] = ContextVar("ON_OVERFLOW", default=None)
-"""What is called when a line is too long. Set it before the reader of the stream is started."""
+"""The function that is called when a line is too long. Set it before the SDK begins to read the stream."""
 
 
 class _LineDecoder(codecs.IncrementalDecoder):
-    """Holds text back until its line is complete. A line that is too long is dropped."""
+    """Decodes UTF-8, but returns a line only when it is complete. A line that is too long is left out."""
 
     def __init__(self, errors: str = "strict") -> None:
         super().__init__(errors)
@@ -43,12 +45,14 @@ class _LineDecoder(codecs.IncrementalDecoder):
         return text + self._take(b"") if final else text
 
     def _take(self, data: bytes) -> str:
+        """Return everything that was kept, with `data`, and keep nothing."""
         self._keep(data)
         lines = b"".join(self._pieces) if self._size <= MAX_BYTES else b""
         self._pieces, self._size = [], 0
         return lines.decode("utf-8", self.errors)
 
     def _keep(self, data: bytes) -> None:
+        """Keep the beginning of a line that is not complete."""
         self._size += len(data)
         if self._size <= MAX_BYTES:
             self._pieces.append(data)
@@ -58,11 +62,11 @@ class _LineDecoder(codecs.IncrementalDecoder):
             self._overflow()
 
 
-def _find(name: str) -> codecs.CodecInfo | None:
+def _find_codec(name: str) -> codecs.CodecInfo | None:
     if name.replace("_", "-") != ENCODING:
         return None
     utf8 = codecs.lookup("utf-8")
     return codecs.CodecInfo(utf8.encode, utf8.decode, incrementaldecoder=_LineDecoder, name=ENCODING)
 
 
-codecs.register(_find)
+codecs.register(_find_codec)

@@ -1,5 +1,8 @@
-"""On whose behalf a server is used, and which client features (MCP's word) the server may use meanwhile: elicitation
-and sampling. It knows no SDK and no host; the host implements `ClientFeatures`.
+"""Defines who uses a server (`McpCaller`), and what the server may request from us during a call (`ClientFeatures`).
+
+MCP has two such client features. Elicitation is a question to the user, and sampling is a request to a model. The
+module must not know the SDK or the host. The host implements `ClientFeatures` in `host/turn/sampling.py`, and
+`server_requests.py` uses it.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from jupyter_eca.workspace.tool_result import unheard
+from jupyter_eca.workspace.tool_result import ignore_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,53 +23,68 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class McpCaller:
-    """Who uses a server."""
+    """Who uses a server: a chat, and one of its tool calls."""
 
     chat: str = ""
-    """The id of the chat; empty when no chat uses the server."""
+    """The id of the chat; empty when the server is not used for a chat."""
     call: str = ""
-    """The id of the tool call."""
-    report: Callable[[Report], None] = unheard
-    """Shows the progress of the call."""
+    """The id of the tool call; empty when there is none."""
+    report: Callable[[Report], None] = ignore_report
+    """Called with each report of the call's progress."""
 
 
-NOBODY: Final = McpCaller()
+NO_CALLER: Final = McpCaller()
+"""For requests that we send to a server ourselves, without a chat."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """A sampling request: what a server wants to ask a model."""
+class SamplingRequest:
+    """A sampling request (`sampling/createMessage`): what a server wants to ask a model."""
 
     server: str
+    """The name of the server."""
     messages: tuple[ChatMessage, ...]
+    """The conversation that the model is to continue."""
     max_tokens: int
+    """The largest number of tokens of the answer."""
     system: str = ""
+    """The system prompt; empty when the server gives none."""
     stops: tuple[str, ...] = ()
-    """Texts before which the answer ends."""
+    """The stop sequences. The answer ends before the first of them."""
 
 
-class Stop(StrEnum):
-    """Why an answer ended, by the protocol's names."""
+class StopReason(StrEnum):
+    """Why an answer ended. The values are those of MCP."""
 
     END = "endTurn"
+    """The model ended its answer."""
     TOKENS = "maxTokens"
+    """The answer reached `max_tokens`."""
     SEQUENCE = "stopSequence"
+    """The answer reached one of the stop sequences."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SamplingResult:
+    """The answer of the model to a sampling request."""
+
     text: str
     model: str
-    stop: Stop
+    """The full name of the model."""
+    stop: StopReason
 
 
 class ClientFeatures(Protocol):
-    """The features that a chat has for servers: elicitation and sampling."""
+    """What a server may request from us while a chat uses it: elicitation and sampling."""
 
-    def questions(self, chat: str) -> QuestionAsker | None:
-        """Return the port that asks the user; None where nobody can answer."""
+    def find_question_asker(self, chat: str) -> QuestionAsker | None:
+        """Return the port that asks the users of a chat; None when no client of the chat can answer."""
         ...
 
-    async def sample(self, chat: str, wanted: Sampling) -> Sampled:
-        """Ask the chat's model. Raises: SamplingRefusal, ProviderError."""
+    async def sample(self, chat: str, request: SamplingRequest, /) -> SamplingResult:
+        """Send a sampling request to the model of the chat, and return the answer.
+
+        Raises: SamplingRefusal when the user or the configuration does not allow it; ProviderError when the model
+        fails.
+        """
         ...

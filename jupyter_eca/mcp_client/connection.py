@@ -1,5 +1,11 @@
-"""One connected server: its lists, which are kept fresh, and its calls, each with a timeout. It knows no status and
-no retry: `server` does.
+"""Owns the connection to one server: it keeps the lists of tools, prompts and resources up to date, and sends calls,
+each with a timeout.
+
+It must not know the status of the server, or reconnect: `server.py` does. `transports.py` moves the messages, and
+`server_requests.py` answers the requests of the server.
+
+A protocol version is called modern if the SDK counts it so (`MODERN_PROTOCOL_VERSIONS`). In modern versions a server
+has no session, and sends changes only to clients that subscribe. Older versions are called legacy.
 """
 
 from __future__ import annotations
@@ -36,7 +42,7 @@ from jupyter_eca import redaction
 from jupyter_eca._version import __version__
 from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.active_calls import ActiveCalls
-from jupyter_eca.mcp_client.caller import NOBODY
+from jupyter_eca.mcp_client.caller import NO_CALLER
 from jupyter_eca.mcp_client.server_requests import ServerRequests
 from jupyter_eca.workspace.tool_result import Report
 
@@ -57,209 +63,250 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=BaseModel)
 
-# Pages of one list: a server that pages without end must not hang us.
-_PAGES: Final = 100
-# Seconds that a call's result may wait for the lists that changed meanwhile (ECA waits as long).
-_SETTLE: Final = 5.0
-# Seconds for a server without other work to answer a ping.
-_PING: Final = 10.0
-_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
+# The largest number of pages that are fetched of one list. A server may send pages without end.
+_MAX_PAGES: Final = 100
+# Seconds to wait, after a call, for the lists that changed during the call. ECA waits as long.
+_LISTS_SECONDS: Final = 5.0
+# Seconds that a server without other work has to answer a ping.
+_PING_SECONDS: Final = 10.0
+# MCP's log levels that are not errors.
+_LOG_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
 
 
-class LostError(Exception):
-    """The connection ended by itself; the message says how. `refused`: the server wants credentials."""
+class ConnectionLostError(Exception):
+    """The connection ended by itself. The message says why. `is_refused` means that the server wants credentials."""
 
-    def __init__(self, message: str, *, refused: bool = False) -> None:
+    def __init__(self, message: str, *, is_refused: bool = False) -> None:
         super().__init__(message)
-        self.refused = refused
+        self.is_refused = is_refused
 
 
-class NoAnswerError(Exception):
+class CallTimeoutError(Exception):
     """A call took longer than its timeout."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to reach a server. `legacy`: without first asking for the newer era of the protocol."""
+class ConnectionAttempt:
+    """One way to connect to a server."""
 
-    open: Callable[[transports.TransportWatch], AbstractAsyncContextManager[TransportStreams]]
-    legacy: bool = False
-    http: bool = False
-    first: bool = False
+    open_transport: Callable[[transports.TransportWatch], AbstractAsyncContextManager[TransportStreams]]
+    """Opens the transport, which reports to the watch."""
+    is_legacy: bool = False
+    """Whether only legacy versions of the protocol are used. Otherwise a modern version is tried first."""
+    is_http: bool = False
+    """Whether the server is reached by a URL."""
+    is_first: bool = False
+    """Whether this is the first attempt. If it fails for certain reasons, the second attempt follows."""
 
 
-def ways(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[Way, ...]:
-    """Return the ways to try, one after the other: a server may end itself over a question of the newer era, and a URL
-    may be of the older kind."""
-    config = settings.settings
+def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[ConnectionAttempt, ...]:
+    """Return the two ways to connect, in the order in which they are tried. The second way is needed because a program
+    may end when it receives a request of a modern version, and a URL may speak only the older transport (SSE)."""
+    config = settings.config
     if config.url:
         return (
-            Way(lambda watch: transports.http(config, auth, watch), http=True, first=True),
-            Way(lambda watch: transports.sse(config, auth, watch), legacy=True, http=True),
+            ConnectionAttempt(lambda watch: transports.open_http(config, auth, watch), is_http=True, is_first=True),
+            ConnectionAttempt(lambda watch: transports.open_sse(config, auth, watch), is_legacy=True, is_http=True),
         )
-    folder = next(iter(settings.folders()), None)
+    folder = next(iter(settings.get_folders()), None)
 
     def process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
-        return transports.stdio(config, settings.inherited(), folder, watch)
+        return transports.open_stdio(config, settings.get_environment(), folder, watch)
 
-    return (Way(process, first=True), Way(process, legacy=True))
+    return (ConnectionAttempt(process, is_first=True), ConnectionAttempt(process, is_legacy=True))
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLists:
-    """What a server offers."""
+    """The lists of what a server offers."""
 
     tools: tuple[Tool, ...]
     prompts: tuple[Prompt, ...]
     resources: tuple[Resource, ...]
     templates: tuple[ResourceTemplate, ...]
     instructions: str
-    """What the server wants a model to know, without our secrets."""
+    """The instructions of the server for a model. Secrets that we gave to the server are removed."""
     left_out: str
-    """Which tools cannot be used, and why; empty if all can."""
+    """Which tools cannot be used, and why; empty when all can be used."""
 
 
 @dataclass
 class ServerConnection:
+    """A connection that was made."""
+
     client: Client
+    """The client of the SDK."""
     watch: transports.TransportWatch
     timeout: float
+    """Seconds that a call has."""
     keep_alive: float
+    """Seconds between two pings of an idle server."""
     settings: ConnectionSettings
-    asking: ServerRequests
+    requests: ServerRequests
+    """Answers the requests of the server."""
     calls: ActiveCalls
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
-    _followed: list[str] = field(default_factory=list[str])
-    _listening: anyio.CancelScope | None = None
-    _heard: anyio.Event = field(default_factory=anyio.Event)
+    _subscriptions: list[str] = field(default_factory=list[str])
+    """The URIs of the resources that we subscribed to."""
+    _subscription_scope: anyio.CancelScope | None = None
+    """Ends the present subscription of a modern version."""
+    _subscribed: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the newest subscription has begun, or cannot begin."""
     _fetching: str = ""
+    """The name of the list that is being fetched; empty for none."""
     _fetched: anyio.Event = field(default_factory=anyio.Event)
-    _moved: anyio.Event = field(default_factory=anyio.Event)
-    _doubt: anyio.Event = field(default_factory=anyio.Event)
-    _over: anyio.Event = field(default_factory=anyio.Event)
-    _loss: LostError | None = None
+    """Set, and replaced by a new event, after each list that was fetched."""
+    _roots_changed: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the server must be told that the roots changed."""
+    _check_wanted: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the server must be pinged at once, because a call timed out."""
+    _ended: anyio.Event = field(default_factory=anyio.Event)
+    _loss: ConnectionLostError | None = None
+    """Why the connection ended."""
 
     @property
-    def modern(self) -> bool:
+    def is_modern(self) -> bool:
+        """Whether the server speaks a modern version of the protocol. See the top of the module."""
         return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
-    # -- its life
+    # -- the tasks of the connection
 
     async def serve(self, changed: Callable[[], None]) -> None:
-        """Run until the connection is lost. Raises: LostError."""
+        """Run the tasks of the connection until it is lost. `changed` is called after one of the lists changed.
+
+        Raises: ConnectionLostError.
+        """
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._refresh, changed)
-            tasks.start_soon(self._keep_alive)
-            tasks.start_soon(self._listen)
-            tasks.start_soon(self._follow_again)
-            tasks.start_soon(self._tell_roots)
-            tasks.start_soon(self._await_end)
-            await self._over.wait()
+            tasks.start_soon(self._refresh_lists, changed)
+            tasks.start_soon(self._ping_when_idle)
+            tasks.start_soon(self._listen_for_changes)
+            tasks.start_soon(self._resubscribe)
+            tasks.start_soon(self._send_root_changes)
+            tasks.start_soon(self._watch_transport)
+            await self._ended.wait()
             tasks.cancel_scope.cancel()
         if self._loss is not None:
             raise self._loss
 
-    def lose(self, message: str, *, refused: bool = False) -> None:
-        """End the connection. Of several reasons the first one is reported."""
-        self._loss = self._loss or LostError(message, refused=refused)
-        self._over.set()
+    def end(self, message: str, *, is_refused: bool = False) -> None:
+        """End the connection. `message` is the reason. If there are several reasons, the first is reported."""
+        self._loss = self._loss or ConnectionLostError(message, is_refused=is_refused)
+        self._ended.set()
 
     def announce_roots(self) -> None:
-        """Tell the server that the folders of the workspace changed."""
-        self._moved.set()
+        """Have the server told that the folders of the workspace (its roots) changed."""
+        self._roots_changed.set()
 
     @property
-    def over(self) -> bool:
-        return self._over.is_set() or self.watch.ended.is_set()
+    def has_ended(self) -> bool:
+        """Whether the connection has ended, or its transport has."""
+        return self._ended.is_set() or self.watch.ended.is_set()
 
-    async def _tell_roots(self) -> None:
-        """Send the change of roots. A server of the newer era asks for the roots each time, so nobody tells it."""
-        while not self.modern:
-            await self._moved.wait()
-            self._moved = anyio.Event()
+    async def _send_root_changes(self) -> None:
+        """Notify the server when the roots changed. In modern versions this is not needed: the server asks for the
+        roots whenever it needs them."""
+        while not self.is_modern:
+            await self._roots_changed.wait()
+            self._roots_changed = anyio.Event()
             await self.client.session.send_notification(RootsListChangedNotification())
 
-    async def _await_end(self) -> None:
+    async def _watch_transport(self) -> None:
+        """End the connection when its transport has ended."""
         await self.watch.ended.wait()
-        self.lose(self.watch.fault or "it ended")
+        self.end(self.watch.fault or "it ended")
 
-    async def _keep_alive(self) -> None:
-        """Ping the server, but only while no call is in progress: a server that does one thing at a time cannot answer
-        then."""
+    async def _ping_when_idle(self) -> None:
+        """Ping the server from time to time, and after a call that timed out. During a call it is not pinged, because a
+        server that handles one request at a time could not answer."""
         while True:
-            with anyio.move_on_after(None if self.modern else self.keep_alive):
-                await self._doubt.wait()
-            self._doubt = anyio.Event()
+            with anyio.move_on_after(None if self.is_modern else self.keep_alive):
+                await self._check_wanted.wait()
+            self._check_wanted = anyio.Event()
             if not self.calls:
-                await self._check()
+                await self._check_alive()
 
-    async def _check(self) -> None:
-        refusal: list[int] = []
-        transports.REFUSAL.set(refusal)
-        with anyio.move_on_after(min(self.timeout, _PING)) as limit:
+    async def _check_alive(self) -> None:
+        """Ping the server once, and end the connection if it does not answer."""
+        statuses: list[int] = []
+        transports.REFUSED_STATUSES.set(statuses)
+        with anyio.move_on_after(min(self.timeout, _PING_SECONDS)) as limit:
             try:
                 await self._ping()
             except (MCPError, ValidationError):
-                # An error is an answer too, but not of a session that is gone.
-                if refusal:
-                    self.lose(f"it answered HTTP {refusal[-1]}", refused=401 in refusal)
+                # An error is an answer too. But an HTTP error status may mean that the session is gone.
+                if statuses:
+                    self.end(f"it answered HTTP {statuses[-1]}", is_refused=401 in statuses)
         if limit.cancelled_caught:
-            self.lose("it no longer answers")
+            self.end("it no longer answers")
 
     async def _ping(self) -> None:
-        if self.modern:
+        """Send a request that every server answers. Modern versions have no ping, so the tools are listed instead."""
+        if self.is_modern:
             await self.client.list_tools(cache_mode="refresh")
         else:
             await self.client.session.send_request(PingRequest(), EmptyResult)
 
-    # -- its lists
+    # -- the lists
 
     @property
     def lists(self) -> ServerLists:
-        words = redaction.redact(self.client.instructions or "")
+        """The lists as they were last fetched."""
+        instructions = redaction.redact(self.client.instructions or "")
         left_out = "; ".join(f"the tool {name!r} is left out: {why}" for name, why in self.watch.left_out.items())
-        return ServerLists(self.tools, self.prompts, self.resources, self.templates, words, left_out)
+        return ServerLists(self.tools, self.prompts, self.resources, self.templates, instructions, left_out)
 
-    async def fetch(self, name: str) -> None:
-        """Fetch one of the lists. Raises: MCPError, ValidationError."""
-        can = self.client.server_capabilities
+    async def fetch_list(self, name: str) -> None:
+        """Fetch one of the lists: `tools`, `prompts` or `resources`.
+
+        Raises: MCPError, ValidationError.
+        """
+        client, capabilities = self.client, self.client.server_capabilities
         if name == "tools":
             self.watch.left_out.clear()
-            self.tools = () if can.tools is None else await self._all(self.client.list_tools, lambda page: page.tools)
+            self.tools = (
+                ()
+                if capabilities.tools is None
+                else await self._fetch_pages(client.list_tools, lambda page: page.tools)
+            )
             for tool, why in self.watch.left_out.items():
                 self.settings.log.write("warning", f"the tool {tool!r} is left out: {why}")
-        elif name == "prompts" and can.prompts is not None:
-            self.prompts = await self._all(self.client.list_prompts, lambda page: page.prompts)
-        elif name == "resources" and can.resources is not None:
-            self.resources = await self._all(self.client.list_resources, lambda page: page.resources)
-            self.templates = await self._all(self.client.list_resource_templates, lambda page: page.resource_templates)
+        elif name == "prompts" and capabilities.prompts is not None:
+            self.prompts = await self._fetch_pages(client.list_prompts, lambda page: page.prompts)
+        elif name == "resources" and capabilities.resources is not None:
+            self.resources = await self._fetch_pages(client.list_resources, lambda page: page.resources)
+            self.templates = await self._fetch_pages(
+                client.list_resource_templates, lambda page: page.resource_templates
+            )
 
-    async def _all(self, page: Callable[..., Awaitable[Any]], items: Callable[[Any], list[Any]]) -> tuple[Any, ...]:
-        found: list[Any] = []
+    async def _fetch_pages(
+        self, fetch: Callable[..., Awaitable[Any]], get_items: Callable[[Any], list[Any]]
+    ) -> tuple[Any, ...]:
+        """Return the items of all pages of a list. `fetch` requests one page."""
+        items: list[Any] = []
         cursor: str | None = None
-        for _ in range(_PAGES):
-            answer = await page(cursor=cursor, cache_mode="refresh")
-            found += items(answer)
-            if answer.next_cursor in {None, cursor}:
+        for _ in range(_MAX_PAGES):
+            page = await fetch(cursor=cursor, cache_mode="refresh")
+            items += get_items(page)
+            if page.next_cursor in {None, cursor}:
                 break
-            cursor = answer.next_cursor
-        return tuple(map(_hide_secrets, found))
+            cursor = page.next_cursor
+        return tuple(map(_hide_secrets, items))
 
-    async def _refresh(self, changed: Callable[[], None]) -> None:
-        """Fetch each list that changed. A list that cannot be fetched stays as it was."""
+    async def _refresh_lists(self, changed: Callable[[], None]) -> None:
+        """Fetch each list that changed. If a list cannot be fetched, the old list is kept."""
         while True:
-            await self.watch.news.wait()
-            self.watch.news = anyio.Event()
-            for name in sorted(self.watch.stale, reverse=True):
-                self.watch.stale.discard(name)
+            await self.watch.lists_changed.wait()
+            self.watch.lists_changed = anyio.Event()
+            for name in sorted(self.watch.stale_lists, reverse=True):
+                self.watch.stale_lists.discard(name)
                 self._fetching = name
                 before = self.lists
                 with anyio.move_on_after(self.timeout):
                     try:
-                        await self.fetch(name)
+                        await self.fetch_list(name)
                     except (MCPError, ValidationError) as error:
                         _log.warning("the %s of a server cannot be listed: %s", name, type(error).__name__)
                 self._fetching = ""
@@ -269,93 +316,105 @@ class ServerConnection:
                 done.set()
 
     async def await_list(self, name: str) -> None:
-        """Wait until a list that has changed is fetched."""
-        with anyio.move_on_after(_SETTLE):
-            while (name in self.watch.stale or self._fetching == name) and not self.over:
+        """If a list has changed, wait until it is fetched, but not longer than `_LISTS_SECONDS`."""
+        with anyio.move_on_after(_LISTS_SECONDS):
+            while (name in self.watch.stale_lists or self._fetching == name) and not self.has_ended:
                 await self._fetched.wait()
 
-    async def _listen(self) -> None:
-        """Subscribe to changes. In the newer era a server tells them only to subscribers, and a subscription cannot be
-        extended."""
-        while self.modern:
-            with anyio.CancelScope() as self._listening, contextlib.suppress(SubscriptionLost, TimeoutError):
+    async def _listen_for_changes(self) -> None:
+        """Subscribe to changes, in modern versions. `subscribe` ends the subscription, because resources cannot be
+        added to it, and this task begins a new one."""
+        while self.is_modern:
+            with anyio.CancelScope() as self._subscription_scope, contextlib.suppress(SubscriptionLost, TimeoutError):
                 try:
                     async with self.client.listen(
                         tools_list_changed=True,
                         prompts_list_changed=True,
                         resources_list_changed=True,
-                        resource_subscriptions=tuple(self._followed),
+                        resource_subscriptions=tuple(self._subscriptions),
                     ) as events:
-                        self._heard.set()
+                        self._subscribed.set()
                         async for _ in events:
-                            """The watch has seen it."""
+                            """`watch` has already noted the change."""
                 except (MCPError, ListenNotSupportedError):
-                    self._heard.set()
+                    self._subscribed.set()
                     return
-            if not self._listening.cancelled_caught:
+            if not self._subscription_scope.cancelled_caught:
                 await anyio.sleep(self.keep_alive)
-            self.watch.mark("tools", "prompts", "resources")
-            self._suspect_all()
+            self.watch.mark_stale("tools", "prompts", "resources")
+            self._suspect_all_resources()
 
-    async def follow(self, uri: str) -> None:
-        """Subscribe to the changes of a resource. A server without subscriptions never tells them. Raises: MCPError."""
-        can = self.client.server_capabilities.resources
-        if can is None or not can.subscribe or uri in self._followed:
+    async def subscribe(self, uri: str) -> None:
+        """Subscribe to the changes of a resource. Do nothing if the server offers no subscriptions.
+
+        Raises: MCPError.
+        """
+        capability = self.client.server_capabilities.resources
+        if capability is None or not capability.subscribe or uri in self._subscriptions:
             return
-        self._followed.append(uri)
-        if not self.modern:
+        self._subscriptions.append(uri)
+        if not self.is_modern:
             await self.client.session.send_request(
                 SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult
             )
-        elif self._listening is not None:
-            self._heard = anyio.Event()
-            self._listening.cancel()
-            with anyio.move_on_after(_SETTLE):
-                await self._heard.wait()
+        elif self._subscription_scope is not None:
+            self._subscribed = anyio.Event()
+            self._subscription_scope.cancel()
+            with anyio.move_on_after(_LISTS_SECONDS):
+                await self._subscribed.wait()
 
-    async def _follow_again(self) -> None:
-        """Subscribe again after a reconnect. What changed meanwhile is unknown, so everything is suspected."""
-        for uri in self.settings.attached.list_followed(self.settings.name):
+    async def _resubscribe(self) -> None:
+        """Subscribe again after a reconnect. Each resource may have changed meanwhile, so all of them are suspected."""
+        for uri in self.settings.resources.list_subscriptions(self.settings.name):
             with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
-                await self.follow(uri)
-        self._suspect_all()
+                await self.subscribe(uri)
+        self._suspect_all_resources()
 
-    def _suspect_all(self) -> None:
-        self.settings.attached.suspect(self.settings.name)
+    def _suspect_all_resources(self) -> None:
+        self.settings.resources.suspect(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what the value may become; nothing where the server cannot tell. Raises: NoAnswerError, MCPError."""
+        """Return completions for the value of a template's variable; nothing when the server offers none. `known` are
+        the values of the other variables.
+
+        Raises: CallTimeoutError, MCPError.
+        """
         if self.client.server_capabilities.completions is None:
             return ()
-        wanted = ResourceTemplateReference(uri=template)
+        reference = ResourceTemplateReference(uri=template)
         argument = {"name": variable, "value": value}
-        found = await self.call_bounded(lambda _: self.client.complete(wanted, argument, dict(known) or None))
-        return tuple(found.completion.values)
+        result = await self.call_with_timeout(lambda _: self.client.complete(reference, argument, dict(known) or None))
+        return tuple(result.completion.values)
 
-    # -- its calls
+    # -- calls
 
-    async def call_bounded(self, work: Callable[[ProgressFnT], Awaitable[Any]], behalf: McpCaller = NOBODY) -> Any:
-        """Run `work` within the timeout. `work` is given the callback for progress. The server is told when the call is
-        cancelled or times out.
+    async def call_with_timeout(
+        self, work: Callable[[ProgressFnT], Awaitable[Any]], caller: McpCaller = NO_CALLER
+    ) -> Any:
+        """Run `work` with the timeout. `work` gets a callback for progress. When it is cancelled or takes too long, the
+        SDK tells the server.
 
-        Raises: NoAnswerError.
+        Raises: CallTimeoutError.
         """
         limit = asyncio.timeout(self.timeout)
-        with self.calls.begin(behalf, self.timeout, limit) as call:
+        with self.calls.begin(caller, self.timeout, limit) as call:
 
             async def progress(progress: float, total: float | None, message: str | None) -> None:
-                call.progress(Report(message or "", progress, total))
+                call.report_progress(Report(message or "", progress, total))
 
             try:
                 async with limit:
                     return await work(progress)
             except TimeoutError:
-                self._doubt.set()
-                raise NoAnswerError(f"did not answer within {self.timeout:g} s") from None
+                self._check_wanted.set()
+                raise CallTimeoutError(f"did not answer within {self.timeout:g} s") from None
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], behalf: McpCaller) -> CallToolResult:
-        """Call a tool. If the server first wants its user to open a page, call it once more after that. Raises:
-        NoAnswerError, MCPError, ValidationError."""
+    async def call_tool(self, name: str, arguments: dict[str, Any], caller: McpCaller) -> CallToolResult:
+        """Call a tool. If the server answers that the user must open a page first, ask the user, and call the tool
+        again.
+
+        Raises: CallTimeoutError, MCPError, ValidationError.
+        """
 
         async def call(progress: ProgressFnT) -> CallToolResult:
             try:
@@ -364,16 +423,16 @@ class ServerConnection:
                 if error.code != URL_ELICITATION_REQUIRED:
                     raise
                 pages = UrlElicitationRequiredError.from_error(error.error).elicitations
-                if not await self.asking.pages(pages):
+                if not await self.requests.ask_to_open_pages(pages):
                     raise
             return await self.client.call_tool(name, arguments, progress_callback=progress)
 
-        return await self.call_bounded(call, behalf)
+        return await self.call_with_timeout(call, caller)
 
 
 def _hide_secrets(offer: T) -> T:
-    """Return a tool, prompt or resource without the secrets that we gave to the server: it may repeat one in any text.
-    Names and addresses stay, because calls need them."""
+    """Return a tool, prompt or resource without the secrets that we gave to the server. The server may repeat a secret
+    in any text. Names and addresses are kept as they are, because calls need them."""
     data = offer.model_dump(mode="json", by_alias=True, exclude_unset=True)
     hidden = redaction.redact_json(data)
     if hidden == data:
@@ -382,41 +441,48 @@ def _hide_secrets(offer: T) -> T:
     return type(offer).model_validate({**hidden, **kept})
 
 
-async def run(
-    way: Way, settings: ConnectionSettings, up: Callable[[ServerConnection], None], watch: transports.TransportWatch
+async def connect_and_serve(
+    attempt: ConnectionAttempt,
+    settings: ConnectionSettings,
+    on_ready: Callable[[ServerConnection], None],
+    watch: transports.TransportWatch,
 ) -> None:
-    """Connect, list the tools, call `up`, and serve until the connection ends. Raises: LostError, and whatever the SDK
-    raises."""
+    """Connect, list the tools, call `on_ready`, and run the connection until it ends.
+
+    Raises: ConnectionLostError, and whatever the SDK raises.
+    """
     calls = ActiveCalls()
-    asking = ServerRequests(settings, calls)
+    requests = ServerRequests(settings, calls)
     client = Client(
-        way.open(watch),
-        mode="legacy" if way.legacy else "auto",
+        attempt.open_transport(watch),
+        mode="legacy" if attempt.is_legacy else "auto",
         client_info=Implementation(name="jupyter-eca", version=__version__),
-        list_roots_callback=asking.roots,
-        elicitation_callback=asking.elicit,
-        sampling_callback=asking.sample,
+        list_roots_callback=requests.list_roots,
+        elicitation_callback=requests.elicit,
+        sampling_callback=requests.sample,
         logging_callback=_make_log_callback(settings),
         log_level="info",
     )
     async with client:
         connection = ServerConnection(
-            client, watch, settings.pace.timeout, settings.pace.keep_alive, settings, asking, calls
+            client, watch, settings.timing.timeout, settings.timing.keep_alive, settings, requests, calls
         )
-        watch.version = client.protocol_version
-        await connection.fetch("tools")
-        watch.lived = True
-        watch.mark("prompts", "resources")  # before `up`: whoever hears of it may wait for these lists
-        up(connection)
-        await connection.serve(settings.changed)
+        watch.protocol_version = client.protocol_version
+        await connection.fetch_list("tools")
+        watch.was_ready = True
+        # These lists are marked before `on_ready`, because whoever learns that the server is ready may wait for them.
+        watch.mark_stale("prompts", "resources")
+        on_ready(connection)
+        await connection.serve(settings.on_change)
 
 
 def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:
+    """Return a callback that writes log messages of the server to our log and to the log of the server."""
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:
-        words = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
-        log.log(_LEVELS.get(params.level, logging.ERROR), "%s: %s", settings.name, words[:2_000])
-        settings.log.write(params.level, words, params.logger or "")
+        text = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
+        log.log(_LOG_LEVELS.get(params.level, logging.ERROR), "%s: %s", settings.name, text[:2_000])
+        settings.log.write(params.level, text, params.logger or "")
 
     return write

@@ -1,4 +1,7 @@
-"""What a connection to a server is made with. Imports no SDK and no `server`, which makes it; `connection` reads it."""
+"""Defines the settings of a connection to a server.
+
+It must not import the SDK or `server.py`, which makes the settings. `connection.py` reads them.
+"""
 
 from __future__ import annotations
 
@@ -17,32 +20,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTiming:
-    """How long things may take. All values are seconds."""
+    """The time limits and pauses of a connection, in seconds."""
 
     timeout: float = 60.0
-    """The limit of a start and of a call."""
+    """The time that a start or a call may take."""
     keep_alive: float = 30.0
-    """The pause between two pings of an idle connection."""
+    """The pause between two pings of an idle server."""
     backoff: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 60)
-    """The pauses before each attempt to reconnect. After the last one the server is given up."""
+    """The pauses before the attempts to reconnect. After the last attempt no other follows."""
     login: float = 300.0
-    """The limit of a start during which the user signs in somewhere."""
+    """The time that a start may take if the user must sign in with a browser."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
-    """What one connection is made with."""
+    """The settings of one connection."""
 
     name: str
     """The name of the server."""
-    settings: McpServerConfig
-    folders: Callable[[], tuple[Path, ...]]
-    """Returns the folders of the workspace as they are when it is called."""
-    pace: ConnectionTiming
-    changed: Callable[[], None]
+    config: McpServerConfig
+    """The entry of the server in the configuration."""
+    get_folders: Callable[[], tuple[Path, ...]]
+    """Returns the present folders of the workspace."""
+    timing: ConnectionTiming
+    on_change: Callable[[], None]
     """Called after the lists of the server changed."""
-    people: ClientFeatures
+    client_features: ClientFeatures
+    """Answers what the server requests from us."""
     log: ServerLog
-    attached: AttachedResources
-    inherited: Callable[[], dict[str, str]]
-    """Returns the environment that a program inherits."""
+    """The log of the server."""
+    resources: AttachedResources
+    """The resources that chats have received. They are marked when they change."""
+    get_environment: Callable[[], dict[str, str]]
+    """Returns the environment variables that the program of a server inherits."""

@@ -1,7 +1,7 @@
-"""A server's elicitation form as questions: one for each field, whose answers become values of the field's schema. It
-asks nobody; `server_requests` does.
+"""Converts the form of an elicitation to questions, one for each field, and parses the answers.
 
-The schema is flat by the protocol: texts, numbers, yes or no, and choices. Knows no SDK and asks nobody.
+A form is a JSON schema. MCP allows only a flat one: its fields are texts, numbers, yes or no, and choices. The module
+must not ask the user, which `server_requests.py` does, and must not know the SDK.
 """
 
 from __future__ import annotations
@@ -30,21 +30,26 @@ _KINDS: Final = {
     "boolean": FieldKind.YES_OR_NO,
     "array": FieldKind.SEVERAL,
 }
+# The labels of the two answers to a yes-or-no field.
 YES: Final = "Yes"
 NO: Final = "No"
 
 
 class _Schema(BaseModel):
+    """A part of the JSON schema. The names of the fields are those of JSON schema, in camelCase on the wire."""
+
     model_config = ConfigDict(frozen=True, alias_generator=to_camel)
 
 
 class _Option(_Schema):
+    """One option of a choice: its value, and a title for the user."""
+
     const: str
     title: str | None = None
 
 
 class _Choice(_Schema):
-    """A choice between texts, with titles or without."""
+    """A choice between texts. The protocol has several ways to write it, with titles and without."""
 
     enum: tuple[str, ...] = ()
     enum_names: tuple[str, ...] = ()
@@ -53,13 +58,13 @@ class _Choice(_Schema):
 
     @property
     def choices(self) -> dict[str, str]:
-        """Return the values by their labels."""
-        titled = {one.title or one.const: one.const for one in (*self.one_of, *self.any_of)}
+        """The values by their labels, which are the titles where there are any."""
+        titled = {option.title or option.const: option.const for option in (*self.one_of, *self.any_of)}
         return titled | dict(zip(self.enum_names or self.enum, self.enum, strict=False))
 
 
-class _Wanted(_Choice):
-    """The schema of a field, as the protocol allows it."""
+class _FieldSchema(_Choice):
+    """The schema of one field, as far as MCP allows it. `items` are the choices of an array."""
 
     type: Literal["string", "number", "integer", "boolean", "array"]
     title: str = ""
@@ -76,137 +81,158 @@ class _Wanted(_Choice):
 
 
 class _Form(_Schema):
-    properties: dict[str, _Wanted] = Field(default_factory=dict[str, _Wanted])
+    """The schema of a form: its fields, and the names of those that are required."""
+
+    properties: dict[str, _FieldSchema] = Field(default_factory=dict[str, _FieldSchema])
     required: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FormQuestion:
-    """The question for one field. `choices` are values by their labels. Without choices, and for `several`, the answer
-    is typed."""
+    """The question for one field. The user chooses one of the choices. Where there are none, or where several may be
+    chosen, the user types the answer."""
 
     name: str
-    wanted: _Wanted
+    """The name of the field."""
+    schema: _FieldSchema
     required: bool
     choices: Mapping[str, str | bool]
+    """The values by their labels."""
 
     @property
-    def several(self) -> bool:
-        return self.wanted.type == "array"
+    def is_multiple(self) -> bool:
+        """Whether several choices may be chosen."""
+        return self.schema.type == "array"
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
+        """The text of the question."""
         notes = [] if self.required else ["optional"]
-        if self.several:
+        if self.is_multiple:
             notes.append(f"several of {', '.join(self.choices)}, with commas between them")
-        title = self.wanted.title or self.name
-        shown = f"{title}: {self.wanted.description}" if self.wanted.description else title
+        title = self.schema.title or self.name
+        shown = f"{title}: {self.schema.description}" if self.schema.description else title
         return f"{shown} ({'; '.join(notes)})" if notes else shown
 
     @property
     def default(self) -> str | None:
-        """Return the default as the user would type it."""
-        value = self.wanted.default
+        """The default value as the user would type it; None when there is none."""
+        value = self.schema.default
         if value is None:
             return None
-        labels = [self._label(one) for one in (value if isinstance(value, list) else [value])]
+        labels = [self._find_label(item) for item in (value if isinstance(value, list) else [value])]
         return ", ".join(labels)
 
     @property
     def kind(self) -> FieldKind:
-        if self.choices and not self.several and self.wanted.type != "boolean":
+        """The kind of the field, for a client that draws it."""
+        if self.choices and not self.is_multiple and self.schema.type != "boolean":
             return FieldKind.ONE
-        return _KINDS[self.wanted.type]
+        return _KINDS[self.schema.type]
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
-        wanted = self.wanted
+        """The smallest and the largest value, length or number of choices, according to the kind."""
+        schema = self.schema
         match self.kind:
             case FieldKind.TEXT:
-                return wanted.min_length or None, wanted.max_length
+                return schema.min_length or None, schema.max_length
             case FieldKind.SEVERAL:
-                return wanted.min_items or None, wanted.max_items
+                return schema.min_items or None, schema.max_items
             case _:
-                return wanted.minimum, wanted.maximum
+                return schema.minimum, schema.maximum
 
-    def _label(self, value: str | bool | float) -> str:
-        whole = isinstance(value, float) and value.is_integer()
-        shown = str(int(value) if whole else value)
-        return next((label for label, one in self.choices.items() if one == value), shown)
+    def _find_label(self, value: str | bool | float) -> str:
+        """Return the label of a value; for a value that is no choice, the value as text."""
+        is_whole = isinstance(value, float) and value.is_integer()
+        text = str(int(value) if is_whole else value)
+        return next((label for label, choice in self.choices.items() if choice == value), text)
 
     def read(self, answer: str) -> Value:
-        """Parse an answer. Raises: ValueError that says what is expected."""
-        if self.several:
-            return self._several(answer)
-        if self.choices:
-            return self._choice(answer)
-        return _READERS[self.wanted.type](answer.strip(), self.wanted)
+        """Parse an answer of the user.
 
-    def _choice(self, answer: str) -> str | bool:
-        wanted = answer.strip().casefold()
+        Raises: ValueError with a message that says what is expected.
+        """
+        if self.is_multiple:
+            return self._read_multiple(answer)
+        if self.choices:
+            return self._read_choice(answer)
+        return _READERS[self.schema.type](answer.strip(), self.schema)
+
+    def _read_choice(self, answer: str) -> str | bool:
+        folded = answer.strip().casefold()
         for label, value in self.choices.items():
-            if wanted in {label.casefold(), str(value).casefold()}:
+            if folded in {label.casefold(), str(value).casefold()}:
                 return value
         raise ValueError(f"It must be one of {', '.join(self.choices)}.")
 
-    def _several(self, answer: str) -> list[str]:
-        found = list(dict.fromkeys(str(self._choice(part)) for part in answer.split(",") if part.strip()))
-        least, most = self.wanted.min_items, self.wanted.max_items
+    def _read_multiple(self, answer: str) -> list[str]:
+        found = list(dict.fromkeys(str(self._read_choice(part)) for part in answer.split(",") if part.strip()))
+        least, most = self.schema.min_items, self.schema.max_items
         if len(found) < least or (most is not None and len(found) > most):
-            raise ValueError(f"It must be {_range(least, most)} of them.")
+            raise ValueError(f"It must be {_format_range(least, most)} of them.")
         return found
 
 
-def questions(schema: Mapping[str, Any]) -> tuple[FormQuestion, ...]:
-    """Return the questions of a form. Raises: ValueError for a schema that the protocol does not allow in a form."""
+def parse_form(schema: Mapping[str, Any]) -> tuple[FormQuestion, ...]:
+    """Return the questions of a form.
+
+    Raises: ValueError for a schema that MCP does not allow in a form.
+    """
     try:
         form = _Form.model_validate(schema)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return tuple(FormQuestion(name, one, name in form.required, _choices(one)) for name, one in form.properties.items())
+    return tuple(
+        FormQuestion(name, field, name in form.required, _list_choices(field))
+        for name, field in form.properties.items()
+    )
 
 
-def _choices(wanted: _Wanted) -> Mapping[str, str | bool]:
-    if wanted.type == "boolean":
+def _list_choices(schema: _FieldSchema) -> Mapping[str, str | bool]:
+    if schema.type == "boolean":
         return {YES: True, NO: False}
-    return wanted.items.choices if wanted.items is not None else wanted.choices
+    return schema.items.choices if schema.items is not None else schema.choices
 
 
-def _text(answer: str, wanted: _Wanted) -> str:
-    least, most = wanted.min_length, wanted.max_length
+def _read_text(answer: str, schema: _FieldSchema) -> str:
+    least, most = schema.min_length, schema.max_length
     if len(answer) < least or (most is not None and len(answer) > most):
-        raise ValueError(f"It must have {_range(least, most)} characters.")
-    if wanted.format in _FORMATS and not _FORMATS[wanted.format](answer):
-        raise ValueError(f"It must be a {wanted.format}.")
+        raise ValueError(f"It must have {_format_range(least, most)} characters.")
+    if schema.format in _FORMATS and not _FORMATS[schema.format](answer):
+        raise ValueError(f"It must be a {schema.format}.")
     return answer
 
 
-def _integer(answer: str, wanted: _Wanted) -> int:
+def _read_integer(answer: str, schema: _FieldSchema) -> int:
     with suppress(ValueError):
-        if _within(value := int(answer), wanted):
+        if _is_in_range(value := int(answer), schema):
             return value
-    raise ValueError(f"It must be a whole number {_range(wanted.minimum, wanted.maximum)}".strip() + ".")
+    raise ValueError(f"It must be a whole number {_format_range(schema.minimum, schema.maximum)}".strip() + ".")
 
 
-def _number(answer: str, wanted: _Wanted) -> float:
+def _read_number(answer: str, schema: _FieldSchema) -> float:
     with suppress(ValueError):
-        if _within(value := float(answer), wanted):
+        if _is_in_range(value := float(answer), schema):
             return value
-    raise ValueError(f"It must be a number {_range(wanted.minimum, wanted.maximum)}".strip() + ".")
+    raise ValueError(f"It must be a number {_format_range(schema.minimum, schema.maximum)}".strip() + ".")
 
 
-def _within(value: float, wanted: _Wanted) -> bool:
-    least, most = wanted.minimum, wanted.maximum
+def _is_in_range(value: float, schema: _FieldSchema) -> bool:
+    least, most = schema.minimum, schema.maximum
     return isfinite(value) and (least is None or value >= least) and (most is None or value <= most)
 
 
-def _range(least: float | None, most: float | None) -> str:
+def _format_range(least: float | None, most: float | None) -> str:
+    """Return the bounds in words, such as `at least 1 and at most 3`; empty when there are none."""
     parts = (f"at least {least:g}" if least else "", f"at most {most:g}" if most is not None else "")
     return " and ".join(filter(None, parts))
 
 
-def _is_date(read: Callable[[str], object]) -> Callable[[str], bool]:
+def _make_date_check(read: Callable[[str], object]) -> Callable[[str], bool]:
+    """Return a function that returns whether `read` accepts an answer."""
+
     def check(answer: str) -> bool:
         with suppress(ValueError):
             read(answer)
@@ -216,14 +242,14 @@ def _is_date(read: Callable[[str], object]) -> Callable[[str], bool]:
     return check
 
 
-_READERS: Final[Mapping[str, Callable[[str, _Wanted], Value]]] = {
-    "string": _text,
-    "integer": _integer,
-    "number": _number,
+_READERS: Final[Mapping[str, Callable[[str, _FieldSchema], Value]]] = {
+    "string": _read_text,
+    "integer": _read_integer,
+    "number": _read_number,
 }
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "email": lambda answer: bool(re.fullmatch(r"[^@\s]+@[^@\s]+", answer)),
     "uri": lambda answer: bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", answer)),
-    "date": _is_date(date.fromisoformat),
-    "date-time": _is_date(datetime.fromisoformat),
+    "date": _make_date_check(date.fromisoformat),
+    "date-time": _make_date_check(datetime.fromisoformat),
 }

@@ -1,7 +1,8 @@
-"""A sign-in where the user sits at this machine: we open their browser, and it comes back to a port of ours (RFC
-8252). It knows no OAuth: `oauth` does.
+"""Implements the port `sign_in.Browser` for a user of this machine: we open their browser, and after the sign-in it
+calls a port of ours (RFC 8252).
 
-For a process of its own; whoever sits elsewhere is told the address, but comes back only if the port is forwarded.
+It is used where there is no Jupyter server. A user of another machine gets the address of the sign-in too, but their
+browser reaches our port only if the port is forwarded. The module must not know OAuth: `oauth.py` does.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
 
 _HOST: Final = "127.0.0.1"
 _PATH: Final = "/callback"
-# Seconds for the one line that we read: browsers open connections that they then do not use.
-_LINE: Final = 10.0
+# Seconds to wait for the first line of a request. Browsers open connections that they never use.
+_LINE_SECONDS: Final = 10.0
 
 
 class Loopback:
-    """The user's browser on this machine: a `sign_in.Browser`."""
+    """The user's browser on this machine."""
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
+        """Listen on a port of this machine. See `sign_in.Browser`."""
         bound = _bind(port, used)
         arrivals = Arrivals()
 
@@ -41,6 +43,10 @@ class Loopback:
 
 
 def _bind(port: int | None, used: Sequence[str]) -> socket.socket:
+    """Return a socket: on the configured port, else on a port of an address that was used before, else on any port.
+
+    Raises: OSError when the configured port is not free.
+    """
     if port:
         return socket.create_server((_HOST, port))
     for known in (urlsplit(address).port for address in used if address.startswith(f"http://{_HOST}:")):
@@ -52,26 +58,30 @@ def _bind(port: int | None, used: Sequence[str]) -> socket.socket:
 
 
 def _open(url: str) -> None:
-    """Open a browser and return at once; where there is none, do nothing. It is opened by a process of its own, because
-    a browser in a terminal would take our standard streams and some do not return before they are closed. The process
-    is isolated: a `webbrowser.py` of the workspace must not run."""
+    """Open a browser, and return at once. Do nothing where there is no browser.
+
+    Another process opens it, for two reasons: a browser in a terminal would use our standard streams, and some browsers
+    return only when they are closed. The process is isolated (`-I`), so that a `webbrowser.py` of the workspace is not
+    run.
+    """
     command = [sys.executable, "-I", "-m", "webbrowser", url]
-    threading.Thread(target=_call, args=(command,), name="mcp browser", daemon=True).start()
+    threading.Thread(target=_run, args=(command,), name="mcp browser", daemon=True).start()
 
 
-def _call(command: list[str]) -> None:
+def _run(command: list[str]) -> None:
     nothing = subprocess.DEVNULL
     try:
-        # No shell, and the address was seen to be http or https.
+        # There is no shell, and the scheme of the address was checked to be http or https.
         subprocess.run(command, stdin=nothing, stdout=nothing, stderr=nothing, check=False, start_new_session=True)  # noqa: S603
     except OSError:
-        """The user was told the address."""
+        """Nothing is lost: the user has the address too."""
 
 
 async def _answer(arrivals: Arrivals, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one request of a browser. Only one that comes back from an authorization server counts."""
+    """Answer one request of a browser. Only a request that brings the answer of an authorization server has an
+    effect."""
     try:
-        async with asyncio.timeout(_LINE):
+        async with asyncio.timeout(_LINE_SECONDS):
             method, target, *_ = (await reader.readline()).decode("latin-1").split(" ")
         split = urlsplit(target)
         page = SignInPage(404, "Not found", "There is nothing here.")
@@ -91,6 +101,6 @@ async def _answer(arrivals: Arrivals, reader: asyncio.StreamReader, writer: asyn
         writer.write("\r\n".join((*head, "", "")).encode() + body)
         await writer.drain()
     except (ConnectionError, TimeoutError, ValueError):
-        """A browser that left, or no browser at all."""
+        """The browser closed the connection, or the client is not a browser."""
     finally:
         writer.close()

@@ -1,7 +1,8 @@
-"""All servers, with one owning task each. They can be added, changed and removed at run time. It speaks to no server
-itself: `server` does.
+"""Owns all MCP servers, each with its own task. Servers can be added, changed and removed while the program runs.
+Implements the port `workspace.ports.McpServers`.
 
-The port is `workspace.base.McpServers`. Imports no SDK: with no server configured, none is ever imported.
+It must not speak to a server itself: `server.py` does. It must not import the SDK either, so that the SDK is never
+imported when no server is configured.
 """
 
 from __future__ import annotations
@@ -47,23 +48,30 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.uri_templates import PartialUri
 
     KeepTrust = Callable[[Callable[[], None]], Awaitable[None]]
+    """Runs a function that changes a file of a folder, and keeps the folder trusted."""
 
 _log = logging.getLogger(__name__)
 
-# Seconds that a prompt waits for a resource that may have changed, and whoever types for what it may become.
-_CHANGED: Final = 5.0
-_COMPLETING: Final = 0.3
+# Seconds that a prompt waits for a resource that may have changed, and that a user who types waits for completions.
+_CHANGED_SECONDS: Final = 5.0
+_COMPLETION_SECONDS: Final = 0.3
 
-# Seconds after which whoever waits for servers that start is told so. Most start within a second.
-_QUIET: Final = 2.0
+# Seconds of waiting for servers that start, after which a warning says so. Most servers start within a second.
+_QUIET_SECONDS: Final = 2.0
+
+# The fields of a server's configuration that a client may write.
 
 _FIELDS = ("command", "args", "env", "url", "headers", "client_id", "client_secret", "oauth_port", "auth_scope")
 
 
 class McpManager:
-    """All configured servers. `changed` and `removed` are called on the loop after each change. `store` keeps sign-ins.
-    `people` answers what servers ask of a client. `inherited` returns the environment of programs. `known` is set when
-    the configured servers are known."""
+    """Starts, stops and changes the configured servers, and passes calls to them.
+
+    `changed` is called with each server that changed, and `removed` with the name of each server that was removed.
+    `store` keeps the sign-ins. `client_features` answers what servers request from us. `keep_trust` runs a function
+    that changes a file of a folder, and keeps the folder trusted. `get_environment` returns the environment variables
+    that programs inherit.
+    """
 
     def __init__(
         self,
@@ -72,35 +80,35 @@ class McpManager:
         changed: Callable[[ToolServerUpdatedParams], None],
         removed: Callable[[str], None],
         store: Store,
-        people: ClientFeatures,
+        client_features: ClientFeatures,
         *,
         keep_trust: KeepTrust = asyncio.to_thread,
-        pace: ConnectionTiming | None = None,
+        timing: ConnectionTiming | None = None,
         home: Path | None = None,
-        inherited: Callable[[], dict[str, str]] = inherit_environment,
+        get_environment: Callable[[], dict[str, str]] = inherit_environment,
     ) -> None:
-        """`keep_trust` runs a function that changes a file, and lets the folder stay trusted."""
         self._config = config
-        self._inherited = inherited
+        self._get_environment = get_environment
         self._folders = folders
         self._changed = changed
         self._removed = removed
-        self._pace = pace or ConnectionTiming(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
+        self._timing = timing or ConnectionTiming(config.mcp_timeout_seconds, config.mcp_keep_alive_seconds)
         self._home = home
         self._keep_trust = keep_trust
-        self._people = people
-        self._attached = AttachedResources()
+        self._client_features = client_features
+        self._resources = AttachedResources()
         self._credentials = SignIns(store)
         self._servers: dict[str, McpServer] = {}
         self._owners: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
-        # Held while the set of servers changes; nothing is changed before the configured ones are known, or else an
-        # added server would be taken for one that is no longer configured.
+        # Held while servers are added, changed or removed.
         self._changing = asyncio.Lock()
+        # Set when the servers of the configuration are known. Before that, nothing may be changed: the configuration
+        # would remove a server that was added, because it does not contain that server.
         self.known = asyncio.Event()
 
     async def run(self) -> None:
-        """Run until cancelled. Then every server is ended properly first, which takes seconds for a server that does
+        """Run the servers until it is cancelled. Then it ends all servers first, which takes seconds if a server does
         not react."""
         async with asyncio.TaskGroup() as self._tasks:
             try:
@@ -111,20 +119,20 @@ class McpManager:
                 self._credentials.close()
 
     async def end(self, within: float | None = None) -> None:
-        """End every server for good. Return when all have ended, or after that many seconds."""
+        """End all servers for good. Return when all have ended, or after `within` seconds."""
         for server in self._servers.values():
             server.retire()
         if self._owners:
             await asyncio.wait(self._owners, timeout=within)
 
-    def move(self, folders: tuple[Path, ...]) -> None:
-        """Use other folders, and tell the running servers."""
+    def change_folders(self, folders: tuple[Path, ...]) -> None:
+        """Use other folders of the workspace, and notify the servers that run."""
         self._folders = folders
         for server in self._servers.values():
-            server.move(folders)
+            server.change_folders(folders)
 
     async def apply(self, config: Config) -> None:
-        """Apply a configuration: start new servers, remove those that are gone, restart those that changed."""
+        """Apply a configuration: start new servers, restart those that changed, and remove the others."""
         async with self._changing:
             self._config = config
             wanted = await asyncio.to_thread(mcp_servers.list_servers, config, self._sources)
@@ -139,42 +147,52 @@ class McpManager:
                     self._servers[name].configure(settings)
         self.known.set()
 
-    # -- what a client may do to one
+    # -- requests of a client about one server
 
     def start(self, name: str) -> None:
-        """Start a server. Raises: McpRefusal for an unknown name, as all of these methods do."""
-        self._server(name).start()
+        """Start a server. Raises: McpRefusal for an unknown name."""
+        self._get_server(name).start()
 
     def stop(self, name: str) -> None:
-        self._server(name).stop()
+        """Stop a server. Raises: McpRefusal for an unknown name."""
+        self._get_server(name).stop()
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
-        """Enable or disable a server in the file that defines it. A server of a `.mcp.json` is enabled in the
-        workspace's own configuration. Raises: McpRefusal, ConfigError."""
+        """Enable or disable a server in the file that defines it. But a server of a `.mcp.json` is enabled in the
+        configuration of the workspace.
+
+        Raises: McpRefusal, ConfigError.
+        """
         async with self._change():
-            server = self._server(name)
+            server = self._get_server(name)
             adopted = await asyncio.to_thread(mcp_servers.find_adoptable, self._sources, name) if enabled else None
             file, entry = adopted or (None, {})
             await self._write(name, {**entry, "disabled": not enabled}, file)
             server.configure(server.settings.model_copy(update={"disabled": not enabled}))
 
     async def add(self, params: McpAddServerParams) -> ToolServerUpdatedParams:
-        """Add a server to the file of its scope. Raises: McpRefusal, ConfigError."""
+        """Add a server to the configuration of the user or of the workspace, as `params.scope` says.
+
+        Raises: McpRefusal, ConfigError.
+        """
         name = params.name.strip()
-        fields = _fields_of(params)
+        fields = _list_fields(params)
         settings = McpServerConfig.model_validate({**fields, "disabled": params.disabled})
         if params.disabled:
             fields["disabled"] = True
         async with self._change():
             self._check_new(name, settings)
-            await self._write(name, fields, self._file(params))
+            await self._write(name, fields, self._choose_file(params))
             return self._add(name, settings).info
 
     async def update(self, params: McpUpdateServerParams) -> None:
-        """Write the changed fields to the server's file, and restart it. Raises: McpRefusal, ConfigError."""
-        fields = _fields_of(params)
+        """Write the changed fields to the file that defines the server, and restart the server.
+
+        Raises: McpRefusal, ConfigError.
+        """
+        fields = _list_fields(params)
         async with self._change():
-            server = self._server(params.name)
+            server = self._get_server(params.name)
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
             fields = _keep_secrets(fields, server.info)
@@ -185,38 +203,47 @@ class McpManager:
             )
 
     async def remove(self, name: str) -> None:
-        """Remove a server from all files that name it. Raises: McpRefusal, ConfigError."""
+        """Remove a server from all files that define it.
+
+        Raises: McpRefusal, ConfigError.
+        """
         async with self._change():
-            self._server(name)
+            self._get_server(name)
             for file in await asyncio.to_thread(self._sources.find_defining_files, name):
                 await self._write_file(file, partial(mcp_servers.remove_server, file, name))
             self._drop(name)
 
     async def connect(self, name: str, browser: Browser, say: Say) -> None:
-        """Sign in again, if the server asks for it. Raises: McpRefusal."""
+        """Restart a server, and let the user sign in again if the server wants it. `say` shows messages to the user.
+
+        Raises: McpRefusal for an unknown name, for a program, and when the sign-in cannot begin.
+        """
         await self.known.wait()
-        server = self._server(name)
+        server = self._get_server(name)
         if not server.settings.url:
             raise McpRefusal("invalid-server", f"{name!r} is a program: there is nothing to sign in to.")
-        await self._credentials.ask(name, server.settings, browser, say)
+        await self._credentials.prepare(name, server.settings, browser, say)
         if self._servers.get(name) is server:
             server.restart()
         else:
             self._credentials.drop(name, "the server was removed")
 
     async def logout(self, name: str) -> None:
-        """Forget the credentials of a server and restart it without them. Raises: McpRefusal."""
-        server = self._server(name)
+        """Forget the sign-in to a server, and restart the server without it.
+
+        Raises: McpRefusal for an unknown name, and when the stored sign-in cannot be removed.
+        """
+        server = self._get_server(name)
         try:
             await self._credentials.forget(name, server.settings)
         finally:
             server.restart()
 
     async def await_started(self, within: float, *, warns: bool = False) -> None:
-        """Wait until all starting servers run or have failed, but no longer than that many seconds. With `warns` a
-        longer wait is logged: for a program whose user sees the log and nothing else until the answer begins."""
+        """Wait until all servers that are starting run or have failed, but not longer than `within` seconds. With
+        `warns`, a long wait is logged. This is for a program whose user sees only the log until the answer begins."""
         loop = asyncio.get_running_loop()
-        warning = loop.call_later(_QUIET, self._warn_of_wait, within) if warns else None
+        warning = loop.call_later(_QUIET_SECONDS, self._warn_of_wait, within) if warns else None
         try:
             async with asyncio.timeout(within):
                 await self.known.wait()
@@ -232,8 +259,8 @@ class McpManager:
         _log.warning("waiting for the MCP server %s, for %g s at most (mcpTimeoutSeconds)", names, within)
 
     async def find_prompts(self, name: str, within: float) -> tuple[ServerPrompt, ...] | None:
-        """Return the prompts of a server; None if there is no such server. Wait for a server that is starting, and for
-        its prompts, but no longer than that many seconds."""
+        """Return the prompts of a server; None if there is no such server. If the server is starting, wait for it and
+        for its prompts, but not longer than `within` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.known.wait()
@@ -243,103 +270,125 @@ class McpManager:
                         await connection.await_list("prompts")
         return (self._servers[name].info.prompts or ()) if name in self._servers else None
 
-    # -- what they offer
+    # -- what the servers offer
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
+        """Return the state of each server."""
         return tuple(server.info for server in self._servers.values())
 
     def list_tools(self) -> list[tuple[McpServer, mcp_types.Tool]]:
-        """Return the tools of all servers that run, or are being connected again, each with its server."""
+        """Return the tools of all servers that run or are reconnecting, each with its server."""
         return [(server, tool) for server, lists in self._list_offers() for tool in lists.tools]
 
-    def prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
+    def list_prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
+        """Return the prompts of the servers, by server name."""
         return {server.name: server.info.prompts or () for server, _ in self._list_offers()}
 
     def list_resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+        """Return the resources of the servers, by server name."""
         return {server.name: server.info.resources or () for server, _ in self._list_offers()}
 
-    def instructions(self) -> Mapping[str, str]:
-        """Return what the servers want a model to know."""
+    def list_instructions(self) -> Mapping[str, str]:
+        """Return the instructions of the servers for a model, by server name."""
         return {server.name: lists.instructions for server, lists in self._list_offers() if lists.instructions}
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
+        """Return the text and the images of a resource. For a chat, subscribe to its changes too. See the port.
+
+        Raises: ToolError.
+        """
+
         async def read(connection: ServerConnection) -> tuple[str, tuple[ImagePart, ...]]:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
             if chat:
-                with suppress(Exception):  # that no change will be told is no reason not to read it
-                    await connection.call_bounded(lambda _: connection.follow(uri))
-            found = connection.call_bounded(lambda _: client.read_resource(uri, cache_mode="refresh"), McpCaller(chat))
-            return results.resource(await found)
+                with suppress(Exception):  # without a subscription the resource can still be read
+                    await connection.call_with_timeout(lambda _: connection.subscribe(uri))
+            result = await connection.call_with_timeout(
+                lambda _: client.read_resource(uri, cache_mode="refresh"), McpCaller(chat)
+            )
+            return results.convert_resource(result)
 
-        text, images = await self._find_for_tool(server).use(read)
+        text, images = await self._require_server(server).use(read)
         if chat:
-            self._attached.remember(chat, server, uri, text, images)
+            self._resources.remember(chat, server, uri, text, images)
         return text, images
 
     async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Return server, address, text and images of the resources that changed since the chat was given them. A
-        resource that cannot be read soon is tried again next time."""
+        """Return the resources that changed since the chat last received them, each as server, URI, text and images. If
+        a resource cannot be read soon, it is tried again next time."""
 
-        async def again(server: str, uri: str) -> tuple[str, str, str, tuple[ImagePart, ...]] | None:
-            self._attached.doubt(chat, server, uri, suspected=False)
-            before = self._attached.digest(chat, server, uri)
+        async def read_again(server: str, uri: str) -> tuple[str, str, str, tuple[ImagePart, ...]] | None:
+            self._resources.set_suspected(chat, server, uri, suspected=False)
+            before = self._resources.get_digest(chat, server, uri)
             try:
-                async with asyncio.timeout(_CHANGED):
+                async with asyncio.timeout(_CHANGED_SECONDS):
                     text, images = await self.read_resource(server, uri, chat)
             except (ToolError, TimeoutError):
-                self._attached.doubt(chat, server, uri, suspected=True)
+                self._resources.set_suspected(chat, server, uri, suspected=True)
                 return None
-            return (server, uri, text, images) if self._attached.digest(chat, server, uri) != before else None
+            return (server, uri, text, images) if self._resources.get_digest(chat, server, uri) != before else None
 
-        found = await asyncio.gather(*(again(*one) for one in self._attached.list_suspected(chat)))
-        return [one for one in found if one is not None]
+        found = await asyncio.gather(*(read_again(server, uri) for server, uri in self._resources.list_suspected(chat)))
+        return [resource for resource in found if resource is not None]
 
     def list_templates(self) -> list[ResourceTemplate]:
         """Return the resource templates of the servers."""
         return [
-            ResourceTemplate(server.name, one.uri_template, one.name, one.description or "", one.mime_type or "")
+            ResourceTemplate(
+                server.name, template.uri_template, template.name, template.description or "", template.mime_type or ""
+            )
             for server, lists in self._list_offers()
-            for one in lists.templates
+            for template in lists.templates
         ]
 
     async def complete(self, template: ResourceTemplate, typed: PartialUri) -> tuple[str, ...]:
-        """Return completions of what is being typed: within a third of a second, or none."""
+        """Return completions for the value that the user is typing; nothing if the server is slow or fails."""
         for server, connection in self._list_running():
             if server.name == template.server:
-                with suppress(Exception):  # a server that fails at this offers nothing
-                    async with asyncio.timeout(_COMPLETING):
+                with suppress(Exception):  # the port promises that this never raises
+                    async with asyncio.timeout(_COMPLETION_SECONDS):
                         return await connection.complete(template.uri, typed.variable, typed.value, typed.known_values)
         return ()
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
+    async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
+        """Return the text of a prompt.
+
+        Raises: ToolError.
+        """
+
         async def get(connection: ServerConnection) -> str:
             from jupyter_eca.mcp_client import results
 
             client = connection.client
-            got = connection.call_bounded(lambda _: client.get_prompt(name, dict(arguments)), McpCaller(chat))
-            return results.prompt_text(await got)
+            result = await connection.call_with_timeout(
+                lambda _: client.get_prompt(name, dict(arguments)), McpCaller(chat)
+            )
+            return results.render_prompt(result)
 
-        return await self._find_for_tool(server).use(get)
+        return await self._require_server(server).use(get)
 
-    def log(self, name: str) -> tuple[ServerLogLine, ...]:
-        """Return the log of a server, the oldest line first. Raises: McpRefusal."""
-        return self._server(name).log.lines
+    def read_log(self, name: str) -> tuple[ServerLogLine, ...]:
+        """Return the log of a server, the oldest line first. Raises: McpRefusal for an unknown name."""
+        return self._get_server(name).log.lines
 
-    # -- inside
+    # -- helpers
 
     @property
     def _sources(self) -> mcp_servers.ConfigSources:
+        """The files that define servers."""
         return mcp_servers.ConfigSources.of(self._config, self._folders, self._home)
 
     @asynccontextmanager
     async def _change(self) -> AsyncGenerator[None]:
+        """Wait until the servers may be changed, and hold the lock while the block runs."""
         await self.known.wait()
         async with self._changing:
             yield
 
     def _check_new(self, name: str, settings: McpServerConfig) -> None:
+        """Raises: McpRefusal when a server cannot be added under this name or with these settings."""
         if not name:
             raise McpRefusal("invalid-name", "A server needs a name.")
         if name in self._servers:
@@ -348,37 +397,39 @@ class McpManager:
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
 
     def _add(self, name: str, settings: McpServerConfig) -> McpServer:
+        """Add a server and start its task."""
         assert self._tasks is not None, "run() first"  # noqa: S101
         server = McpServer(
             name,
             settings,
             self._folders,
-            self._pace,
-            self._tell,
+            self._timing,
+            self._report_change,
             self._credentials,
-            self._people,
-            self._attached,
-            self._inherited,
+            self._client_features,
+            self._resources,
+            self._get_environment,
         )
         self._servers[name] = server
         owner = self._tasks.create_task(server.run(), name=f"mcp {name}")
         self._owners.add(owner)
         owner.add_done_callback(self._owners.discard)
-        self._tell(server)
+        self._report_change(server)
         return server
 
     def _drop(self, name: str) -> None:
-        """Remove a server without waiting for its end. Its name is free at once."""
+        """Remove a server. This does not wait until it has ended, and its name can be used again at once."""
         server = self._servers.pop(name)
         server.retire()
         self._credentials.drop(name, "the server was removed")
         self._removed(name)
 
-    def _tell(self, server: McpServer) -> None:
+    def _report_change(self, server: McpServer) -> None:
         if self._servers.get(server.name) is server:
             self._changed(server.info)
 
     def _list_offers(self) -> list[tuple[McpServer, ServerLists]]:
+        """Return the servers that offer something, with their lists."""
         return [(server, lists) for server in self._servers.values() if (lists := server.lists) is not None]
 
     def _list_running(self) -> list[tuple[McpServer, ServerConnection]]:
@@ -388,26 +439,30 @@ class McpManager:
             if server.status is ServerStatus.RUNNING and server.connection is not None
         ]
 
-    def _server(self, name: str) -> McpServer:
+    def _get_server(self, name: str) -> McpServer:
+        """Return a server for a request of a client. Raises: McpRefusal for an unknown name."""
         if name not in self._servers:
             raise McpRefusal("not-found", f"There is no server {name!r}.")
         return self._servers[name]
 
-    def _find_for_tool(self, name: str) -> McpServer:
+    def _require_server(self, name: str) -> McpServer:
+        """Return a server for a call of a model. Raises: ToolError for an unknown name."""
         if name not in self._servers:
             raise ToolError(f"There is no server {name!r}.", f"There are {', '.join(self._servers) or 'none'}.")
         return self._servers[name]
 
-    def _file(self, params: McpAddServerParams) -> Path:
+    def _choose_file(self, params: McpAddServerParams) -> Path:
+        """Return the file that a new server is written to. Raises: McpRefusal for an unknown folder."""
         if params.scope == "global":
             return self._sources.user_file()
-        wanted = (params.workspace_uri or "").rstrip("/")
+        uri = (params.workspace_uri or "").rstrip("/")
         for folder in self._folders:
-            if wanted in {"", folder.as_uri(), str(folder)}:
+            if uri in {"", folder.as_uri(), str(folder)}:
                 return self._sources.workspace_file(folder)
         raise McpRefusal("unknown-workspace", f"{params.workspace_uri} is not a folder of this workspace.")
 
     async def _write(self, name: str, fields: Mapping[str, Any], file: Path | None = None) -> None:
+        """Write fields of a server to a file; by default to the file that defines the server."""
         if file is None:
             files = await asyncio.to_thread(self._sources.find_defining_files, name)
             file = files[0] if files else self._sources.user_file()
@@ -420,8 +475,8 @@ class McpManager:
             raise McpRefusal("not-written", f"{file} cannot be written: {error.strerror}.") from error
 
 
-def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
-    """Return what a client wrote, by ECA's names."""
+def _list_fields(params: McpUpdateServerParams) -> dict[str, Any]:
+    """Return the fields of a server that a client's request contains, by their names in ECA's configuration."""
     return {
         name: value
         for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items()
@@ -429,14 +484,17 @@ def _fields_of(params: McpUpdateServerParams) -> dict[str, Any]:
     }
 
 
-def _keep_secrets(given: dict[str, Any], shown: ToolServerUpdatedParams) -> dict[str, Any]:
-    """Leave out what came back exactly as it was shown: a hidden secret stays as it is stored. Raises: McpRefusal for a
-    hidden secret that was changed."""
-    hiding = {name: told for name, told in shown.wire().items() if name in given and HIDDEN in str(told)}
-    for name, told in hiding.items():
-        if HIDDEN in str(given[name]) and given[name] != told:
+def _keep_secrets(fields: dict[str, Any], info: ToolServerUpdatedParams) -> dict[str, Any]:
+    """Return the fields to write. A client sees secrets as `HIDDEN`. If it sends such a field back unchanged, the field
+    is left out, and so the stored secret is kept.
+
+    Raises: McpRefusal when a field with a hidden secret was changed, because the secret would be lost.
+    """
+    redacted = {name: value for name, value in info.wire().items() if name in fields and HIDDEN in str(value)}
+    for name, value in redacted.items():
+        if HIDDEN in str(fields[name]) and fields[name] != value:
             raise McpRefusal("invalid-server", f"{HIDDEN} stands for a secret. Write it as ${{env:NAME}} instead.")
-    return {name: value for name, value in given.items() if hiding.get(name) != value}
+    return {name: value for name, value in fields.items() if redacted.get(name) != value}
 
 
 _ALIASES = frozenset(McpServerConfig.model_fields[name].alias or name for name in _FIELDS)

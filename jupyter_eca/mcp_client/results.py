@@ -1,5 +1,6 @@
-"""What servers answer, translated: texts and images for the model, structure for the reader. It calls nothing;
-`server` and `plugins/tools/mcp_tool.py` use it.
+"""Converts what servers send to our own types: texts and images for the model, and structured results for the user.
+
+It must not send requests. `manager.py`, `server.py` and `plugins/tools/mcp_tool.py` do that, and call this module.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mcp_types import (
 )
 
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart
-from jupyter_eca.mcp_client.caller import Sampling
+from jupyter_eca.mcp_client.caller import SamplingRequest
 from jupyter_eca.protocol.content import JsonOutputsDetails, UrlContent
 from jupyter_eca.protocol.mcp import ServerPrompt, ServerPromptArgument, ServerResource
 from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
@@ -33,56 +34,62 @@ if TYPE_CHECKING:
 
     from mcp_types import CreateMessageRequestParams, Prompt, Resource
 
-# What vendors take. One image that they refuse would fail every later turn of the chat.
-_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# The image types that vendors of models accept. If a chat contained another image, every later turn would fail.
+_IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
-def tool_result(result: CallToolResult) -> ToolResult:
-    texts, images = _blocks(result.content)
+def convert_tool_result(result: CallToolResult) -> ToolResult:
+    """Convert the result of a tool call. If it has structured content but no text, the model gets the structure as
+    JSON."""
+    texts, images = _convert_blocks(result.content)
     details = None
     if result.structured_content is not None:
         structure = json.dumps(result.structured_content, ensure_ascii=False)
         details = JsonOutputsDetails(jsons=(structure,))
         texts = texts or [structure]
     text = "\n\n".join(texts) or "(It answered with nothing.)"
-    links = tuple(link for block in result.content if (link := _link(block)) is not None)
+    links = tuple(link for block in result.content if (link := _find_link(block)) is not None)
     return ToolResult(text, error=bool(result.is_error), details=details, images=tuple(images), links=links)
 
 
-def _link(block: object) -> UrlContent | None:
-    """Return a link, for web pages only: other addresses mean something to the server alone and cannot be opened."""
+def _find_link(block: object) -> UrlContent | None:
+    """Return the link in a block, if it leads to a web page. Other addresses have a meaning only for the server."""
     if isinstance(block, ResourceLink) and block.uri.startswith(("https://", "http://")):
         return UrlContent(title=block.title or block.name, url=block.uri)
     return None
 
 
-def prompt_text(result: GetPromptResult) -> str:
-    """Return the messages one after the other. Those of the assistant are marked, because all of it is sent as the
-    user's."""
+def render_prompt(result: GetPromptResult) -> str:
+    """Return the messages of a prompt as one text. The messages of the assistant are marked, because the whole text is
+    sent as a message of the user."""
     parts: list[str] = []
     for message in result.messages:
-        texts, _ = _blocks([message.content])
+        texts, _ = _convert_blocks([message.content])
         parts.append("\n".join(texts) if message.role == "user" else f"(assistant) {' '.join(texts)}")
     return "\n\n".join(parts)
 
 
-def resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
+def convert_resource(result: ReadResourceResult) -> tuple[str, tuple[ImagePart, ...]]:
+    """Return the text and the images of a resource. A text that is too long is shortened."""
     texts: list[str] = []
     images: list[ImagePart] = []
     for contents in result.contents:
-        _contents(contents, texts, images)
+        _add_contents(contents, texts, images)
     return truncate_result(ToolResult("\n\n".join(texts))).text, tuple(images)
 
 
-def parse_sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
-    """Parse a sampling request. Raises: ValueError for a feature that we did not declare."""
+def parse_sampling(server: str, params: CreateMessageRequestParams) -> SamplingRequest:
+    """Parse a sampling request.
+
+    Raises: ValueError for a feature of sampling that we do not offer.
+    """
     if params.tools:
         raise ValueError("tools are not offered here")
     messages: list[ChatMessage] = []
     for message in params.messages:
         blocks = message.content if isinstance(message.content, list) else [message.content]
-        messages.append(ChatMessage(message.role, tuple(map(_part, blocks))))
-    return Sampling(
+        messages.append(ChatMessage(message.role, tuple(map(_convert_block, blocks))))
+    return SamplingRequest(
         server,
         tuple(messages),
         params.max_tokens,
@@ -91,25 +98,28 @@ def parse_sampling(server: str, params: CreateMessageRequestParams) -> Sampling:
     )
 
 
-def _part(block: object) -> TextPart | ImagePart:
+def _convert_block(block: object) -> TextPart | ImagePart:
+    """Convert a block of a sampling request. Raises: ValueError for a block that is neither a text nor an image."""
     match block:
         case TextContent(text=text):
             return TextPart(text)
-        case ImageContent(data=data, mime_type=mime) if mime in _IMAGES:
+        case ImageContent(data=data, mime_type=mime) if mime in _IMAGE_TYPES:
             return ImagePart(mime, data)
         case _:
             raise ValueError(f"{getattr(block, 'type', 'such content')} cannot be sent to a model here")
 
 
-def server_prompt(prompt: Prompt) -> ServerPrompt:
+def describe_prompt(prompt: Prompt) -> ServerPrompt:
+    """Return a prompt as clients see it."""
     arguments = tuple(
-        ServerPromptArgument(name=one.name, description=one.description, required=bool(one.required))
-        for one in prompt.arguments or ()
+        ServerPromptArgument(name=argument.name, description=argument.description, required=bool(argument.required))
+        for argument in prompt.arguments or ()
     )
     return ServerPrompt(name=prompt.name, description=prompt.description or prompt.title or "", arguments=arguments)
 
 
-def server_resource(resource: Resource) -> ServerResource:
+def describe_resource(resource: Resource) -> ServerResource:
+    """Return a resource as clients see it."""
     return ServerResource(
         uri=resource.uri,
         name=resource.name,
@@ -118,7 +128,9 @@ def server_resource(resource: Resource) -> ServerResource:
     )
 
 
-def _blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
+def _convert_blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
+    """Return the texts and the images of content blocks. A block that a model cannot read becomes a note in the
+    texts."""
     texts: list[str] = []
     images: list[ImagePart] = []
     for block in blocks:
@@ -126,11 +138,11 @@ def _blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
             case TextContent(text=text):
                 texts.append(text)
             case ImageContent(data=data, mime_type=mime):
-                _image(data, mime, texts, images)
+                _add_image(data, mime, texts, images)
             case ResourceLink(name=name, uri=uri):
                 texts.append(f"[{name}]({uri})")
             case EmbeddedResource(resource=contents):
-                _contents(contents, texts, images)
+                _add_contents(contents, texts, images)
             case AudioContent(mime_type=mime):
                 texts.append(f"(audio, {mime}, left out)")
             case _:
@@ -138,21 +150,23 @@ def _blocks(blocks: Iterable[Any]) -> tuple[list[str], list[ImagePart]]:
     return texts, images
 
 
-def _contents(contents: Any, texts: list[str], images: list[ImagePart]) -> None:
+def _add_contents(contents: Any, texts: list[str], images: list[ImagePart]) -> None:
+    """Add the contents of a resource to the texts and the images."""
     match contents:
         case TextResourceContents(text=text):
             texts.append(text)
         case BlobResourceContents(blob=blob, mime_type=str(mime)) if mime.startswith("image/"):
-            _image(blob, mime, texts, images)
+            _add_image(blob, mime, texts, images)
         case _:
             texts.append(f"({contents.uri}: {contents.mime_type or 'binary'}, left out)")
 
 
-def _image(data: str, mime: str, texts: list[str], images: list[ImagePart]) -> None:
+def _add_image(data: str, mime: str, texts: list[str], images: list[ImagePart]) -> None:
+    """Add an image, if vendors accept it, and a note about it to the texts."""
     try:
-        whole = mime in _IMAGES and bool(base64.b64decode(data, validate=True))
+        is_readable = mime in _IMAGE_TYPES and bool(base64.b64decode(data, validate=True))
     except binascii.Error:
-        whole = False
-    if whole:
+        is_readable = False
+    if is_readable:
         images.append(ImagePart(mime, data))
-    texts.append(f"({mime}{'' if whole else ', not readable, left out'})")
+    texts.append(f"({mime}{'' if is_readable else ', not readable, left out'})")

@@ -1,8 +1,10 @@
-"""One configured server and the task that owns it: it starts, stops and reconnects. It never raises into the task
-group of its owner. `status_table` has its states, `session_run` one session of it.
+"""Owns one configured server: a task starts it, stops it and reconnects to it. The task never raises.
 
-The SDK wants a connection to be entered and left in one task, and left by its own kind of cancelling: then a process
-is ended properly. So every end goes through a scope, and the owning task is never cancelled from outside.
+The module must not know the protocol. `session_run.py` runs one session of the server, `connection.py` sends calls, and
+`status_table.py` is the table of its states.
+
+The SDK requires that one task opens and closes a connection, and that the task is cancelled by a cancel scope. Only
+then does it end a process in the right way. So each session is ended by a scope, and nobody cancels the task itself.
 """
 
 from __future__ import annotations
@@ -38,256 +40,277 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Characters of a reason that is shown in one line.
-_REASON: Final = 300
+# Characters of an error that is shown in one line.
+_MAX_ERROR: Final = 300
 
 
 @dataclass(eq=False)
 class McpServer:
-    """One configured server. The methods may be called at any time: `run`, in the owning task, does what they want."""
+    """One configured server. Its methods may be called at any time. They only note what is wanted, and the task that
+    runs `run` does it."""
 
     name: str
     settings: McpServerConfig
+    """The entry of the server in the configuration."""
     folders: tuple[Path, ...]
-    """The folders of the workspace: the roots that the server is told."""
-    pace: ConnectionTiming
-    tell: Callable[[McpServer], None]
+    """The folders of the workspace, which are the roots of the server."""
+    timing: ConnectionTiming
+    on_change: Callable[[McpServer], None]
     """Called after each change of `info`."""
     credentials: SignIns
-    people: ClientFeatures
-    attached: AttachedResources
-    inherited: Callable[[], dict[str, str]]
-    """Returns the environment that a program inherits. The variables of the configuration are added to it."""
+    """The sign-ins of all servers."""
+    client_features: ClientFeatures
+    """Answers what the server requests from us."""
+    resources: AttachedResources
+    """The resources that chats have received."""
+    get_environment: Callable[[], dict[str, str]]
+    """Returns the environment variables that the program inherits. Those of the configuration are added."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
-    wanted: bool = True
+    is_wanted: bool = True
     """Whether the server should run."""
     connection: ServerConnection | None = None
     """The connection while the server runs."""
     log: ServerLog = field(init=False)
-    _proven: bool = False
-    """Whether the server has run with these settings. One that never did is not restarted by itself."""
-    _hopeful: bool = False
-    """Whether the sign-in has changed since the last refusal, so that another attempt is worth it."""
-    _passing: bool = False
-    """Whether the cause of the last failure may pass by itself."""
-    _warned: str = ""
-    """The error that the log has a warning of."""
-    _kept: ServerLists | None = None
-    """The lists of the last connection. They hold until the server is back, or is not wanted any more."""
+    _has_run: bool = False
+    """Whether the server has run with these settings. If it never did, it is not restarted automatically."""
+    _can_retry_sign_in: bool = False
+    """Whether another attempt may succeed after the server refused our credentials, because they have changed."""
+    _failure_is_temporary: bool = False
+    """Whether the cause of the last failure may be gone later."""
+    _logged_error: str = ""
+    """The last error that was logged as a warning."""
+    _last_lists: ServerLists | None = None
+    """The lists of the last connection. They are used until the server runs again, or is no longer wanted."""
     _retired: bool = False
+    """Whether the server was removed, so that `run` must return."""
     _scope: anyio.CancelScope | None = None
-    """Ends the session that is running."""
-    _poke: asyncio.Event = field(default_factory=asyncio.Event)
-    """Wakes the owning task: something else is wanted of it."""
-    _news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set, and replaced, at each change: wakes those who wait for a status."""
+    """Ends the session that runs now."""
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set to wake the task, because something else is wanted."""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced by a new event, at each change. It wakes the tasks that wait for a status."""
 
     def __post_init__(self) -> None:
         self.log = ServerLog(self._redact)
         self._register_secrets()
         if self.settings.disabled:
-            self.wanted, self.status = False, ServerStatus.DISABLED
+            self.is_wanted, self.status = False, ServerStatus.DISABLED
 
-    # -- what one may want of it
+    # -- start and stop
 
     def start(self) -> None:
-        """Start the server, for this session also when it is disabled."""
-        self.wanted = True
-        self._poke.set()
+        """Start the server. A disabled server is started too, until our program ends."""
+        self.is_wanted = True
+        self._wake.set()
 
     def stop(self) -> None:
-        self.wanted = False
-        self._kept = None
+        """Stop the server. It may still run when this returns."""
+        self.is_wanted = False
+        self._last_lists = None
         self._signal(Signal.STOP)
         if self._scope is not None:
             self._scope.cancel()
-        self._rest()
-        self._poke.set()
+        self._disable_if_configured()
+        self._wake.set()
 
     def restart(self) -> None:
-        """End the running session and begin another. A disabled server that does not run is not started."""
+        """End the session that runs, and begin another. A disabled server that does not run is not started."""
         is_disabled = self.status is ServerStatus.DISABLED
         self.stop()
         if not is_disabled:
             self.start()
 
     def configure(self, settings: McpServerConfig) -> None:
-        """Use new settings, at once."""
+        """Use new settings. The server is restarted, or stopped if it is disabled now."""
         self.settings = settings
         self._register_secrets()
-        self._proven = False
+        self._has_run = False
         self.stop()
         if not settings.disabled:
             if self.status is ServerStatus.DISABLED:
                 self._signal(Signal.ENABLE)
             self.start()
-        self._tell()
+        self._report_change()
 
-    def move(self, folders: tuple[Path, ...]) -> None:
-        """Use other folders. A running program stays in the folder where it was started."""
+    def change_folders(self, folders: tuple[Path, ...]) -> None:
+        """Use other folders. A program that runs keeps its working directory."""
         self.folders = folders
         if self.connection is not None:
             self.connection.announce_roots()
 
     def retire(self) -> None:
-        """Stop for good: `run` returns when the server has ended."""
+        """Stop the server for good. `run` returns when it has ended."""
         self._retired = True
         self.stop()
 
-    # -- the owner
+    # -- the task of the server
 
     async def run(self) -> None:
+        """Run sessions of the server whenever it is wanted. Return after `retire`."""
         failures = 0
         loop = asyncio.get_running_loop()
         while not self._retired:
-            if not self.wanted:
+            if not self.is_wanted:
                 failures = 0
-                await self._await_poke(None)
+                await self._wait_until_woken(None)
                 continue
             began = loop.time()
-            await self._session()
+            await self._run_session()
             if self.status is not ServerStatus.FAILED:
-                self.wanted = self.wanted and self.status is not ServerStatus.REQUIRES_AUTH
+                self.is_wanted = self.is_wanted and self.status is not ServerStatus.REQUIRES_AUTH
                 continue
-            failures = 0 if loop.time() - began > self.pace.keep_alive else failures
-            # A program that never came up needs its configuration mended, not another attempt. An address may be that
-            # of a server which is started later.
-            is_worth_retrying = (self._proven or self._hopeful) and failures < len(self.pace.backoff)
-            if self._passing or is_worth_retrying:
-                await self._await_poke(self.pace.backoff[min(failures, len(self.pace.backoff) - 1)])
+            failures = 0 if loop.time() - began > self.timing.keep_alive else failures
+            # If a program was never ready, another attempt does not help: its configuration must be corrected. But a
+            # server at an address may be started later.
+            is_worth_retrying = (self._has_run or self._can_retry_sign_in) and failures < len(self.timing.backoff)
+            if self._failure_is_temporary or is_worth_retrying:
+                await self._wait_until_woken(self.timing.backoff[min(failures, len(self.timing.backoff) - 1)])
                 failures += 1
             else:
-                self.wanted = False
-                self._tell()
+                self.is_wanted = False
+                self._report_change()
 
-    async def _session(self) -> None:
+    async def _run_session(self) -> None:
         """Run one session of the server, to its end."""
         self.error = None
-        self._poke.clear()
+        self._wake.clear()
         self._signal(Signal.START)
         folders = self.folders
-        await asyncio.to_thread(_import)
+        await asyncio.to_thread(_import_sdk)
         from anyio import CancelScope, current_time
 
         from jupyter_eca.mcp_client.session_run import run_session
 
-        # One that is stopping already must not take, and end, the sign-in that the next start is for.
+        # If the server is stopping already, this session must not use the sign-in, and so end it: the next start needs
+        # it.
         stopping = self.status is ServerStatus.STOPPING
-        login = None if stopping else self.credentials.login(self.name, self.settings)
-        pace = self.pace.login if login and login.visit else self.pace.timeout
-        self._scope = scope = CancelScope(deadline=current_time() + pace)
+        sign_in = None if stopping else self.credentials.get_sign_in(self.name, self.settings)
+        timing = self.timing.login if sign_in and sign_in.visit else self.timing.timeout
+        self._scope = scope = CancelScope(deadline=current_time() + timing)
         if stopping:
             scope.cancel()
 
-        def up(connection: ServerConnection) -> None:
+        def on_ready(connection: ServerConnection) -> None:
             scope.deadline = float("inf")
-            self._proven = True
+            self._has_run = True
             self.connection = connection
             if self.folders != folders:
-                connection.announce_roots()  # it may have asked for them already
-            if login is not None:
-                login.end(None)
+                connection.announce_roots()  # the server may have requested the old ones already
+            if sign_in is not None:
+                sign_in.end(None)
             self._signal(Signal.UP)
 
         settings = ConnectionSettings(
             self.name,
             self.settings,
             lambda: self.folders,
-            self.pace,
-            self._tell,
-            self.people,
+            self.timing,
+            self._report_change,
+            self.client_features,
             self.log,
-            self.attached,
-            self.inherited,
+            self.resources,
+            self.get_environment,
         )
-        ending = await run_session(settings, login.provider if login else None, scope, up)
-        self._kept = None if self.status is ServerStatus.STOPPING else self.lists
+        ending = await run_session(settings, sign_in.provider if sign_in else None, scope, on_ready)
+        self._last_lists = None if self.status is ServerStatus.STOPPING else self.lists
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:
-            if login is not None:
-                login.end("the server was stopped")
+            if sign_in is not None:
+                sign_in.end("the server was stopped")
             self._signal(Signal.ENDED)
-            self._rest()
+            self._disable_if_configured()
             return
-        await self._fail(ending, login)
+        await self._handle_failure(ending, sign_in)
 
-    async def _fail(self, ending: SessionEnd, login: ServerSignIn | None) -> None:
-        why, refused = ending.why, ending.refused
-        visit = login.visit if login else None
+    async def _handle_failure(self, ending: SessionEnd, sign_in: ServerSignIn | None) -> None:
+        """Report a session that failed, and find out whether another attempt is worth it."""
+        why, refused = ending.why, ending.is_refused
+        visit = sign_in.visit if sign_in else None
         if visit is not None and visit.sent and not visit.has_returned:
-            why, refused = f"nobody signed in within {self.pace.login:g} s", True
-        elif login is not None and login.refusal is not None:
-            why, refused = login.refusal, True
-        self.error = self._clean(why)
-        # An address that nobody answers at is tried again and again; that is worth one warning.
+            why, refused = f"nobody signed in within {self.timing.login:g} s", True
+        elif sign_in is not None and sign_in.refusal is not None:
+            why, refused = sign_in.refusal, True
+        self.error = self._as_line(why)
+        # An address that does not answer is tried again and again. Only the first failure is logged as a warning.
         _log.log(
-            logging.DEBUG if self.error == self._warned else logging.WARNING, "the server %r: %s", self.name, self.error
+            logging.DEBUG if self.error == self._logged_error else logging.WARNING,
+            "the server %r: %s",
+            self.name,
+            self.error,
         )
-        self._warned = self.error
+        self._logged_error = self.error
         self.log.write("error", self.error)
-        if login is not None:
-            await login.fail(self.error)
+        if sign_in is not None:
+            await sign_in.fail(self.error)
         if visit is not None and visit.sent:
             visit.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
-        self._passing = ending.passing and not refused
-        self._hopeful = refused and await self.credentials.again(self.name, self.settings)
+        self._failure_is_temporary = ending.is_temporary and not refused
+        self._can_retry_sign_in = refused and await self.credentials.can_retry(self.name, self.settings)
         if self.status is not ServerStatus.STOPPING:
-            self._signal(Signal.REFUSED if refused and not self._hopeful else Signal.FAILED)
+            self._signal(Signal.REFUSED if refused and not self._can_retry_sign_in else Signal.FAILED)
         else:
             self._signal(Signal.ENDED)
-            self._rest()
+            self._disable_if_configured()
 
-    # -- what one may ask of it
+    # -- calls
 
     async def use(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
-        """Run `work` on the connection. A session or a token that the server forgot is renewed once. Raises:
-        ToolError."""
+        """Run `work` on the connection. If the server has forgotten our session or our token, reconnect and try once
+        more.
+
+        Raises: ToolError.
+        """
         try:
             return await self._use_retrying(work)
         except ToolError as error:
-            raise ToolError(f"The server {self.name!r} failed: {self._clean(str(error))}.") from None
+            raise ToolError(f"The server {self.name!r} failed: {self._as_line(str(error))}.") from None
 
     async def _use_retrying(self, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
-        connection = await self._ready()
-        from jupyter_eca.mcp_client.session_run import StaleError, call_server
+        """See `use`. Here the errors do not name the server yet."""
+        connection = await self._wait_for_connection()
+        from jupyter_eca.mcp_client.session_run import SessionForgottenError, call_server
 
         try:
             return await call_server(connection, work)
-        except StaleError:
-            connection.lose("it had forgotten our session")
+        except SessionForgottenError:
+            connection.end("it had forgotten our session")
         try:
-            return await call_server(await self._ready(connection), work)
-        except StaleError:
+            return await call_server(await self._wait_for_connection(connection), work)
+        except SessionForgottenError:
             raise ToolError("it forgets our session again and again") from None
 
-    async def _ready(self, stale: ServerConnection | None = None) -> ServerConnection:
-        """Return the connection. While it is being made again, wait for it and skip the pause before the next
-        attempt."""
-        hurried = False
+    async def _wait_for_connection(self, stale: ServerConnection | None = None) -> ServerConnection:
+        """Return the connection, but not `stale`. If the server is reconnecting, wait for it, and skip the pause before
+        the next attempt.
+
+        Raises: ToolError when the server does not run.
+        """
+        skipped_pause = False
         try:
-            async with asyncio.timeout(self.pace.timeout):
-                while self.wanted and not self._retired:
-                    live = self.connection
-                    if live is not None and live is not stale and not live.over:
-                        return live
-                    news = self._news
+            async with asyncio.timeout(self.timing.timeout):
+                while self.is_wanted and not self._retired:
+                    connection = self.connection
+                    if connection is not None and connection is not stale and not connection.has_ended:
+                        return connection
+                    changed = self._changed
                     if self.status is ServerStatus.FAILED:
-                        if hurried:
+                        if skipped_pause:
                             break
-                        hurried = True
-                        self._poke.set()
-                    await news.wait()
+                        skipped_pause = True
+                        self._wake.set()
+                    await changed.wait()
         except TimeoutError:
             pass
         raise ToolError(f"it is {self.status.value}{f': {self.error}' if self.error else ''}")
 
-    # -- how it is
+    # -- the state of the server
 
     @property
     def info(self) -> ToolServerUpdatedParams:
-        shown = ToolServerUpdatedParams(
+        """The server as clients see it, without secrets."""
+        state = ToolServerUpdatedParams(
             type="mcp",
             name=self.name,
             status=self.status,
@@ -295,69 +318,78 @@ class McpServer:
             args=redaction.redact_arguments(self.settings.args) if self.settings.command else None,
             url=self.settings.url and redaction.redact_url(self.settings.url),
             disabled=self.settings.disabled,
-            has_auth=self.credentials.has(self.name, self.settings),
+            has_auth=self.credentials.has_sign_in(self.name, self.settings),
             error=self.error,
         )
         if self.lists is None:
-            return shown
-        described = shown.model_copy(update=_describe(self.lists))
+            return state
+        described = state.model_copy(update=_describe_lists(self.lists))
         return described.model_copy(update={"error": self.error}) if self.error else described
 
     @property
     def lists(self) -> ServerLists | None:
-        """What the server offers. While a lost connection is made again, it is what the server offered last: a call
-        waits for the connection. None for a server that never ran, or is not wanted."""
-        if not self.wanted:  # the connection of a stopped server ends a moment later
+        """What the server offers. While the server is reconnecting, these are the lists of the last connection, and a
+        call waits. None for a server that never ran, or is not wanted."""
+        if not self.is_wanted:  # the connection of a stopped server ends a moment later
             return None
-        return self.connection.lists if self.connection is not None else self._kept
+        return self.connection.lists if self.connection is not None else self._last_lists
 
     @property
     def is_starting(self) -> bool:
-        return self.wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}
+        """Whether the server is starting, or is about to start."""
+        return self.is_wanted and self.status in {ServerStatus.STOPPED, ServerStatus.STARTING}
 
     async def await_started(self) -> None:
-        """Wait until the server runs, or no longer starts by itself."""
+        """Wait until the server is no longer starting: it runs, has failed, or was stopped."""
         while self.is_starting:
-            await self._news.wait()
+            await self._changed.wait()
 
-    # -- inside
+    # -- helpers
 
     def _signal(self, signal: Signal) -> None:
+        """Change the status according to the table."""
         status = next_status(self.status, signal)
         if status is not self.status:
             self.status = status
-            self._tell()
+            self._report_change()
 
-    def _tell(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
-        self.tell(self)
+    def _report_change(self) -> None:
+        """Wake the tasks that wait for a status, and call `on_change`."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+        self.on_change(self)
 
-    def _rest(self) -> None:
+    def _disable_if_configured(self) -> None:
+        """Change the status from stopped to disabled, if the configuration disables the server."""
         if self.settings.disabled and self.status is ServerStatus.STOPPED:
             self._signal(Signal.DISABLE)
 
-    async def _await_poke(self, seconds: float | None) -> None:
+    async def _wait_until_woken(self, seconds: float | None) -> None:
+        """Wait until `_wake` is set, or so many seconds; None for no limit."""
         try:
             async with asyncio.timeout(seconds):
-                await self._poke.wait()
+                await self._wake.wait()
         except TimeoutError:
             pass
-        self._poke.clear()
+        self._wake.clear()
 
-    def _clean(self, text: str) -> str:
+    def _as_line(self, text: str) -> str:
         """Return the text in one line, without the secrets that we gave to the server."""
-        return " ".join(self._redact(text).split()).rstrip(".")[:_REASON]
+        return " ".join(self._redact(text).split()).rstrip(".")[:_MAX_ERROR]
 
     def _register_secrets(self) -> None:
-        """Register what the configuration has of secrets, also those that are written out in the command."""
+        """Register the secrets in the configuration for redaction, including those in the arguments of the command."""
         register_secrets(self.settings)
         redaction.register_url_secrets(self.settings.url or "")
         redaction.register_secret(*redaction.find_secrets(self.settings.args))
 
     def _redact(self, text: str) -> str:
+        """Remove all secrets that we gave to the server, also their parts: the server may repeat a token without
+        `Bearer`."""
         hidden = (*self.settings.env.values(), *self.settings.headers.values(), self.settings.client_secret)
-        values = [secret.get_secret_value() for secret in (*hidden, *self.credentials.secrets(self.name)) if secret]
+        values = [
+            secret.get_secret_value() for secret in (*hidden, *self.credentials.list_secrets(self.name)) if secret
+        ]
         values += redaction.find_secrets((*self.settings.args, self.settings.url or ""))
         for part in (part for value in values for part in value.split()):
             if len(part) >= 6:
@@ -365,8 +397,8 @@ class McpServer:
         return redaction.redact(text)
 
 
-def _describe(lists: ServerLists) -> dict[str, Any]:
-    """Return the lists as clients are shown them. A server may repeat a secret in its texts that we gave to it."""
+def _describe_lists(lists: ServerLists) -> dict[str, Any]:
+    """Return the lists as clients see them. Descriptions are redacted, because a server may repeat a secret in them."""
     from jupyter_eca.mcp_client import results
 
     return {
@@ -376,15 +408,15 @@ def _describe(lists: ServerLists) -> dict[str, Any]:
             )
             for tool in lists.tools
         ),
-        "prompts": tuple(map(results.server_prompt, lists.prompts)),
-        "resources": tuple(map(results.server_resource, lists.resources)),
+        "prompts": tuple(map(results.describe_prompt, lists.prompts)),
+        "resources": tuple(map(results.describe_resource, lists.resources)),
         "instructions": lists.instructions or None,
         **({"error": redaction.redact(lists.left_out)} if lists.left_out else {}),
     }
 
 
-def _import() -> None:
-    """Import the SDK, which takes a second the first time, so it is not done on the loop."""
+def _import_sdk() -> None:
+    """Import the SDK. The first import takes a second, so this runs in a thread."""
     importlib.import_module("jupyter_eca.mcp_client.session_run")
     importlib.import_module("jupyter_eca.mcp_client.results")
     redaction.install_log_filter()

@@ -1,5 +1,7 @@
-"""The log of one server: its log messages, the last lines of its stderr, and what we did for it without being asked.
-It hides the secrets that we gave to the server.
+"""Owns the log of one server, which clients can show. It contains the log messages of the server, the last lines of its
+stderr, and our own notes about it.
+
+It must not contain secrets that we gave to the server: a function that `server.py` passes removes them.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from jupyter_eca.protocol.mcp import ServerLogLine
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Lines that are kept of a server, and characters of one: a server may write without end.
+# The number of lines that are kept, and the characters of a line. A server may write without end.
 _LINES: Final = 500
 _WIDTH: Final = 2_000
 
 
 class ServerLog:
-    """The log of one server. `clean` removes the secrets that we gave to it."""
+    """The log of one server. `clean` removes secrets from a text."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._clean = clean
@@ -28,6 +30,7 @@ class ServerLog:
         self._lock = threading.Lock()  # stderr is read by a thread
 
     def write(self, level: str, text: str, source: str = "") -> None:
+        """Add a line. `level` is one of MCP's log levels or `stderr`. `source` is the logger that the server names."""
         line = ServerLogLine(
             at=time.time_ns() // 1_000_000, level=level, text=self._clean(text)[:_WIDTH], source=source or None
         )
@@ -36,6 +39,6 @@ class ServerLog:
 
     @property
     def lines(self) -> tuple[ServerLogLine, ...]:
-        """Return the lines, the oldest first."""
+        """The lines, the oldest first."""
         with self._lock:
             return tuple(self._lines)

@@ -1,5 +1,7 @@
-"""What a server may ask of its client: elicitation, sampling and roots. The chat that uses the server at that moment
-is asked. `active_calls` knows which chat that is.
+"""Answers the requests of a server to its client: elicitation, sampling and roots.
+
+Elicitation and sampling are passed to the chat that uses the server at that moment. `active_calls.py` finds this chat.
+The module must not know how a chat asks its user or its model: the host implements `caller.ClientFeatures`.
 """
 
 from __future__ import annotations
@@ -36,18 +38,18 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
     from jupyter_eca.workspace.ports import QuestionAsker
 
-# Beside whatever a form offers.
+# The labels of options that are offered in addition to those of a form.
 ACCEPT: Final = "Accept"
 DECLINE: Final = "Decline to answer"
 LEAVE_OUT: Final = "Leave it out"
 OPENED: Final = "I have opened it"
 
-# How often an answer that does not fit is asked for again.
+# How often the user is asked about one field, if the answers are not valid.
 _TRIES: Final = 3
 
 
-class _NoAnswerError(Exception):
-    """Nobody answered; `action` is the protocol's word for the reason."""
+class _UnansweredError(Exception):
+    """The user did not answer. `action` is MCP's word for the reason: `decline` or `cancel`."""
 
     def __init__(self, action: str) -> None:
         super().__init__(action)
@@ -55,79 +57,83 @@ class _NoAnswerError(Exception):
 
 
 class ServerRequests:
-    """The requests of one connection. The methods are the SDK's callbacks."""
+    """Answers the requests on one connection. The public methods are callbacks of the SDK, except
+    `ask_to_open_pages`."""
 
     def __init__(self, settings: ConnectionSettings, calls: ActiveCalls) -> None:
         self._settings = settings
         self._calls = calls
 
-    async def roots(self, context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG002
-        folders = self._settings.folders()
+    async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG002
+        """Answer `roots/list`: the roots are the folders of the workspace."""
+        folders = self._settings.get_folders()
         return ListRootsResult(roots=[Root(uri=FileUrl(folder.as_uri()), name=folder.name) for folder in folders])
 
-    # -- a user
+    # -- questions to the user
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:  # noqa: ARG002
-        call = self._calls.find_caller()
-        questions = self._settings.people.questions(call.behalf.chat) if call else None
+        """Answer `elicitation/create`: ask the user of the chat that uses the server."""
+        call = self._calls.find_call()
+        questions = self._settings.client_features.find_question_asker(call.caller.chat) if call else None
         if call is None or questions is None:
             self._settings.log.write("warning", f"it asked for something while nobody was there: {params.message}")
             return ElicitResult(action="cancel")
-        with call.pause_clock() as waits:
-            async with call.asking:
+        with call.pause_clock() as scope:
+            async with call.question_lock:
                 return await self._elicit(_Dialogue(questions, call, self._settings.name), params)
-        assert waits.cancelled_caught  # noqa: S101  # nothing else leaves the block without a result
+        assert scope.cancelled_caught  # noqa: S101  # only the end of the call leaves the block without a result
         return ElicitResult(action="cancel")
 
     async def _elicit(self, dialogue: _Dialogue, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         try:
             if isinstance(params, ElicitRequestFormParams):
-                questions = elicitation_forms.questions(params.requested_schema)
-                return ElicitResult(action="accept", content=dict(await dialogue.form(params.message, questions)))
-            await dialogue.page(params)
+                questions = elicitation_forms.parse_form(params.requested_schema)
+                return ElicitResult(action="accept", content=dict(await dialogue.ask_form(params.message, questions)))
+            await dialogue.ask_page(params)
             return ElicitResult(action="accept")
-        except _NoAnswerError as error:
+        except _UnansweredError as error:
             return ElicitResult(action="decline" if error.action == "decline" else "cancel")
         except ValueError as error:
             self._settings.log.write("warning", f"it asked for something that cannot be asked: {error}")
             return ErrorData(code=INVALID_PARAMS, message=f"this cannot be asked: {error}")
 
-    async def pages(self, pages: Sequence[ElicitRequestURLParams]) -> bool:
-        """Ask the user to open the pages that a call needs first; return whether they did."""
+    async def ask_to_open_pages(self, pages: Sequence[ElicitRequestURLParams]) -> bool:
+        """Ask the user to open the pages that a call needs. Return whether the user opened all of them."""
         for page in pages:
-            call = self._calls.find_caller()
-            questions = self._settings.people.questions(call.behalf.chat) if call else None
+            call = self._calls.find_call()
+            questions = self._settings.client_features.find_question_asker(call.caller.chat) if call else None
             if call is None or questions is None:
                 return False
             try:
                 with call.pause_clock():
-                    async with call.asking:
-                        await _Dialogue(questions, call, self._settings.name).page(page)
-            except _NoAnswerError:
+                    async with call.question_lock:
+                        await _Dialogue(questions, call, self._settings.name).ask_page(page)
+            except _UnansweredError:
                 return False
         return True
 
-    # -- a model
+    # -- requests to a model
 
     async def sample(
         self,
         context: ClientRequestContext,  # noqa: ARG002
         params: CreateMessageRequestParams,
     ) -> CreateMessageResult | ErrorData:
-        call = self._calls.find_caller()
+        """Answer `sampling/createMessage`: send the request to the model of the chat that uses the server."""
+        call = self._calls.find_call()
         if call is None:
             why = "no chat uses this server now, so there is no model and nobody to allow it"
             return self._refuse(why)
         try:
-            wanted = parse_sampling(self._settings.name, params)
+            request = parse_sampling(self._settings.name, params)
             with call.pause_clock():
-                async with call.asking:
-                    sampled = await self._settings.people.sample(call.behalf.chat, wanted)
+                async with call.question_lock:
+                    answer = await self._settings.client_features.sample(call.caller.chat, request)
                 return CreateMessageResult(
                     role="assistant",
-                    content=TextContent(type="text", text=sampled.text),
-                    model=sampled.model,
-                    stop_reason=sampled.stop.value,
+                    content=TextContent(type="text", text=answer.text),
+                    model=answer.model,
+                    stop_reason=answer.stop.value,
                 )
         except (SamplingRefusal, ValueError) as error:
             return self._refuse(str(error))
@@ -142,88 +148,102 @@ class ServerRequests:
 
 
 class _Dialogue:
-    """One elicitation, as questions to a chat."""
+    """Asks the user the questions of one elicitation."""
 
     def __init__(self, questions: QuestionAsker, call: ActiveCall, server: str) -> None:
         self._questions = questions
         self._call = call
         self._server = server
 
-    async def form(
+    async def ask_form(
         self, message: str, questions: Sequence[elicitation_forms.FormQuestion]
     ) -> dict[str, elicitation_forms.Value]:
-        """Ask for the fields of a form. Raises: _NoAnswerError."""
-        found: dict[str, elicitation_forms.Value] = {}
-        asks = f"The MCP server {self._server!r} asks: {message}"
-        if not questions:
-            await self._ask(asks, [QuestionOption(label=ACCEPT)], free=False)
-        for question in questions:
-            value = await self._answer(f"{asks}\n\n{question.words}", question)
-            if value is not None:
-                found[question.name] = value
-        return found
+        """Ask for the values of a form's fields. A form without fields only needs to be accepted.
 
-    async def page(self, params: ElicitRequestURLParams) -> None:
-        """Ask the user to open a page. Raises: _NoAnswerError, also for an address that is no web page."""
-        place = urlsplit(params.url)
-        if place.scheme not in {"http", "https"} or not place.hostname:
-            raise _NoAnswerError("decline")
-        asks = (
-            f"The MCP server {self._server!r} asks you to open a page at {place.hostname}: {params.message}\n\n"
+        Raises: _UnansweredError.
+        """
+        values: dict[str, elicitation_forms.Value] = {}
+        heading = f"The MCP server {self._server!r} asks: {message}"
+        if not questions:
+            await self._ask(heading, [QuestionOption(label=ACCEPT)], allow_freeform=False)
+        for question in questions:
+            value = await self._ask_field(f"{heading}\n\n{question.text}", question)
+            if value is not None:
+                values[question.name] = value
+        return values
+
+    async def ask_page(self, params: ElicitRequestURLParams) -> None:
+        """Ask the user to open a page.
+
+        Raises: _UnansweredError, also for an address that is not one of a web page.
+        """
+        url = urlsplit(params.url)
+        if url.scheme not in {"http", "https"} or not url.hostname:
+            raise _UnansweredError("decline")
+        text = (
+            f"The MCP server {self._server!r} asks you to open a page at {url.hostname}: {params.message}\n\n"
             f"{params.url}\n\nWhat you enter there goes to that site, not to this chat."
         )
-        await self._ask(asks, [QuestionOption(label=OPENED)], free=False)
+        await self._ask(text, [QuestionOption(label=OPENED)], allow_freeform=False)
 
-    async def _answer(self, asks: str, question: elicitation_forms.FormQuestion) -> elicitation_forms.Value | None:
-        typed = question.several or not question.choices
-        labels = [] if question.several else list(question.choices)
+    async def _ask_field(self, text: str, question: elicitation_forms.FormQuestion) -> elicitation_forms.Value | None:
+        """Ask for the value of one field, and ask again if the answer is not valid. Return None if it is left out.
+
+        Raises: _UnansweredError.
+        """
+        is_typed = question.is_multiple or not question.choices
+        labels = [] if question.is_multiple else list(question.choices)
         options = [QuestionOption(label=label) for label in labels]
         if (default := question.default) is not None:
-            options = [one for one in options if one.label != default]
+            options = [option for option in options if option.label != default]
             options.insert(0, QuestionOption(label=default, description="if you do not change it"))
         if not question.required:
             options.append(QuestionOption(label=LEAVE_OUT))
-        words = asks
+        attempt_text = text
         for _ in range(_TRIES):
-            answer = await self._ask(words, options, free=typed, field=_field(question))
+            answer = await self._ask(attempt_text, options, allow_freeform=is_typed, field=_make_form_field(question))
             if answer == LEAVE_OUT and not question.required:
                 return None
             try:
                 return question.read(answer)
             except ValueError as error:
-                words = f"{asks}\n\n{answer!r} does not fit. {error}"
-        raise _NoAnswerError("cancel")
+                attempt_text = f"{text}\n\n{answer!r} does not fit. {error}"
+        raise _UnansweredError("cancel")
 
     async def _ask(
-        self, words: str, options: list[QuestionOption], *, free: bool, field: FormField | None = None
+        self, text: str, options: list[QuestionOption], *, allow_freeform: bool, field: FormField | None = None
     ) -> str:
-        """Ask one question. Raises: _NoAnswerError."""
-        asked = ChatAskQuestionParams(
-            chat_id=self._call.behalf.chat,
-            question=words,
+        """Ask one question and return the answer.
+
+        Raises: _UnansweredError.
+        """
+        question = ChatAskQuestionParams(
+            chat_id=self._call.caller.chat,
+            question=text,
             options=(*options, QuestionOption(label=DECLINE)),
-            tool_call_id=self._call.behalf.call or None,
-            allow_freeform=free,
+            tool_call_id=self._call.caller.call or None,
+            allow_freeform=allow_freeform,
         )
         if field is not None:
-            asked = FieldQuestion(**dict(asked), field=field)
-        answer = await self._questions.ask(asked)
+            question = FieldQuestion(**dict(question), field=field)
+        answer = await self._questions.ask(question)
         if answer.cancelled or answer.answer is None:
-            raise _NoAnswerError("cancel")
+            raise _UnansweredError("cancel")
         if answer.answer == DECLINE:
-            raise _NoAnswerError("decline")
+            raise _UnansweredError("decline")
         return answer.answer
 
 
-def _field(question: elicitation_forms.FormQuestion) -> FormField:
+def _make_form_field(question: elicitation_forms.FormQuestion) -> FormField:
+    """Return the field for clients that can draw it."""
     least, most = question.bounds
     return FormField(
         kind=question.kind,
-        title=question.wanted.title or question.name,
-        description=question.wanted.description,
+        title=question.schema.title or question.name,
+        description=question.schema.description,
         required=question.required,
         default=question.default,
-        format=question.wanted.format,
+        format=question.schema.format,
         least=least,
         most=most,
         choices=tuple(question.choices),

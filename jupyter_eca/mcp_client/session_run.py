@@ -1,5 +1,7 @@
-"""One session of a server, from its start to its end, and the sentences for its failures. It is the boundary to the
-SDK: whatever the SDK raises becomes a sentence here. `server` decides what follows.
+"""Runs one session of a server, from its start to its end. It also runs the calls on the connection.
+
+It is the boundary to the SDK: here each error of the SDK becomes a sentence that says what happened. The module must
+not decide what follows a failure: `server.py` does.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from pydantic import ValidationError
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.mcp_client import transports
-from jupyter_eca.mcp_client.connection import LostError, NoAnswerError, ServerConnection, Way, run, ways
+from jupyter_eca.mcp_client.connection import (
+    CallTimeoutError,
+    ConnectionAttempt,
+    ConnectionLostError,
+    ServerConnection,
+    connect_and_serve,
+    list_attempts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,10 +35,11 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.connection_settings import ConnectionSettings
 
 
-# Statuses of HTTP that say "later": a timeout, too many requests, and failures of the server or of a gateway.
-_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+# HTTP statuses of failures that may be gone later: a timeout, too many requests, failures of the server or of a
+# gateway.
+_TEMPORARY_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
-_MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
+_NEEDS_MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,125 +47,138 @@ class SessionEnd:
     """How a session ended by itself."""
 
     why: str
-    refused: bool = False
-    passing: bool = False
-    """Whether the cause may pass by itself: nobody listens there, or the server is overloaded."""
+    """The reason, in words for the user."""
+    is_refused: bool = False
+    """Whether the server wants credentials."""
+    is_temporary: bool = False
+    """Whether the cause may be gone later: nothing listens at the address, or the server is overloaded."""
 
 
-class StaleError(Exception):
-    """The server does not know our session or our token any more. It did nothing of what it was asked."""
+class SessionForgottenError(Exception):
+    """The server does not know our session or our token any more. It has not done what we requested."""
 
 
 async def run_session(
     settings: ConnectionSettings,
     auth: httpx2.Auth | None,
     scope: anyio.CancelScope,
-    up: Callable[[ServerConnection], None],
+    on_ready: Callable[[ServerConnection], None],
 ) -> SessionEnd:
-    """Run one session. `up` is called when the tools are known. Cancelling `scope` ends the session properly."""
-    is_url = bool(settings.settings.url)
-    ending = SessionEnd(f"it did not finish starting within {settings.pace.timeout:g} s", passing=is_url)
+    """Run one session, and return how it ended. `on_ready` is called when the tools are known. To end the session,
+    cancel `scope`: then the SDK ends a process in the right way."""
+    is_url = bool(settings.config.url)
+    ending = SessionEnd(f"it did not finish starting within {settings.timing.timeout:g} s", is_temporary=is_url)
     watch = transports.TransportWatch()
     with scope:
-        for way in ways(settings, auth):
-            suspect = partial(settings.attached.suspect, settings.name)
-            watch = transports.TransportWatch(hear=partial(settings.log.write, "stderr"), updated=suspect)
-            refusal: list[int] = []
-            transports.REFUSAL.set(refusal)
+        for attempt in list_attempts(settings, auth):
+            suspect = partial(settings.resources.suspect, settings.name)
+            watch = transports.TransportWatch(
+                on_stderr=partial(settings.log.write, "stderr"), on_resource_updated=suspect
+            )
+            statuses: list[int] = []
+            transports.REFUSED_STATUSES.set(statuses)
             try:
-                await run(way, settings, up, watch)
-            except Exception as error:  # noqa: BLE001  # the boundary to a server: it may cost itself only
+                await connect_and_serve(attempt, settings, on_ready, watch)
+            except Exception as error:  # noqa: BLE001  # the boundary to a server: its failure must end nothing else
                 first = ending
-                ending = _explain_end(error, watch, refusal)
-                if way.first and _is_worth_another(way, error, refusal):
+                ending = _explain_end(error, watch, statuses)
+                if attempt.is_first and _should_try_next(attempt, error, statuses):
                     continue
-                if way.http and not way.first and not ending.refused and not watch.lived:
-                    # That it is none of the older kind either does not explain why it is none of the newer.
+                if attempt.is_http and not attempt.is_first and not ending.is_refused and not watch.was_ready:
+                    # The second attempt failed too. The error of the first one explains more.
                     ending = first
             break
     if scope.cancelled_caught:
-        return replace(ending, why=f"{ending.why}{_describe_last_words(watch)}", refused=False)
+        return replace(ending, why=f"{ending.why}{_describe_stderr(watch)}", is_refused=False)
     return ending
 
 
 async def call_server(connection: ServerConnection, work: Callable[[ServerConnection], Awaitable[Any]]) -> Any:
-    """Run `work` on a connection. Raises: StaleError; ToolError for everything else that went wrong."""
-    refusal: list[int] = []
-    token = transports.REFUSAL.set(refusal)
+    """Run `work` on a connection.
+
+    Raises: SessionForgottenError; ToolError for every other failure.
+    """
+    statuses: list[int] = []
+    token = transports.REFUSED_STATUSES.set(statuses)
     try:
         return await work(connection)
     except ToolError:
         raise
-    except NoAnswerError as error:
+    except CallTimeoutError as error:
         raise ToolError(str(error)) from None
-    except Exception as error:  # noqa: BLE001  # the boundary to a server: what it answers may be anything
-        if 404 in refusal:
-            raise StaleError from None
-        if 401 in refusal:
-            connection.lose("it wants credentials", refused=True)
-            raise StaleError from None
-        if _is_closed(error) and 403 in refusal:
-            # Where nobody is signed in, a 403 is an answer and ends nothing: here the SDK would have sent its user.
-            connection.lose(_MORE, refused=True)
-            raise ToolError(_MORE) from None
+    except Exception as error:  # noqa: BLE001  # the boundary to a server: its answer may cause any error
+        if 404 in statuses:
+            raise SessionForgottenError from None
+        if 401 in statuses:
+            connection.end("it wants credentials", is_refused=True)
+            raise SessionForgottenError from None
+        if _is_closed(error) and 403 in statuses:
+            # Here the user is signed in, and the SDK wanted to send them to sign in again for a larger scope. That
+            # closed the connection. Where nobody is signed in, a 403 is an ordinary answer, and closes nothing.
+            connection.end(_NEEDS_MORE, is_refused=True)
+            raise ToolError(_NEEDS_MORE) from None
         if connection.watch.fault:
             raise ToolError(f"{connection.watch.fault}; the call may have been done") from None
         if _is_closed(error):
             raise ToolError("it ended during the call, which may or may not have been done") from None
-        raise ToolError(f"it answered HTTP {refusal[-1]}" if refusal else summarize_error(error)) from None
+        raise ToolError(f"it answered HTTP {statuses[-1]}" if statuses else summarize_error(error)) from None
     finally:
-        transports.REFUSAL.reset(token)
+        transports.REFUSED_STATUSES.reset(token)
 
 
 def summarize_error(error: BaseException) -> str:
-    """Return one line of an error; of a group, its first real error."""
-    error = _leaf(error)
+    """Describe an error in one line. Of an exception group, the first error is described."""
+    error = _unwrap(error)
     match error:
         case ValidationError():
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"][:5])
             return f"its answer breaks the protocol: {place}: {first['msg']}"
-        case OSError(strerror=str(words), filename=name):
-            return f"{words}: {name}" if name else words
+        case OSError(strerror=str(reason), filename=name):
+            return f"{reason}: {name}" if name else reason
         case _:
             return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
-def _leaf(error: BaseException) -> BaseException:
+def _unwrap(error: BaseException) -> BaseException:
+    """Return the first error in an exception group; any other error itself."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
-def _explain_end(error: Exception, watch: transports.TransportWatch, refusal: list[int]) -> SessionEnd:
-    leaf = _leaf(error)
-    refused = 401 in refusal or (isinstance(leaf, LostError) and leaf.refused)
+def _explain_end(error: Exception, watch: transports.TransportWatch, statuses: list[int]) -> SessionEnd:
+    """Return how a session ended by this error. `statuses` are the HTTP error statuses of its requests."""
+    leaf = _unwrap(error)
+    is_refused = 401 in statuses or (isinstance(leaf, ConnectionLostError) and leaf.is_refused)
     why = summarize_error(leaf)
     if isinstance(leaf, OAuthFlowError):
-        return SessionEnd(why, refused=True)
-    if refusal and not isinstance(leaf, LostError):
-        why = f"it answered HTTP {refusal[-1]}"
+        return SessionEnd(why, is_refused=True)
+    if statuses and not isinstance(leaf, ConnectionLostError):
+        why = f"it answered HTTP {statuses[-1]}"
     elif _is_closed(leaf):
         why = "it ended before it was ready"
-    passing = isinstance(leaf, httpx2.TransportError) or (bool(refusal) and refusal[-1] in _PASSING)
-    return SessionEnd(f"{why}{_describe_last_words(watch)}", refused, passing)
+    is_temporary = isinstance(leaf, httpx2.TransportError) or (bool(statuses) and statuses[-1] in _TEMPORARY_STATUSES)
+    return SessionEnd(f"{why}{_describe_stderr(watch)}", is_refused, is_temporary)
 
 
-def _describe_last_words(watch: transports.TransportWatch) -> str:
-    garbage = ", and wrote something that is not JSON-RPC" if watch.garbage else ""
-    return f"{garbage}; it said: {watch.last_words}" if watch.last_words else garbage
+def _describe_stderr(watch: transports.TransportWatch) -> str:
+    """Return what the program wrote, as the end of a sentence; empty when it wrote nothing of interest."""
+    note = ", and wrote something that is not JSON-RPC" if watch.invalid_messages else ""
+    return f"{note}; it said: {watch.last_stderr_line}" if watch.last_stderr_line else note
 
 
 def _is_closed(error: BaseException) -> bool:
-    leaf = _leaf(error)
+    """Return whether the SDK reports that the connection was closed."""
+    leaf = _unwrap(error)
     return isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED
 
 
-def _is_worth_another(way: Way, error: Exception, refusal: list[int]) -> bool:
-    """Whether to try the next way: a process ended over the first question, or a URL does not accept the newer kind of
-    request."""
-    if isinstance(_leaf(error), OAuthFlowError):
-        return False  # where a sign-in looks for its servers, many addresses are not found
-    if way.http:
-        return any(400 <= status < 500 and status not in {401, 403} for status in refusal)
+def _should_try_next(attempt: ConnectionAttempt, error: Exception, statuses: list[int]) -> bool:
+    """Return whether to make the second attempt: the program ended at the first request, or the URL does not accept the
+    newer transport."""
+    if isinstance(_unwrap(error), OAuthFlowError):
+        return False  # a sign-in tries several addresses, so a status 404 among `statuses` means nothing
+    if attempt.is_http:
+        return any(400 <= status < 500 and status not in {401, 403} for status in statuses)
     return _is_closed(error)

@@ -1,8 +1,9 @@
-"""A user who signs in with a browser: from the address that they are sent to until the page that they see at the end.
-It knows no OAuth; `loopback_browser` and the Jupyter server are the two ways back.
+"""Owns the way of a user through a sign-in with a browser. The browser is sent to an authorization server, comes back
+to us with a code (it lands), and shows a page at the end.
 
-The port is `Browser`: where the browser comes back to, and who opens it, is the transport's to decide. Whoever listens
-there hands over what came by `Arrivals.arrive`. Knows no transport and no SDK.
+The port `Browser` decides where the browser lands, and who opens it. There are two implementations:
+`loopback_browser.py`, and the Jupyter server (`apps/server`). When the browser lands, they call `Arrivals.arrive`. The
+module must not know OAuth or the SDK: `oauth.py` does.
 """
 
 from __future__ import annotations
@@ -19,22 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Say = Callable[[MessageType, str], None]
+    """Shows a message to the user who signs in."""
 
-# What an authorization server adds to the address (RFC 6749, 4.1.2; RFC 9207).
+# The parameters that an authorization server adds to the address of the landing (RFC 6749, 4.1.2; RFC 9207).
 FIELDS: Final = ("code", "state", "iss", "error", "error_description")
 
-# Seconds that a browser waits for its page while the code is exchanged for tokens.
-_EXCHANGE: Final = 30.0
+# Seconds that the browser waits for its page while we exchange the code for tokens.
+_EXCHANGE_SECONDS: Final = 30.0
 
 _UNKNOWN: Final = (
-    "No sign-in waits for this answer: it is over, was begun anew, or was answered already. Nothing was changed. "
-    "Start it again where you began."
+    "No sign-in waits for this answer: it has ended, was started again, or was answered already. Nothing was changed. "
+    "Start the sign-in again where you started it."
 )
-_SLOW: Final = "The sign-in is not finished yet. How it ends shows where you began."
+_SLOW: Final = "The sign-in is not finished yet. You will see the result where you started it."
 _DONE: Final = "You are signed in to {where}.{lasts} This page can be closed."
-_FOR_NOW: Final = (
-    " There is no system keyring to keep that in: it is over when the program ends that you signed in from."
-)
+_FOR_NOW: Final = " There is no system keyring to store it in, so it ends with the program that you signed in from."
 _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
@@ -43,74 +43,96 @@ class SignInPage:
     """The page that the browser shows at the end."""
 
     status: int
+    """The HTTP status."""
     title: str
-    words: str
+    text: str
 
     @property
     def html(self) -> str:
-        title, words = escape(self.title), escape(self.words)
-        return f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{words}</p>\n"
+        """The page as HTML."""
+        title, text = escape(self.title), escape(self.text)
+        return f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{text}</p>\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where a browser comes back to. `open` opens the user's browser, where that is ours to do. `own`: no cookie logs
-    the user in there, because it would be lost under another name of the same machine."""
+    """The address that the browser comes back to, and what belongs to it."""
 
     address: str
+    """The redirect URI."""
     arrivals: Arrivals
+    """The sign-ins that wait for a browser at this address."""
     open: Callable[[str], None] = lambda _: None
+    """Opens the user's browser. It does nothing where the client of the user opens it."""
     close: Callable[[], None] = lambda: None
+    """Stops listening at the address."""
     own: bool = False
+    """Whether the address needs no cookie of Jupyter. Only such an address may be replaced by another name of the same
+    machine, such as `localhost`: under that name a cookie would be missing."""
 
 
 class Browser(Protocol):
-    """A user's browser, as far as a sign-in needs it."""
+    """The browser of a user who signs in."""
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:
-        """Prepare the way back: at `port` if one is configured, or else, if possible, at an address that was `used`
-        before, because the server knows us there. Raises: OSError."""
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
+        """Prepare the address that the browser comes back to. `port` is the configured port; None for any. `used` are
+        addresses of earlier sign-ins. If possible one of them is taken, because we are registered with it.
+
+        Raises: OSError when the port is not free.
+        """
         ...
 
 
 @dataclass(eq=False)
 class Visit:
-    """One attempt to sign in to the server `name`. `say` tells whoever asked for it. `kind` stands before the name on
-    the page. `lasts`: the sign-in survives a restart."""
+    """One attempt of a user to sign in."""
 
     name: str
+    """The name of the server, for the user."""
     landing: Landing
     say: Say
+    """Shows a message to the user."""
     kind: str = "the MCP server "
+    """What stands before the name on the page."""
     sent: bool = False
+    """Whether the browser was sent to the authorization server."""
     lasts: bool = True
+    """Whether the sign-in survives a restart of our program."""
     held: Mapping[str, str] = field(default_factory=dict[str, str])
-    _came: asyncio.Future[Mapping[str, str]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """What the browser brought, while the user must first log in to Jupyter. See `Arrivals.hold`."""
+    _returned: asyncio.Future[Mapping[str, str]] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+    """What the browser brought."""
     _outcome: asyncio.Future[str | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Why the sign-in failed; None when it worked."""
 
     def send(self, url: str) -> None:
+        """Send the browser to an authorization server."""
         self.expect(parse_qs(urlsplit(url).query)["state"][0])
         self.landing.open(url)
         self.say(MessageType.INFO, f"Sign in to the MCP server {self.name!r}: {url}")
 
     def expect(self, state: str) -> None:
-        """Expect somebody whom the caller sends to the browser itself."""
+        """Wait for a browser that brings this `state`. Call it directly if the caller itself sends the browser."""
         self.sent = True
         self.landing.arrivals.expect(state, self)
 
     @property
     def has_returned(self) -> bool:
-        return self._came.done()
+        """Whether the browser has come back."""
+        return self._returned.done()
 
-    async def back(self) -> Mapping[str, str]:
-        """Wait for what the browser brings back."""
-        return await asyncio.shield(self._came)  # whoever stops waiting must not look like a browser that came
+    async def wait_for_return(self) -> Mapping[str, str]:
+        """Wait until the browser comes back, and return the parameters that it brings."""
+        return await asyncio.shield(self._returned)  # a cancelled caller must not cancel the future
 
-    async def arrive(self, found: Mapping[str, str]) -> SignInPage:
-        if not self._came.done():
-            self._came.set_result(found)
+    async def arrive(self, parameters: Mapping[str, str]) -> SignInPage:
+        """Take what the browser brought, wait for the end of the sign-in, and return the page to show."""
+        if not self._returned.done():
+            self._returned.set_result(parameters)
         try:
-            why = await asyncio.wait_for(asyncio.shield(self._outcome), _EXCHANGE)
+            why = await asyncio.wait_for(asyncio.shield(self._outcome), _EXCHANGE_SECONDS)
         except TimeoutError:
             return SignInPage(202, "Not finished yet", _SLOW)
         if why is None:
@@ -119,7 +141,7 @@ class Visit:
         return SignInPage(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
 
     def end(self, why: str | None) -> None:
-        """End the visit; `why` says why it failed, None means that it worked. The first end counts."""
+        """End the attempt. `why` says why it failed, and None means that it worked. Further calls have no effect."""
         self.landing.arrivals.forget(self)
         self.landing.close()
         if not self._outcome.done():
@@ -127,7 +149,7 @@ class Visit:
 
 
 class Arrivals:
-    """The sign-ins that are waited for, by the `state` that only their authorization server knows."""
+    """The sign-ins that wait for a browser, by their `state`. Only the authorization server knows this random value."""
 
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
@@ -138,17 +160,19 @@ class Arrivals:
     def forget(self, visit: Visit) -> None:
         self._visits = {state: other for state, other in self._visits.items() if other is not visit}
 
-    def hold(self, found: Mapping[str, str]) -> str:
-        """Keep what somebody brought who must first log in where they came back to, and return the `state` by which
-        `arrive` knows it. The code must not stand in the address of a login page, which is logged."""
-        state = found.get("state", "")
+    def hold(self, parameters: Mapping[str, str]) -> str:
+        """Keep the parameters of a browser whose user must first log in to Jupyter. Return the `state`, with which the
+        browser comes again after the login. The code itself must not be part of the address of a login page, because
+        such addresses are logged."""
+        state = parameters.get("state", "")
         if (visit := self._visits.get(state)) is not None:
-            visit.held = found
+            visit.held = parameters
         return state
 
-    async def arrive(self, found: Mapping[str, str]) -> SignInPage:
-        """Hand over what came back. Each `state` counts once."""
-        visit = self._visits.pop(found.get("state", ""), None)
+    async def arrive(self, parameters: Mapping[str, str]) -> SignInPage:
+        """Pass the parameters of a browser to its sign-in, and return the page to show. Each `state` is accepted
+        once."""
+        visit = self._visits.pop(parameters.get("state", ""), None)
         if visit is None:
             return SignInPage(404, "Nothing to do", _UNKNOWN)
-        return await visit.arrive(visit.held if set(found) == {"state"} else found)
+        return await visit.arrive(visit.held if set(parameters) == {"state"} else parameters)

@@ -1,5 +1,7 @@
-"""Stored sign-ins, by the server's address. They lie where the keys of providers lie: in a keyring, or in the memory
-of this process. It signs in nobody: `oauth` does.
+"""Stores the sign-ins to servers, by the address of the server. They are stored where the keys of providers are: in a
+keyring, or in the memory of this process.
+
+It must not sign in to servers: `oauth.py` does.
 """
 
 from __future__ import annotations
@@ -20,82 +22,93 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Addresses at which we are registered, per server: a few ports, a few Jupyter servers.
-_CLIENTS: Final = 8
+# The number of registrations that are kept for a server. There is one for each redirect URI: a few ports and a few
+# Jupyter servers.
+_MAX_CLIENTS: Final = 8
 
 
 class TokenGrant(BaseModel):
-    """Tokens, the client that they were given to, and what is needed to renew them. `expires` is in seconds since
-    1970."""
+    """Tokens, and everything that is needed to renew them. The dicts are models of the SDK as JSON."""
 
     model_config = ConfigDict(frozen=True)
 
     client: dict[str, Any]
+    """The OAuth client that the tokens were issued to."""
     tokens: dict[str, Any]
     expires: float | None = None
+    """When the access token expires, in seconds since 1970."""
     metadata: dict[str, Any] | None = None
+    """The metadata of the authorization server."""
     resource: dict[str, Any] | None = None
+    """The metadata of the protected resource."""
 
 
 class StoredSignIn(BaseModel):
-    """What is stored for one server. `clients` are our registrations, by the address that browsers come back to."""
+    """What is stored for one server."""
 
     model_config = ConfigDict(frozen=True)
 
     grant: TokenGrant | None = None
+    """The tokens; None when nobody is signed in."""
     clients: dict[str, dict[str, Any]] = {}
+    """Our registrations as an OAuth client, by redirect URI."""
 
 
 class SignInStore:
+    """Stores sign-ins in a `KeyStore`."""
+
     def __init__(self, store: KeyStore) -> None:
         self._store = store
         self._writing = asyncio.Lock()
 
     async def load(self) -> None:
+        """Read everything that is stored."""
         await asyncio.to_thread(self._store.load)
 
     def get(self, url: str) -> StoredSignIn:
-        """Return what is stored, as of the last `load` or change. It does not block."""
-        found = self._store.get(_key(url))
+        """Return what is stored for a server, as of the last `load` or change. This does not block."""
+        found = self._store.get(_make_key(url))
         try:
             return StoredSignIn.model_validate_json(found.key) if found is not None else StoredSignIn()
         except ValidationError:
             return StoredSignIn()
 
-    async def grant(self, url: str, grant: TokenGrant) -> bool:
-        """Store a grant; return whether it survives a restart."""
-        return await self._change(url, lambda kept: kept.model_copy(update={"grant": grant}))
+    async def store_grant(self, url: str, grant: TokenGrant) -> bool:
+        """Store a grant. Return whether it survives a restart of our program."""
+        return await self._change(url, lambda stored: stored.model_copy(update={"grant": grant}))
 
-    async def register(self, url: str, address: str, client: dict[str, Any] | None) -> None:
-        """Store a registration; None removes it, when the server no longer knows us."""
+    async def store_registration(self, url: str, address: str, client: dict[str, Any] | None) -> None:
+        """Store our registration for a redirect URI. None removes it, because the server no longer knows it."""
 
-        def change(kept: StoredSignIn) -> StoredSignIn:
-            others = {where: other for where, other in kept.clients.items() if where != address}
+        def change(stored: StoredSignIn) -> StoredSignIn:
+            others = {uri: other for uri, other in stored.clients.items() if uri != address}
             newest = {address: client, **others} if client is not None else others
-            return kept.model_copy(update={"clients": dict(list(newest.items())[:_CLIENTS])})
+            return stored.model_copy(update={"clients": dict(list(newest.items())[:_MAX_CLIENTS])})
 
         await self._change(url, change)
 
     async def forget(self, url: str) -> None:
-        """Remove what is stored for a server. Raises: OSError."""
+        """Remove everything that is stored for a server. Raises: OSError."""
         async with self._writing:
-            await asyncio.to_thread(self._store.forget, _key(url))
+            await asyncio.to_thread(self._store.forget, _make_key(url))
 
     async def _change(self, url: str, change: Callable[[StoredSignIn], StoredSignIn]) -> bool:
+        """Change what is stored for a server. Return whether the change survives a restart of our program."""
+
         def write() -> bool:
             self._store.load()
-            return self._store.store(_key(url), StoredKey(change(self.get(url)).model_dump_json()))
+            return self._store.store(_make_key(url), StoredKey(change(self.get(url)).model_dump_json()))
 
         async with self._writing:
             try:
                 return await asyncio.to_thread(write)
             except OSError as error:
-                _log.warning("the sign-in to %s is not kept for the next start: %s", _key(url), error.strerror)
+                _log.warning("the sign-in to %s is not kept for the next start: %s", _make_key(url), error.strerror)
                 return False
 
 
-def _key(url: str) -> str:
-    """Return the address without the parts that may change while the server stays the same, and without a password."""
+def _make_key(url: str) -> str:
+    """Return the key for a server: its address without a password, a query and a fragment."""
     split = urlsplit(url)
     host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
     port = f":{split.port}" if split.port else ""

@@ -1,7 +1,7 @@
-"""The sign-ins of this process by server name, and what is stored of them by address. It decides nothing about a
-server's status; `oauth` is one of them, `sign_in_store` stores them.
+"""Owns the sign-ins to all servers in this process, by the name of the server.
 
-Imports no SDK before somebody signs in, or is.
+It must not decide the status of a server: `server.py` does. `oauth.py` has the sign-in to one server, and
+`sign_in_store.py` stores sign-ins by address. The SDK is imported only when a user signs in, or a sign-in is stored.
 """
 
 from __future__ import annotations
@@ -23,93 +23,108 @@ if TYPE_CHECKING:
 
 
 class SignIns:
+    """The sign-ins of this process. `store` is where keys are stored."""
+
     def __init__(self, store: credentials.KeyStore) -> None:
-        self._keeping = SignInStore(store)
-        self._logins: dict[str, ServerSignIn] = {}
-        self._asking = asyncio.Lock()
+        self._store = SignInStore(store)
+        self._sign_ins: dict[str, ServerSignIn] = {}
+        self._lock = asyncio.Lock()
 
     async def load(self) -> None:
-        """Load what is stored. Call it before asking whether anything is stored."""
-        await self._keeping.load()
+        """Load the stored sign-ins. Call it before the other methods."""
+        await self._store.load()
 
-    async def ask(self, name: str, settings: McpServerConfig, browser: Browser, say: Say) -> None:
-        """Let the next start ask the user to sign in. An attempt in progress ends. Raises: McpRefusal."""
+    async def prepare(self, name: str, settings: McpServerConfig, browser: Browser, say: Say) -> None:
+        """Prepare a sign-in with a browser, which the next start of the server uses. An attempt in progress is given
+        up.
+
+        Raises: McpRefusal when no browser can come back.
+        """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.oauth")
         from jupyter_eca.mcp_client.oauth import ServerSignIn
 
-        async with self._asking:
-            wants = before.wants if (before := self._logins.get(name)) and before.url == settings.url else None
+        async with self._lock:
+            wanted_scope = (
+                before.wanted_scope if (before := self._sign_ins.get(name)) and before.url == settings.url else None
+            )
             self.drop(name, "another sign-in was begun")
-            await self._keeping.load()
-            kept = self._keeping.get(settings.url or "")
+            await self._store.load()
+            stored = self._store.get(settings.url or "")
             try:
-                landing = await browser.land(settings.oauth_port, tuple(kept.clients))
+                landing = await browser.prepare_landing(settings.oauth_port, tuple(stored.clients))
             except OSError as error:
                 why = f"The port for the sign-in is not available: {error.strerror}."
                 raise McpRefusal("requires-auth", why) from error
-            self._logins[name] = ServerSignIn(settings, self._keeping, kept, Visit(name, landing, say), wants=wants)
+            self._sign_ins[name] = ServerSignIn(
+                settings, self._store, stored, Visit(name, landing, say), wanted_scope=wanted_scope
+            )
 
-    def login(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
-        """Return the sign-in that a session begins with."""
-        login = self._logins.get(name)
-        if login is not None and login.url == settings.url and (login.visit or login.grant):
-            return login
+    def get_sign_in(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
+        """Return the sign-in for a new session; None when nothing is stored and no user is about to sign in."""
+        sign_in = self._sign_ins.get(name)
+        if sign_in is not None and sign_in.url == settings.url and (sign_in.visit or sign_in.grant):
+            return sign_in
         self.drop(name, "the server was changed")
-        kept = self._keeping.get(settings.url or "")
-        if kept.grant is None:
+        stored = self._store.get(settings.url or "")
+        if stored.grant is None:
             return None
         from jupyter_eca.mcp_client.oauth import ServerSignIn, find_usable_grant
 
-        if find_usable_grant(kept, settings) is None:
+        if find_usable_grant(stored, settings) is None:
             return None
-        login = self._logins[name] = ServerSignIn(settings, self._keeping, kept, None)
-        return login
+        sign_in = self._sign_ins[name] = ServerSignIn(settings, self._store, stored, None)
+        return sign_in
 
-    async def again(self, name: str, settings: McpServerConfig) -> bool:
-        """Whether another attempt is worth it after a refusal: another process signed in or renewed the tokens, or
-        nobody has tried to renew them yet. (The SDK renews by the clock alone.)"""
-        login = self._logins.get(name)
-        if login is None or login.grant is None or login.url != settings.url:
+    async def can_retry(self, name: str, settings: McpServerConfig) -> bool:
+        """Return whether another attempt may succeed after the server refused our tokens. This is so if another process
+        has stored newer tokens, or if the tokens have not been renewed yet. (The SDK renews tokens only when they
+        expire.)"""
+        sign_in = self._sign_ins.get(name)
+        if sign_in is None or sign_in.grant is None or sign_in.url != settings.url:
             return False
-        await self._keeping.load()
+        await self._store.load()
         from jupyter_eca.mcp_client.oauth import ServerSignIn, find_usable_grant
 
-        kept = self._keeping.get(login.url)
-        grant = find_usable_grant(kept, settings)
-        newer = grant is not None and grant != login.grant
-        if not newer and (login.stale or not login.renewable):
+        stored = self._store.get(sign_in.url)
+        grant = find_usable_grant(stored, settings)
+        is_newer = grant is not None and grant != sign_in.grant
+        if not is_newer and (sign_in.stale or not sign_in.can_renew):
             return False
-        if self._logins.get(name) is login:
-            kept = kept if newer else StoredSignIn(grant=login.grant)
-            self._logins[name] = ServerSignIn(settings, self._keeping, kept, None, stale=not newer, wants=login.wants)
+        if self._sign_ins.get(name) is sign_in:
+            stored = stored if is_newer else StoredSignIn(grant=sign_in.grant)
+            self._sign_ins[name] = ServerSignIn(
+                settings, self._store, stored, None, stale=not is_newer, wanted_scope=sign_in.wanted_scope
+            )
         return True
 
-    def has(self, name: str, settings: McpServerConfig) -> bool:
+    def has_sign_in(self, name: str, settings: McpServerConfig) -> bool:
+        """Return whether there are tokens for a server, in this process or in the store."""
         if settings.url is None:
             return False
-        login = self._logins.get(name)
-        live = login is not None and login.url == settings.url and login.grant is not None
-        return live or self._keeping.get(settings.url).grant is not None
+        sign_in = self._sign_ins.get(name)
+        is_signed_in = sign_in is not None and sign_in.url == settings.url and sign_in.grant is not None
+        return is_signed_in or self._store.get(settings.url).grant is not None
 
-    def secrets(self, name: str) -> tuple[SecretStr, ...]:
-        """Return the secrets that must appear nowhere."""
-        login = self._logins.get(name)
-        return login.secrets() if login else ()
+    def list_secrets(self, name: str) -> tuple[SecretStr, ...]:
+        """Return the secrets of a sign-in, which must be redacted everywhere."""
+        sign_in = self._sign_ins.get(name)
+        return sign_in.list_secrets() if sign_in else ()
 
     def drop(self, name: str, why: str) -> None:
-        """Forget the sign-in of this process; what is stored stays."""
-        if login := self._logins.pop(name, None):
-            login.drop(why)
+        """Give up the sign-in of this process. The stored sign-in is kept."""
+        if sign_in := self._sign_ins.pop(name, None):
+            sign_in.drop(why)
 
     async def forget(self, name: str, settings: McpServerConfig) -> None:
-        """Sign out and remove what is stored. Raises: McpRefusal when it cannot be removed."""
+        """Sign out, and remove the stored sign-in. Raises: McpRefusal when it cannot be removed."""
         self.drop(name, "its user signed out")
         if settings.url:
             try:
-                await self._keeping.forget(settings.url)
+                await self._store.forget(settings.url)
             except OSError as error:
                 raise McpRefusal("not-written", f"The sign-in cannot be forgotten: {error.strerror}.") from error
 
     def close(self) -> None:
-        for name in tuple(self._logins):
+        """Give up all sign-ins, because the program ends."""
+        for name in tuple(self._sign_ins):
             self.drop(name, "the program that you signed in from has ended")

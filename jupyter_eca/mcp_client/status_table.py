@@ -1,4 +1,7 @@
-"""The lifecycle of one server as a table: status and signal to status. Pure. `server` gives the signals."""
+"""Owns the lifecycle of one server, as a table: the status and a signal give the next status.
+
+The module is pure. `server.py` sends the signals.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,34 @@ from jupyter_eca.protocol.mcp import ServerStatus as S
 
 
 class Signal(StrEnum):
+    """What happens to a server."""
+
     START = "start"
+    """A session begins."""
     UP = "up"
+    """The server is connected, and its tools are known."""
     STOP = "stop"
+    """The session is to end."""
     ENDED = "ended"
+    """The session has ended, because it was to end."""
     FAILED = "failed"
+    """The session has ended by itself."""
     REFUSED = "refused"
+    """The session has ended because the server wants other credentials."""
     DISABLE = "disable"
+    """The configuration disables the server."""
     ENABLE = "enable"
+    """The configuration no longer disables the server."""
 
 
-# starting       connecting, shaking hands and listing its tools; bounded by a timeout
-# running        its tools are offered
-# stopping       asked to end; whatever happens now ends in stopped
-# stopped        ended because somebody wanted it to
-# failed         ended by itself, or never came up; the reason is told. Between two attempts to reconnect, too
-# requires-auth  it wants credentials that we do not have
-# disabled       by configuration; a client may start it nevertheless, for this session
+# starting       we connect, initialize the session and list the tools; a timeout limits this
+# running        the tools of the server are offered
+# stopping       the session is ending; whatever happens now, the next status is stopped
+# stopped        the session has ended because somebody stopped the server
+# failed         the session has ended by itself, or was never ready; clients see the reason. The server also has this
+#                status between two attempts to reconnect
+# requires-auth  the server wants credentials that we do not have
+# disabled       the configuration disables the server; a client can start it nevertheless, until our program ends
 TABLE: Final[dict[tuple[S, Signal], S]] = {
     (S.STOPPED, Signal.START): S.STARTING,
     (S.FAILED, Signal.START): S.STARTING,
@@ -54,7 +68,10 @@ TABLE: Final[dict[tuple[S, Signal], S]] = {
 
 
 def next_status(status: S, signal: Signal) -> S:
-    """Return the status after a signal. Raises: IllegalSignal."""
+    """Return the status after a signal.
+
+    Raises: IllegalSignal when the table has no entry.
+    """
     try:
         return TABLE[status, signal]
     except KeyError:

@@ -1,7 +1,7 @@
-"""Owns the check of each tool that a server lists. One malformed tool is left out, and costs no other tool.
+"""Checks each tool that a server lists. A malformed tool is left out, and the other tools can still be used.
 
-It must not know a transport: `transports` passes each list through. The SDK refuses a whole list for one bad tool, and
-vendors of models refuse a whole request for one bad schema.
+Without this check, the SDK would refuse the whole list because of one bad tool, and a vendor of models would refuse the
+whole request because of one bad schema. The module must not know transports: `transports.py` calls it with each list.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 
 def split_tools(result: dict[str, Any], version: str) -> tuple[list[Any], dict[str, str]]:
-    """Return the usable tools of a `tools/list` result, and by its name why each other one is left out.
+    """Return the usable tools of a `tools/list` result, and the reason for each tool that is left out, by its name.
 
-    A result that is malformed as a whole, or in each tool, is returned as it is: then the server fails, and the SDK
-    explains it.
+    If the result itself is malformed, or each of its tools, all tools are returned. Then the SDK refuses the list with
+    its own explanation.
     """
     tools: list[Any] = result["tools"]
     if _explain_result({**result, "tools": []}, version):

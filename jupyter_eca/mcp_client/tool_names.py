@@ -1,7 +1,10 @@
-"""The name by which a model calls a server's tool: `server__tool` where that is one, else with a hash in it.
+"""Makes the name by which a model calls the tool of a server. It is `server__tool` where vendors allow that, and else
+it contains a hash.
 
-A name depends on its server and tool alone, so that adding a server changes no other name (the cache of the prompt
-lives on that). Plain names split at their first `__` into both parts again, so no two can be equal.
+A name depends only on its server and its tool. So a new server does not change the names of other tools, and the
+vendor's cache of the prompt stays valid. A name without a hash can be split at its first `__` into the server and the
+tool, so two tools never have the same name. The module must not know servers: `plugins/tools/mcp_tool.py` makes
+our tools from theirs.
 """
 
 from __future__ import annotations
@@ -10,17 +13,19 @@ import hashlib
 import re
 from typing import Final
 
-# What vendors allow.
-LONGEST: Final = 64
+# The longest name that vendors of models allow, and the characters that they do not allow.
+MAX_LENGTH: Final = 64
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
-_HASH: Final = 10
+# Characters of the hash. With ten hexadecimal digits, equal hashes are very unlikely.
+_HASH_LENGTH: Final = 10
 
 
-def tool_name(server: str, tool: str) -> str:
+def make_tool_name(server: str, tool: str) -> str:
+    """Return the name of a tool for a model, such as `github__list_issues`."""
     joined = f"{server}__{tool}"
     clean = _FORBIDDEN.sub("_", joined)
-    splits = "__" not in f"{server}_" and not tool.startswith("_")
-    if clean == joined and splits and len(joined) <= LONGEST:
+    can_be_split = "__" not in f"{server}_" and not tool.startswith("_")
+    if clean == joined and can_be_split and len(joined) <= MAX_LENGTH:
         return joined
-    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH]
-    return f"{clean[: LONGEST - _HASH - 1]}_{digest}"
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH_LENGTH]
+    return f"{clean[: MAX_LENGTH - _HASH_LENGTH - 1]}_{digest}"

@@ -1,5 +1,8 @@
-"""The SDK's transports, watched: stdio, streamable HTTP and SSE. It knows no session: a `TransportWatch` is told
-what passes, in the order of the messages.
+"""Opens the SDK's transports (stdio, streamable HTTP and SSE) and watches the messages that arrive. What it observes is
+noted in a `TransportWatch`, in the order of the messages.
+
+It must not know sessions or calls: `connection.py` reads the watch. `bounded_lines.py` and `tool_checks.py` beside it
+limit the size of messages and check lists of tools.
 """
 
 from __future__ import annotations
@@ -37,66 +40,75 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import McpServerConfig
 
-LISTS: Final = {
+# The notifications that a list has changed, and the name of the list.
+_LIST_CHANGES: Final = {
     "notifications/tools/list_changed": "tools",
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
 }
 
-# What is kept of a server's last words.
-_TAIL: Final = 2_000
-# Lines that are heard of 64 KiB: who writes faster than that is not read line by line.
-_LINES: Final = 100
+# The bytes of stderr that are kept, and of a line of stderr that are logged.
+_MAX_TAIL: Final = 2_000
+# Lines that are logged of 64 KiB of stderr. The other lines of a server that writes more are not logged.
+_MAX_LINES: Final = 100
 
-# How long an HTTP server may take to accept a connection or a request; for answers the calls have their own timeouts.
-_CONNECT: Final = 30.0
+# Seconds that an HTTP server has to accept a connection or a request. Calls have their own timeouts for the answer.
+_CONNECT_SECONDS: Final = 30.0
 
-# Set around one use of a connection: the HTTP status that refused it, if one did.
-REFUSAL: ContextVar[list[int] | None] = ContextVar("REFUSAL", default=None)
+# The HTTP error statuses of the requests that are sent in this context. The list is set before a connection is used.
+REFUSED_STATUSES: ContextVar[list[int] | None] = ContextVar("REFUSED_STATUSES", default=None)
 
-# The SDK logs a traceback for each line that is no JSON-RPC; the watch counts them, and the server's end tells.
+# The SDK logs a traceback for each line that is not JSON-RPC. Instead, the watch counts these lines, and the error of
+# the server mentions them.
 logging.getLogger("mcp.client.stdio").addFilter(lambda record: "Failed to parse" not in record.getMessage())
 
 
 @dataclass
 class TransportWatch:
-    """What is observed of a transport. `stale` are the lists to fetch again; `news` is set when there are some.
-    `lived`: it was running. `hear` is called with each line of stderr, in a thread of its own, `updated` with the
-    address of a resource that changed."""
+    """What was observed on one transport."""
 
     ended: anyio.Event = field(default_factory=anyio.Event)
-    news: anyio.Event = field(default_factory=anyio.Event)
-    stale: set[str] = field(default_factory=set[str])
-    garbage: int = 0
-    lived: bool = False
-    words: bytearray = field(default_factory=bytearray)
-    version: str = ""
-    """The version of the protocol, once it is agreed on."""
+    """Set when the transport has ended."""
+    lists_changed: anyio.Event = field(default_factory=anyio.Event)
+    """Set when `stale_lists` is not empty."""
+    stale_lists: set[str] = field(default_factory=set[str])
+    """The names of the lists that must be fetched again."""
+    invalid_messages: int = 0
+    """The number of messages that were not JSON-RPC."""
+    was_ready: bool = False
+    """Whether the server was connected and its tools were known."""
+    stderr_tail: bytearray = field(default_factory=bytearray)
+    """The last bytes of stderr."""
+    protocol_version: str = ""
+    """The version of MCP that is used; empty until it is agreed on."""
     left_out: dict[str, str] = field(default_factory=dict[str, str])
     """The tools of the last list that cannot be used, each with the reason."""
-    hear: Callable[[str], None] = lambda _: None
-    updated: Callable[[str], None] = lambda _: None
+    on_stderr: Callable[[str], None] = lambda _: None
+    """Called with each line of stderr, in another thread."""
+    on_resource_updated: Callable[[str], None] = lambda _: None
+    """Called with the URI of a resource that changed."""
     fault: str = ""
-    """Why we ended the transport, if we did."""
+    """Why we ended the transport; empty if we did not."""
 
     def end_for_size(self) -> None:
-        """End the transport: the server sends a message that is larger than what we read."""
+        """End the transport, because the server sends a message that is too large."""
         self.fault = f"it sent a message of more than {MAX_BYTES >> 20} MiB"
         self.ended.set()
 
-    def mark(self, *lists: str) -> None:
-        self.stale.update(lists)
-        self.news.set()
+    def mark_stale(self, *lists: str) -> None:
+        """Note that these lists must be fetched again."""
+        self.stale_lists.update(lists)
+        self.lists_changed.set()
 
     @property
-    def last_words(self) -> str:
-        """Return the last line of stderr."""
-        lines = bytes(self.words).decode("utf-8", "replace").split("\n")
+    def last_stderr_line(self) -> str:
+        """The last line of stderr that is not empty."""
+        lines = bytes(self.stderr_tail).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-class _Reading:
-    """The SDK's stream, observed."""
+class _WatchedStream:
+    """The stream of messages that the SDK reads. It notes what passes, and passes on everything."""
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: TransportWatch) -> None:
         self._stream = stream
@@ -104,33 +116,36 @@ class _Reading:
 
     @property
     def last_context(self) -> Any:
+        """The context of the last message, which the SDK reads."""
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
+        """Return the next message; an exception for a message that is not valid."""
         try:
             item = await self._stream.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             self._watch.ended.set()
             raise
         if isinstance(item, Exception):
-            self._watch.garbage += 1
+            self._watch.invalid_messages += 1
         elif isinstance(item.message, JSONRPCNotification):
-            self._look(item.message)
+            self._note_notification(item.message)
         elif isinstance(item.message, JSONRPCResponse) and isinstance(item.message.result.get("tools"), list):
             await self._check_tools(item.message.result)
         return item
 
     async def _check_tools(self, result: dict[str, Any]) -> None:
-        """Leave out malformed tools. A check takes about a millisecond, so it is not done on the loop."""
-        usable, left_out = await asyncio.to_thread(split_tools, result, self._watch.version)
+        """Remove malformed tools from a list. The check of a tool takes about a millisecond, so it runs in a thread."""
+        usable, left_out = await asyncio.to_thread(split_tools, result, self._watch.protocol_version)
         self._watch.left_out.update(left_out)
         result["tools"] = usable
 
-    def _look(self, message: JSONRPCNotification) -> None:
-        if name := LISTS.get(message.method):
-            self._watch.mark(name)
+    def _note_notification(self, message: JSONRPCNotification) -> None:
+        """Note that a list or a resource changed."""
+        if name := _LIST_CHANGES.get(message.method):
+            self._watch.mark_stale(name)
         elif message.method == "notifications/resources/updated":
-            self._watch.updated(str((message.params or {}).get("uri")))
+            self._watch.on_resource_updated(str((message.params or {}).get("uri")))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -157,17 +172,22 @@ class _Reading:
 async def watch_messages(
     transport: AbstractAsyncContextManager[TransportStreams], watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
+    """Open a transport whose incoming messages are watched."""
     async with transport as (reading, writing):
-        yield _Reading(reading, watch), writing
+        yield _WatchedStream(reading, watch), writing
 
 
 @contextlib.asynccontextmanager
-async def stdio(
-    settings: McpServerConfig, inherited: Mapping[str, str], folder: Path | None, watch: TransportWatch
+async def open_stdio(
+    settings: McpServerConfig, environment: Mapping[str, str], folder: Path | None, watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
-    """Start a process and connect to its standard streams. Raises: OSError when it cannot be started."""
-    env = {**inherited, **{name: value.get_secret_value() for name, value in settings.env.items()}}
-    command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a bare name must stay one; it reads no disk
+    """Start a program in a folder, and connect to its standard streams. The variables of the configuration are added to
+    `environment`.
+
+    Raises: OSError when the program cannot be started.
+    """
+    env = {**environment, **{name: value.get_secret_value() for name, value in settings.env.items()}}
+    command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a `Path` would change `./server` to `server`; this does not read the disk
     parameters = StdioServerParameters(
         command=command,
         args=list(settings.args),
@@ -178,59 +198,65 @@ async def stdio(
     )
     ON_OVERFLOW.set(watch.end_for_size)
     reading, writing = os.pipe()
-    # A thread, since asyncio reads no pipe of ours on Windows; a daemon, since a grandchild may keep the pipe open.
-    threading.Thread(target=_listen, args=(reading, watch), name="mcp stderr", daemon=True).start()
+    # A thread reads stderr, because asyncio cannot read this pipe on Windows. The thread is a daemon, because a process
+    # that the server started may keep the pipe open.
+    threading.Thread(target=_read_stderr, args=(reading, watch), name="mcp stderr", daemon=True).start()
     with os.fdopen(writing, "w") as errlog:
         async with watch_messages(stdio_client(parameters, errlog), watch) as streams:
             yield streams
 
 
-def _listen(handle: int, watch: TransportWatch) -> None:
-    """Read stderr to its end, so that a server that writes much never blocks; keep the tail."""
-    begun = b""
+def _read_stderr(handle: int, watch: TransportWatch) -> None:
+    """Read stderr to its end, so that a server that writes much does not block. Pass on its lines, and keep the
+    tail."""
+    unfinished = b""
     with os.fdopen(handle, "rb", buffering=0) as pipe:
         while piece := pipe.read(65_536):
-            watch.words += piece
-            del watch.words[:-_TAIL]
-            *lines, begun = (begun + piece).split(b"\n")
-            for line in lines[-_LINES:]:
-                watch.hear(line[:_TAIL].decode("utf-8", "replace").rstrip())
-            begun = begun[-_TAIL:]
-    if begun:
-        watch.hear(begun.decode("utf-8", "replace").rstrip())
+            watch.stderr_tail += piece
+            del watch.stderr_tail[:-_MAX_TAIL]
+            *lines, unfinished = (unfinished + piece).split(b"\n")
+            for line in lines[-_MAX_LINES:]:
+                watch.on_stderr(line[:_MAX_TAIL].decode("utf-8", "replace").rstrip())
+            unfinished = unfinished[-_MAX_TAIL:]
+    if unfinished:
+        watch.on_stderr(unfinished.decode("utf-8", "replace").rstrip())
 
 
 @contextlib.asynccontextmanager
-async def http(
+async def open_http(
     settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
-    _check(settings.url)
+    """Connect to a URL by streamable HTTP. Raises: LocalError when the URL is not one of a server."""
+    _check_url(settings.url)
     async with (
-        _client(settings, auth, watch) as client,
+        _make_client(settings, auth, watch) as client,
         watch_messages(streamable_http_client(settings.url or "", http_client=client), watch) as streams,
     ):
         yield streams
 
 
 @contextlib.asynccontextmanager
-async def sse(
+async def open_sse(
     settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch
 ) -> AsyncGenerator[TransportStreams]:
-    def factory(*_: Any, **__: Any) -> httpx2.AsyncClient:
-        return _client(settings, auth, watch)
+    """Connect to a URL by SSE, the older transport."""
 
-    async with watch_messages(sse_client(settings.url or "", httpx_client_factory=factory), watch) as streams:
+    def make_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
+        return _make_client(settings, auth, watch)
+
+    async with watch_messages(sse_client(settings.url or "", httpx_client_factory=make_client), watch) as streams:
         yield streams
 
 
-def _check(url: str | None) -> None:
+def _check_url(url: str | None) -> None:
     parsed = httpx2.URL(url or "")
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise LocalError(f"{url!r} is no URL of a server: it must start with http:// or https://.")
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The body of an answer. An event of a stream of events, or the body as a whole, must not be too large."""
+    """The body of an HTTP answer. It ends the transport when the body is too large; for a stream of events, when one
+    event is too large."""
 
     def __init__(self, body: httpx2.AsyncByteStream, watch: TransportWatch, *, is_events: bool) -> None:
         self._body = body
@@ -251,18 +277,20 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-def _client(settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch) -> httpx2.AsyncClient:
-    async def look(response: httpx2.Response) -> None:
+def _make_client(settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch) -> httpx2.AsyncClient:
+    """Return an HTTP client with the headers of the configuration. It limits answers, and notes error statuses."""
+
+    async def inspect_response(response: httpx2.Response) -> None:
         is_events = response.headers.get("content-type", "").startswith("text/event-stream")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream, watch, is_events=is_events)
-        refusal = REFUSAL.get()
-        if refusal is not None and response.status_code >= 400:
-            refusal.append(response.status_code)
+        statuses = REFUSED_STATUSES.get()
+        if statuses is not None and response.status_code >= 400:
+            statuses.append(response.status_code)
 
     return httpx2.AsyncClient(
         headers={name: value.get_secret_value() for name, value in settings.headers.items()},
         auth=auth,
-        timeout=httpx2.Timeout(_CONNECT, read=None),
-        event_hooks={"response": [look]},
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
+        event_hooks={"response": [inspect_response]},
     )

@@ -1,4 +1,7 @@
-"""The resources that chats were given, and which of them may have changed since. It reads none: `manager` does."""
+"""Keeps the resources that chats have received, and notes which of them may have changed since then.
+
+It must not read resources: `manager.py` does, and compares their digests.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +14,62 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import ImagePart
 
-# The newest that are followed, of all chats together.
-_MOST: Final = 100
+# The number of resources that are kept, for all chats together. The oldest are forgotten.
+_MAX_RESOURCES: Final = 100
 
 
 @dataclass
-class _One:
+class _WatchedResource:
     digest: str
+    """The digest of the content that the chat received."""
     suspected: bool = False
+    """Whether the resource may have changed since then."""
 
 
 @dataclass
 class AttachedResources:
-    _all: dict[tuple[str, str, str], _One] = field(default_factory=dict[tuple[str, str, str], _One])
+    """The resources that were attached to chats."""
+
+    _resources: dict[tuple[str, str, str], _WatchedResource] = field(
+        default_factory=dict[tuple[str, str, str], _WatchedResource]
+    )
+    """By chat, server and URI."""
 
     def remember(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
-        """Record what a chat was given."""
+        """Note the content of a resource that a chat receives now."""
         digest = hashlib.sha256("\0".join((text, *(image.base64 for image in images))).encode("utf-8", "replace"))
-        before = self._all.pop((chat, server, uri), None)
-        # One that was suspected meanwhile stays so: it may have changed after it was read.
-        self._all[chat, server, uri] = _One(digest.hexdigest(), before is not None and before.suspected)
-        for oldest in list(self._all)[:-_MOST]:
-            del self._all[oldest]
+        before = self._resources.pop((chat, server, uri), None)
+        # If it is suspected, this stays so: it may have changed after it was read.
+        self._resources[chat, server, uri] = _WatchedResource(
+            digest.hexdigest(), before is not None and before.suspected
+        )
+        for oldest in list(self._resources)[:-_MAX_RESOURCES]:
+            del self._resources[oldest]
 
-    def digest(self, chat: str, server: str, uri: str) -> str | None:
-        one = self._all.get((chat, server, uri))
-        return one and one.digest
+    def get_digest(self, chat: str, server: str, uri: str) -> str | None:
+        """Return the digest of the content that the chat received; None when it received none."""
+        resource = self._resources.get((chat, server, uri))
+        return resource and resource.digest
 
     def suspect(self, server: str, uri: str | None = None) -> None:
-        """Suspect one resource, or all of a server."""
-        for (_, of, its), one in self._all.items():
-            if of == server and uri in {None, its}:
-                one.suspected = True
+        """Note that a resource may have changed; without a URI, each resource of the server."""
+        for (_, its_server, its_uri), resource in self._resources.items():
+            if its_server == server and uri in {None, its_uri}:
+                resource.suspected = True
 
-    def doubt(self, chat: str, server: str, uri: str, *, suspected: bool) -> None:
-        if one := self._all.get((chat, server, uri)):
-            one.suspected = suspected
+    def set_suspected(self, chat: str, server: str, uri: str, *, suspected: bool) -> None:
+        """Note whether a resource may have changed since the chat received it."""
+        if resource := self._resources.get((chat, server, uri)):
+            resource.suspected = suspected
 
     def list_suspected(self, chat: str) -> list[tuple[str, str]]:
-        """Return server and address of each suspected resource."""
-        return [(server, uri) for (of, server, uri), one in self._all.items() if of == chat and one.suspected]
+        """Return the server and the URI of each resource of a chat that may have changed."""
+        return [
+            (server, uri)
+            for (its_chat, server, uri), resource in self._resources.items()
+            if its_chat == chat and resource.suspected
+        ]
 
-    def list_followed(self, server: str) -> list[str]:
-        return list(dict.fromkeys(uri for _, of, uri in self._all if of == server))
+    def list_subscriptions(self, server: str) -> list[str]:
+        """Return the URIs of the resources of a server to subscribe to, each once."""
+        return list(dict.fromkeys(uri for _, its_server, uri in self._resources if its_server == server))

@@ -1,4 +1,6 @@
-"""The one loader: every plug is a module with one named constant, found in our own folder or by an entry point."""
+"""Owns the loader of plugs. A plug is a module with one named constant. It is found in our own folders, or by an entry
+point of another package. It must not know a kind of plug: `plugins.providers`, `plugins.tools` and others do.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import Any, cast
 
 _log = logging.getLogger(__name__)
 
-# The folder of our own plugs of a kind, where it is not named by the kind, as entry point groups are.
+# The folders of our own plugs, by kind. A kind that is not named here has a folder of its own name.
 _FOLDERS = {
     "providers": "plugins.providers",
     "tools": "plugins.tools",
@@ -38,12 +40,13 @@ def find(kind: str, constant: str) -> dict[str, Any]:
     for entry in _entries(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
         try:
             found[entry.name] = entry.load()
-        except Exception:  # noqa: BLE001  # a plug boundary: anything may be wrong in there
+        except Exception:  # noqa: BLE001  # the boundary to plugs: anything may be wrong in them
             _log.exception("the %s plug %s of %s cannot be loaded", kind, entry.name, entry.value)
     return found
 
 
 @lru_cache(maxsize=1)
 def _entries(_path: tuple[str, ...]) -> EntryPoints:
-    """Return all entry points of this path. That takes 30 ms in a Jupyter environment, and each kind of plug asks."""
+    """Return all entry points of a path. They are cached, because this takes 30 ms in a Jupyter environment, and is
+    needed for each kind of plug."""
     return cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type

@@ -32,6 +32,7 @@ class ApprovalRule(RuleText):
     """The files that have the rule; the last one wins. Without a file, the rule is built in, or a client sent it when
     the server started."""
     built_in: bool = False
+    """Whether the rule is one of our defaults."""
     own: bool = False
     """Whether the rule can be removed with `approvals/remove`."""
 
@@ -66,11 +67,12 @@ class ApprovalsProposeResult(Model):
     places: tuple[RulePlace, ...] = ()
     """The files to which the rule can be written, the best one first."""
     why: str | None = None
-    """Why there is no rule."""
+    """If there is no rule, why."""
 
 
 class ApprovalsAddParams(RuleText):
-    """Adds a rule. If a file has a rule with this selector already, that file is changed, whatever the scope is."""
+    """Adds a rule. If a file already has a rule with this selector, that file is changed, even if `scope` names another
+    one."""
 
     scope: Literal["workspace", "global"] = "workspace"
 

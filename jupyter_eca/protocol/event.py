@@ -1,7 +1,8 @@
-"""`Event`: the only thing that is stored, streamed and replayed. It is an envelope around ECA's content.
+"""Owns `Event`, the envelope around one content of a chat. A chat is stored, streamed and replayed as its events.
 
-It says what that content cannot: the chat, the turn, the time, and the `Aside`, which is what the content means to the
-model. It must not know what a model makes of it: `engine/model/history` does. The store is in `host/store`.
+The envelope has what ECA's content lacks: the chat, the turn, the time, and the `Aside`, which says what the content
+means to the model. An event must not know how a conversation is built from it: `engine/model/history` does that. The
+neighbour `content` has the contents, and `host/store` stores the events.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PIECES = TextContent | ReasonTextContent | ToolCallPrepareContent
 
 
 class Outcome(StrEnum):
-    """How a turn ended; on its last event only."""
+    """How a turn ended. Only the last event of a turn has an outcome."""
 
     COMPLETED = "completed"
     STOPPED = "stopped"
@@ -31,108 +32,115 @@ class Outcome(StrEnum):
 
 
 class ContextAside(Model):
-    """The model reads what the prompt points at, and what hooks add to it."""
+    """The model reads the contexts that the prompt mentions, and the text that hooks add to them."""
 
     kind: Literal["context"] = "context"
     text: str
+    """The text for the model."""
 
 
 class DocumentAside(Model):
-    """The model is given a PDF document, whole."""
+    """The model gets a whole PDF document."""
 
     kind: Literal["document"] = "document"
     name: str
-    """What the document is called where it came from."""
+    """The name of the file or the address that the document comes from."""
     base64: str
-    """The raw data, without a prefix."""
+    """The data in base64, without a `data:` prefix."""
 
 
 class RewordedAside(Model):
-    """A hook has put other words in the place of the prompt."""
+    """A hook has replaced the prompt. The model reads this text in its place."""
 
     kind: Literal["reworded"] = "reworded"
     text: str
+    """The new prompt."""
 
 
 class WithdrawnAside(Model):
-    """A hook did not let the prompt through: no model ever reads it."""
+    """A hook has refused the prompt. No model ever reads it."""
 
     kind: Literal["withdrawn"] = "withdrawn"
 
 
 class SummaryAside(Model):
-    """A summary stands for all that was said before it."""
+    """From now on, the model reads a summary in place of the conversation before this event."""
 
     kind: Literal["summary"] = "summary"
     text: str
-    """What the model reads: a heading, the summary, the list of tasks."""
+    """The text for the model: a heading, the summary, and the list of tasks."""
 
 
 class PrunedAside(Model):
-    """The older results of tools are left out of requests from here on."""
+    """From now on, old results of tools are left out of the conversation."""
 
     kind: Literal["pruned"] = "pruned"
 
 
 class ImagesRefusedAside(Model):
-    """The model's server refused an image or a document. Those that the model has not answered yet are not sent again;
-    where there are none, no image and no document before this event is."""
+    """The model's server refused an image or a document. The images and documents that the model has not answered yet
+    are not sent again. If there are none, all images and documents before this event are not sent again."""
 
     kind: Literal["imagesRefused"] = "imagesRefused"
 
 
 class RefusedAside(Model):
-    """The model's server refused the request. What the model has not answered yet is not sent again, or every later
-    request would be refused too. Results of tools stay, but without their texts when `results` is set."""
+    """The model's server refused the request. The part of the conversation that the model has not answered yet is not
+    sent again, because otherwise every later request would be refused too."""
 
     kind: Literal["refused"] = "refused"
     results: bool = False
+    """Whether the texts of tool results in this part are left out. The results themselves always stay."""
 
 
 class UnansweredAside(Model):
-    """The turn ended before the model answered. The model reads that with the next request."""
+    """The turn ended before the model answered. The model reads a sentence about that with the next request."""
 
     kind: Literal["unanswered"] = "unanswered"
     text: str
+    """The sentence."""
 
 
 class NoteAside(Model):
-    """Something happened beside the turns. The model reads of it with the next request that is made anyway."""
+    """Something happened outside of the turns. The model reads about it with its next request."""
 
     kind: Literal["note"] = "note"
     text: str
+    """The text for the model."""
 
 
 class NotesSentAside(Model):
-    """The model reads all notes that it had not read."""
+    """The notes that the model had not read are now part of the conversation."""
 
     kind: Literal["notesSent"] = "notesSent"
     text: str
+    """The texts of these notes."""
 
 
 class SignatureAside(Model):
-    """The vendor's proof that a reasoning or a call is its own. It goes back to the vendor word for word."""
+    """The vendor's proof that a reasoning or a tool call comes from its model. It is sent back unchanged."""
 
     kind: Literal["signature"] = "signature"
     signature: str
+    """The proof."""
 
 
 class RejectionAside(Model):
-    """The model reads why its call did not run."""
+    """The model reads why its tool call did not run."""
 
     kind: Literal["rejection"] = "rejection"
     text: str
-    """All that the model reads: the reason, and the words."""
+    """The whole text for the model: the reason, and `words`."""
     words: str = ""
-    """What the user, a rule or a hook said about it."""
+    """What the user, a rule or a hook said about the rejection."""
 
 
 class FetchedRuleAside(Model):
-    """The result of the call is the text of one of the user's rules for paths."""
+    """The result of the tool call is the text of one of the user's rules for paths."""
 
     kind: Literal["fetchedRule"] = "fetchedRule"
     id: str
-    """The rule's id."""
+    """The id of the rule."""
 
 
 Aside = Annotated[
@@ -160,39 +168,40 @@ class Event(Model):
     chat: str
     """The id of the chat."""
     turn: str
-    """The id of the turn; "" for a fact beside the turns."""
+    """The id of the turn; "" when the event belongs to no turn."""
     role: Role
-    """Who says it."""
+    """Who the content comes from."""
     content: Content
-    """What a reader is shown."""
+    """The content for the reader."""
     at: int = 0
     """The time in milliseconds since the epoch."""
     seq: int = 0
-    """Given by the store: positive, rising over all chats, the cursor of every replay; 0 is "not stored yet"."""
+    """The sequence number, which the store assigns. It is positive and grows over all chats, and a replay uses it as
+    its cursor. 0 means "not stored yet"."""
     aside: Aside | None = None
-    """What the content means to the model beyond what the reader is shown. It never leaves the server."""
+    """What the content means to the model, besides what the reader sees. It never leaves the server."""
     outcome: Outcome | None = None
-    """How the turn ended; on its last event only."""
+    """How the turn ended. Only the last event of a turn has it."""
     local: bool = False
-    """Between the reader and us, as a command and its answer are: the model does not read it."""
+    """Whether the event is only for the reader and never for the model, such as a command and its answer."""
 
 
 def merge_pieces(events: Iterable[Event]) -> list[Event]:
-    """Join neighbouring pieces of the same text into one event, for a reader who is behind.
+    """Join neighbouring pieces of the same text into one event, so that a slow client has fewer events to read.
 
-    Only pieces of what a model says are joined, of one chat, turn and kind, so order and text are unchanged; what we
-    say is whole sentences. The joined event keeps the last `seq`: a replay after it repeats nothing.
+    Only pieces of a model's reply are joined, of the same chat, turn and kind. So the order and the text stay the same.
+    The joined event has the `seq` of the last piece, so that a replay after it repeats nothing.
     """
-    return [_join(list(run)) for _, run in groupby(events, key=_run)]
+    return [_join_pieces(list(pieces)) for _, pieces in groupby(events, key=_get_merge_key)]
 
 
 def is_streamed_piece(event: Event) -> bool:
-    """Return whether it is a piece of what a model says. More may follow at once, and nobody acts on one alone."""
+    """Return whether an event is a piece of a model's reply, so that more pieces may follow immediately."""
     return event.role is Role.ASSISTANT and isinstance(event.content, _PIECES) and event.outcome is None
 
 
-def _run(event: Event) -> object:
-    """Return a key that neighbours share which may be joined. The key of an event that stands alone is unique."""
+def _get_merge_key(event: Event) -> object:
+    """Return a key that is equal for neighbouring events that may be joined. Other events have a unique key."""
     if event.role is not Role.ASSISTANT or event.aside or event.outcome:
         return object()
     match event.content:
@@ -204,9 +213,10 @@ def _run(event: Event) -> object:
             return object()
 
 
-def _join(run: list[Event]) -> Event:
-    last = run[-1]
-    if len(run) == 1 or not isinstance(last.content, TextContent | ReasonTextContent):
+def _join_pieces(pieces: list[Event]) -> Event:
+    last = pieces[-1]
+    if len(pieces) == 1 or not isinstance(last.content, TextContent | ReasonTextContent):
         return last
-    text = "".join(e.content.text for e in run if isinstance(e.content, TextContent | ReasonTextContent))
+    contents = (piece.content for piece in pieces)
+    text = "".join(content.text for content in contents if isinstance(content, TextContent | ReasonTextContent))
     return last.model_copy(update={"content": last.content.model_copy(update={"text": text})})

@@ -1,4 +1,4 @@
-"""Owns the messages about background jobs, which go on while the chat goes on.
+"""Owns the messages about background jobs, which run while the chat goes on.
 
 It must not know how a job runs: `workspace.jobs` does. `tool` is its neighbour: a job begins as a tool call.
 """
@@ -12,7 +12,7 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class JobStatus(StrEnum):
-    """How a job is, or how it ended."""
+    """Whether a job is running, or how it ended."""
 
     RUNNING = "running"
     COMPLETED = "completed"

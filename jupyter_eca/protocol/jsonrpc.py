@@ -90,6 +90,7 @@ Message = Request | Notification | Result | ErrorResponse
 
 
 def to_json(message: Message) -> dict[str, Any]:
+    """Return a message as data for JSON."""
     match message:
         case Request(id, method, params):
             return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}

@@ -7,8 +7,7 @@ requests to an editor. Only clients that declare one of these two capabilities r
   request would queue behind that cell. So the server sends the code over the link, and the coroutine of the waiting
   cell runs it.
 - `capabilities.codeAssistant.notebook`: the client is a page. It edits its open notebooks in their live model, where
-the
-  user sees each edit and can undo it. It answers with the document as it is after the edit.
+  the user sees each edit and can undo it. It answers with the document as it is after the edit.
 """
 
 from __future__ import annotations

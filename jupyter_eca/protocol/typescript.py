@@ -51,8 +51,8 @@ Schema = Mapping[str, Any]
 def generate() -> str:
     """Return the text of the whole file."""
     rows = sorted(METHODS.values(), key=lambda row: row.name)
-    sent = [(model, sender) for row in rows for model, sender in _models_of(row)]
-    definitions = _definitions(model for model, _ in sent)
+    sent = [(model, sender) for row in rows for model, sender in _list_models(row)]
+    definitions = _build_definitions(model for model, _ in sent)
     from_client = _find_reachable(definitions, (model.__name__ for model, sender in sent if sender is Sender.CLIENT))
     types = [_render_definition(name, schema, name in from_client) for name, schema in sorted(definitions.items())]
     unions = [_render_union(name, list(members)) for members, name in _name_unions().items()]
@@ -61,14 +61,14 @@ def generate() -> str:
     return "\n".join([HEADER, *types, *unions, *maps, *_render_shapes(definitions, notifications)])
 
 
-def _models_of(row: Method) -> Iterator[tuple[type[Model], Sender]]:
+def _list_models(row: Method) -> Iterator[tuple[type[Model], Sender]]:
     """Yield each model of a row with the side that sends it."""
     yield row.params, row.sender
     if row.result not in (None, Empty):
         yield row.result, Sender.SERVER if row.sender is Sender.CLIENT else Sender.CLIENT
 
 
-def _definitions(models: Iterator[type[Model]]) -> dict[str, Schema]:
+def _build_definitions(models: Iterator[type[Model]]) -> dict[str, Schema]:
     return models_json_schema([(model, "serialization") for model in models], by_alias=True)[1]["$defs"]
 
 
@@ -86,25 +86,26 @@ def _find_reachable(definitions: Mapping[str, Schema], names: Iterator[str]) -> 
 @cache
 def _name_unions() -> dict[tuple[str, ...], str]:
     """Return the names of the unions by their members."""
-    return {_member_types(TypeAdapter(union).json_schema()): name for name, union in UNIONS.items()}
+    return {_list_member_types(TypeAdapter(union).json_schema()): name for name, union in UNIONS.items()}
 
 
 @cache
-def _field_docs(model: type[Model] = Model) -> dict[str, dict[str, str]]:
+def _read_all_field_docs(model: type[Model] = Model) -> dict[str, dict[str, str]]:
     """Return the comments of all fields, by the name of the model and the field's name on the wire."""
     own = {to_camel(name): text for name, text in read_field_docs(model).items()}
     docs = {model.__name__: own}
     for subclass in model.__subclasses__():
         if subclass.__module__.rpartition(".")[0] == __package__:  # other rooms have models of the same names
-            docs |= {name: {**own, **fields} for name, fields in _field_docs(subclass).items()}
+            docs |= {name: {**own, **fields} for name, fields in _read_all_field_docs(subclass).items()}
     return docs
 
 
 def _render_definition(name: str, schema: Schema, from_client: bool) -> str:
+    """Return the TypeScript type of a model or an enum."""
     comment = _render_comment(schema.get("description", ""))
     if "enum" in schema:
-        return comment + _render_union(name, [_literal(value) for value in schema["enum"]])
-    required, docs = schema.get("required", ()), _field_docs()[name]
+        return comment + _render_union(name, [_render_literal(value) for value in schema["enum"]])
+    required, docs = schema.get("required", ()), _read_all_field_docs()[name]
     fields = [
         _render_comment("\n".join(wrap(docs.get(field, ""), WIDTH - 5)), "  ")
         + f"  readonly {field}{'' if field in required or not _is_optional(value, from_client) else '?'}: "
@@ -122,15 +123,16 @@ def _is_optional(field: Schema, from_client: bool) -> bool:
 
 
 def _render_type(schema: Schema) -> str:
+    """Return the TypeScript type of a value."""
     match schema:
         case {"$ref": str(ref)}:
             return ref.removeprefix("#/$defs/")
         case {"const": value}:
-            return _literal(value)
+            return _render_literal(value)
         case {"enum": [*values]}:
-            return " | ".join(_literal(value) for value in values)
+            return " | ".join(_render_literal(value) for value in values)
         case {"anyOf": _} | {"oneOf": _}:
-            return _name_unions().get(_member_types(schema), " | ".join(_member_types(schema)))
+            return _name_unions().get(_list_member_types(schema), " | ".join(_list_member_types(schema)))
         case {"type": "array", "items": {**items}}:
             item = _render_type(items)
             return f"readonly ({item})[]" if " | " in item else f"readonly {item}[]"
@@ -142,12 +144,12 @@ def _render_type(schema: Schema) -> str:
             return "unknown"
 
 
-def _member_types(schema: Schema) -> tuple[str, ...]:
+def _list_member_types(schema: Schema) -> tuple[str, ...]:
     members: list[Schema] = schema.get("anyOf") or schema["oneOf"]
     return tuple(_render_type(member) for member in members if member != {"type": "null"})
 
 
-def _literal(value: str) -> str:
+def _render_literal(value: str) -> str:
     return f"'{value}'"
 
 
@@ -173,7 +175,8 @@ def _render_comment(text: str, indent: str = "") -> str:
 def _render_methods(sender: Sender, rows: list[Method]) -> str:
     """Return the map of the methods that one side sends. The result of a notification is `void`."""
     lines = "".join(
-        f"  {_key(row.name)}: {{ params: {row.params.__name__}; result: {_result_type(row)} }};\n" for row in rows
+        f"  {_render_key(row.name)}: {{ params: {row.params.__name__}; result: {_render_result_type(row)} }};\n"
+        for row in rows
     )
     title = sender.value.capitalize()
     return f"/** The methods that the {sender.value} sends. */\nexport interface {title}Methods {{\n{lines}}}\n"
@@ -194,7 +197,7 @@ def _render_shapes(definitions: Mapping[str, Schema], rows: list[Method]) -> Ite
         for members, name in sorted(_name_unions().items(), key=lambda union: union[1])
         if all(member in needed or member in PRIMITIVE_SHAPES for member in members)
     ]
-    params = [f"  {_key(row.name)}: '{row.params.__name__}'" for row in rows]
+    params = [f"  {_render_key(row.name)}: '{row.params.__name__}'" for row in rows]
     yield "/** The model of each notification that the server sends. */\n" + _render_const(
         "NOTIFICATION_PARAMS", params
     )
@@ -223,6 +226,7 @@ def _render_field(definitions: Mapping[str, Schema], model: Schema, name: str, s
 
 
 def _render_shape(definitions: Mapping[str, Schema], schema: Schema) -> str:
+    """Return the shape of a value as data, see `_render_shapes`."""
     match schema:
         case {"$ref": str(ref)}:
             name = ref.removeprefix("#/$defs/")
@@ -230,7 +234,7 @@ def _render_shape(definitions: Mapping[str, Schema], schema: Schema) -> str:
         case {"const": value}:
             return f"'={value}'"
         case {"anyOf": _} | {"oneOf": _}:
-            if name := _name_unions().get(_member_types(schema)):
+            if name := _name_unions().get(_list_member_types(schema)):
                 return f"'{name}'"
             shapes = [
                 _render_shape(definitions, part)
@@ -246,17 +250,18 @@ def _render_shape(definitions: Mapping[str, Schema], schema: Schema) -> str:
             return "'*'"
 
 
-def _key(name: str) -> str:
-    return name if name.isidentifier() else _literal(name)
+def _render_key(name: str) -> str:
+    return name if name.isidentifier() else _render_literal(name)
 
 
-def _result_type(row: Method) -> str:
+def _render_result_type(row: Method) -> str:
     if row.result is None:
         return "void"
     return "null" if row.result is Empty else row.result.__name__
 
 
 def main(arguments: list[str]) -> int:
+    """Write the file, or check that it is up to date. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m jupyter_eca.protocol.typescript", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is not up to date")
     parser.add_argument("file")

@@ -1,10 +1,10 @@
 """Owns the link over a Jupyter comm, for both ends: the kernel and its server.
 
-It must not know a comm library: the owner of the comm calls `received` and passes the function that writes.
+It must not know a comm library: the owner of the comm calls `receive`, and passes the function that writes.
 `link` is its neighbour: it has the inbox.
 
-Messages that are sent during one turn of the event loop travel together, as `{"messages": [...]}`. Pieces of an answer
-that follow each other quickly are collected for a short time and travel together too.
+Messages that are sent during one iteration of the event loop are sent together, as `{"messages": [...]}`. Pieces of an
+answer that follow each other quickly are collected for a short time and sent together too.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from jupyter_eca.transport.link import Inbox
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The kernel waits for the server's comm under the name TARGET. To ask for it, the kernel publishes an iopub message of
-# the type HELLO under TOPIC. Only the server subscribes to that topic.
+# The kernel registers the comm target TARGET and waits until the server opens a comm to it. To ask for the comm, the
+# kernel publishes an iopub message of the type HELLO under TOPIC. Only the server subscribes to that topic.
 TARGET = "eca.engine"
 HELLO = "eca_hello"
 TOPIC = b"eca.hello"
@@ -43,8 +43,9 @@ class CommLink(Inbox):
         self._has_pieces = False
         """Whether the batch contains a piece of an answer."""
         self._next_flush: asyncio.Handle | None = None
+        """The scheduled flush; None when there is none."""
         self._flushes_soon = False
-        """Whether the next flush is due in this turn of the event loop, not later."""
+        """Whether the scheduled flush comes in this iteration of the event loop, not later."""
         self._last_piece_at = float("-inf")
         """When a piece was sent last, in seconds of the loop's clock."""
 
@@ -91,7 +92,8 @@ class CommLink(Inbox):
 
 
 def _is_piece(message: Message) -> bool:
-    """Return whether more messages of this kind may follow at once, and nobody waits for this one."""
+    """Return whether a message is a piece of an answer: more of them may follow immediately, and a short delay does no
+    harm."""
     match message:
         case Notification("chat/contentReceived", {"role": "assistant", "content": {"type": type}}):
             return type in {"text", "reasonText", "toolCallPrepare"}

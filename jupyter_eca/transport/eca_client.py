@@ -1,4 +1,4 @@
-"""Owns a typed ECA client over any link. The magic, the command line and tests use it.
+"""Owns `EcaClient`, a typed ECA client over any link. The magic, the command line and tests use it.
 
 It must not know the host: it only sends and receives the messages of `protocol`. `peer` is its neighbour: it matches
 answers to requests.
@@ -34,7 +34,7 @@ Progress = chat.ChatToolCallProgressParams
 
 
 class QuestionHandler(Protocol):
-    """Asks the user a question of the server's. Raises: RemoteError when no user can be asked at the moment."""
+    """A function that asks the user a question of the server. Raises: RemoteError when no user can be asked now."""
 
     async def __call__(self, params: question.ChatAskQuestionParams, /) -> question.ChatAskQuestionResult: ...
 
@@ -42,9 +42,13 @@ class QuestionHandler(Protocol):
 class LiveKernel(Protocol):
     """The requests of the server that a client inside a kernel answers."""
 
-    async def execute(self, code: str) -> notebook.KernelExecuteResult: ...
+    async def execute(self, code: str) -> notebook.KernelExecuteResult:
+        """Run code in the kernel."""
+        ...
 
-    async def variables(self, names: tuple[str, ...]) -> notebook.KernelVariablesResult: ...
+    async def variables(self, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
+        """Describe variables of the user; all of them if `names` is empty."""
+        ...
 
 
 class ToolLender(Protocol):
@@ -53,9 +57,13 @@ class ToolLender(Protocol):
     version: int
     """A number that changes whenever the functions change."""
 
-    def tools(self) -> tuple[tool.LentTool, ...]: ...
+    def tools(self) -> tuple[tool.LentTool, ...]:
+        """Return the functions as tools."""
+        ...
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> tool.ToolCallResult: ...
+    async def call(self, name: str, arguments: dict[str, Any]) -> tool.ToolCallResult:
+        """Run one of the functions."""
+        ...
 
 
 @dataclass
@@ -93,7 +101,7 @@ class CallDecision:
 
 
 class EcaClient:
-    """An ECA client. It works while `run()` runs in a task of the caller's."""
+    """An ECA client. It works while the caller runs `run()` in a task."""
 
     def __init__(
         self,
@@ -103,10 +111,11 @@ class EcaClient:
         answer_questions: QuestionHandler | None = None,
         lending: ToolLender | None = None,
     ) -> None:
-        """Make a client called `name`; the server chooses its dialect by that name and by what the client can do.
+        """Make a client. `name` is the name of the program that uses it, which `initialize` sends to the server.
 
-        `answer_questions` is called for each question of the server's, in a task of its own. It is not cancelled when
-        another client has answered. The chat shows that: the tool call that asked ends, or the turn ends.
+        `kernel` answers the server's requests to a kernel. `lending` has the functions that the server may call as
+        tools. `answer_questions` is called for each question of the server, in a separate task. It is not cancelled
+        when another client has answered the question. The chat shows that: the tool call or the turn that asked ends.
         """
         self.setup = ServerSetup()
         self.on_chat_opened: Callable[[str], None] | None = None
@@ -122,9 +131,9 @@ class EcaClient:
         self._peer = Peer(link, self._answer_request, self._handle_notification)
         self._link = link
         self._listeners: dict[str, Callable[[ContentReceived], None]] = {}
-        """What receives the contents of a chat, by the chat's id."""
+        """The functions that receive the contents of chats, by the id of the chat."""
         self._watchers: dict[str, Callable[[Progress], None]] = {}
-        """What receives the progress of a chat's tool calls, by the chat's id."""
+        """The functions that receive the progress of tool calls, by the id of the chat."""
 
     async def run(self) -> None:
         """Handle messages of the server until it leaves."""
@@ -134,9 +143,11 @@ class EcaClient:
             self.server_left.set()
 
     async def initialize(self, *, unattended: bool, folders: tuple[str, ...] = (), **options: Any) -> None:
-        """Introduce this client to the server. `options` are the `initializationOptions`.
+        """Send `initialize` and `initialized`. `options` are the `initializationOptions`.
 
-        Raises: RemoteError, with the server's reason.
+        With `unattended`, no user is there who could approve a tool call. `folders` are the URIs of the workspace.
+
+        Raises: RemoteError with the server's reason.
         """
         answers_questions = self._answer_questions is not None and not unattended
         abilities = lifecycle.CodeAssistant(
@@ -167,6 +178,7 @@ class EcaClient:
             raise RemoteError(f"the answer to {method} has the wrong shape: {error}") from error
 
     async def notify(self, method: str, params: Model) -> None:
+        """Send a notification."""
         await self._peer.notify(method, params.wire())
 
     async def ask(
@@ -209,7 +221,7 @@ class EcaClient:
             while (received := await queue.get()) is not None:
                 begun = begun or (received.role is Role.USER and isinstance(received.content, TextContent))
                 if received.turn and not begun:
-                    continue  # the end of an earlier turn, which a server that crashed had left open
+                    continue  # the end of an earlier turn, which was open because its server had crashed
                 yield received
                 if received.outcome is not None and received.parent_chat_id is None:
                     return
@@ -229,24 +241,26 @@ class EcaClient:
             await self.request("tool/lend", tool.ToolLendParams(tools=self._lending.tools()), Done)
             self._lent_version = version
 
-    async def commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
+    async def list_commands(self, chat_id: str, query: str) -> tuple[command.ChatCommand, ...]:
         """Return the `/` commands that match the text typed so far. Raises: RemoteError."""
         params = command.ChatQueryCommandsParams(chat_id=chat_id, query=query)
         return (await self.request("chat/queryCommands", params, command.ChatQueryCommandsResult)).commands
 
-    async def contexts(self, chat_id: str, query: str) -> tuple[context.ChatContext, ...]:
-        """Return the contexts that `@` can refer to in a message. Raises: RemoteError."""
+    async def list_contexts(self, chat_id: str, query: str) -> tuple[context.ChatContext, ...]:
+        """Return the contexts that match the text typed after `@` so far. Raises: RemoteError."""
         params = context.ChatQueryContextParams(chat_id=chat_id, query=query)
         return (await self.request("chat/queryContext", params, context.ChatQueryContextResult)).contexts
 
     def listen(self, chat_id: str, listener: Callable[[ContentReceived], None] | None) -> None:
-        """Receive the contents of a chat outside of `ask`: a replay, or a turn of another client. None ends it."""
+        """Set the function that receives the contents of a chat outside of `ask`: a replay, or a turn of another
+        client. None removes it."""
         if listener is None:
             self._listeners.pop(chat_id, None)
         else:
             self._listeners[chat_id] = listener
 
     async def stop(self, chat_id: str) -> None:
+        """Stop the running turn of a chat."""
         await self.notify("chat/promptStop", chat.ChatPromptStopParams(chat_id=chat_id))
 
     async def decide(self, chat_id: str, call: str, decision: CallDecision) -> None:
@@ -260,9 +274,11 @@ class EcaClient:
             await self.notify("chat/toolCallReject", rejection)
 
     async def close(self) -> None:
+        """Close the link to the server."""
         await self._link.close()
 
     def _handle_notification(self, method: str, params: Any) -> None:
+        """Pass a notification of the server on to its listeners, or take it into `setup`."""
         if (row := METHODS.get(method)) is None:
             return
         try:
@@ -278,25 +294,31 @@ class EcaClient:
                 if watcher := self._watchers.get(str(message.chat_id)):
                     watcher(message)
             case lifecycle.ShowMessageParams(chat_id=str() | int() as chat_id, message=text):
-                # Where there is nothing else to show it in, it is a line of the answer.
+                # A cell has no other place for messages, so the message is shown as a line of the answer.
                 if listener := self._listeners.get(str(chat_id)):
                     content = TextContent(text=text)
                     listener(chat.ChatContentReceivedParams(chat_id=chat_id, role=Role.SYSTEM, content=content))
-            case lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING | lifecycle.MessageType.ERROR):
-                self.setup.warnings.append(message.message)
             case chats.ChatOpenedParams(chat_id=chat_id):
                 if self.on_chat_opened is not None:
                     self.on_chat_opened(str(chat_id))
+            case _:
+                self._update_setup(message)
+
+    def _update_setup(self, message: Model) -> None:
+        """Take what a notification says about the server's own set-up into `setup`."""
+        match message:
             case lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig() as config):
-                self._update_setup(config)
+                self._update_choices(config)
             case lifecycle.UntrustedSettingsParams(folders=folders):
                 self.setup.untrusted = folders
+            case lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING | lifecycle.MessageType.ERROR):
+                self.setup.warnings.append(message.message)
             case mcp.ToolServerUpdatedParams(type="native", tools=tuple(tools)):
                 self.setup.tools = tuple(tool.name for tool in tools if not tool.disabled)
             case _:
                 pass
 
-    def _update_setup(self, config: lifecycle.ChatConfig) -> None:
+    def _update_choices(self, config: lifecycle.ChatConfig) -> None:
         setup = self.setup
         setup.models = setup.models if config.models is None else config.models
         setup.model = setup.model if config.select_model is None else config.select_model
@@ -305,6 +327,7 @@ class EcaClient:
         setup.known.set()
 
     async def _answer_request(self, method: str, params: Any) -> Any:
+        """Answer a request of the server, with the kernel, the lent functions or the user's answer."""
         if method == "chat/askQuestion" and self._answer_questions is not None:
             asking = question.ChatAskQuestionParams.model_validate(params)
             return (await self._answer_questions(asking)).wire()

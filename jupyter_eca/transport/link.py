@@ -23,11 +23,17 @@ class Link(Protocol):
     iteration ends when the peer leaves. Sending on a closed link does nothing.
     """
 
-    def __aiter__(self) -> AsyncIterator[Message | FrameError]: ...
+    def __aiter__(self) -> AsyncIterator[Message | FrameError]:
+        """Receive messages until the peer leaves."""
+        ...
 
-    async def send(self, message: Message) -> None: ...
+    async def send(self, message: Message) -> None:
+        """Send a message to the peer."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End the connection. A link that is closed already stays closed."""
+        ...
 
 
 class Inbox:
@@ -38,13 +44,16 @@ class Inbox:
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Message | FrameError | None] = asyncio.Queue()
+        """The received messages. None is the end."""
         self.closed = False
+        """Whether the link has ended, at either side."""
 
     def push(self, message: Message | FrameError) -> None:
+        """Add a received message."""
         self._queue.put_nowait(message)
 
     def end(self) -> None:
-        """Note that the peer has left. The iteration still returns the messages that were pushed before."""
+        """End the iteration, because the peer has left. It still yields the messages that were pushed before."""
         if not self.closed:
             self.closed = True
             self._queue.put_nowait(None)

@@ -1,4 +1,4 @@
-"""Owns a link between two ends in the same process. The engine inside a kernel uses it, and so do tests.
+"""Owns the link between two ends in the same process. A host inside a kernel uses it, and so do tests.
 
 It must not know what the messages mean. `link` is its neighbour: it has the inbox.
 """
@@ -14,22 +14,24 @@ if TYPE_CHECKING:
 
 
 class MemoryLink(Inbox):
-    """One of the two ends. Make both with `pair`."""
+    """One of the two ends. `make_link_pair` makes both."""
 
     other: MemoryLink
     """The end that receives what this end sends."""
 
     async def send(self, message: Message) -> None:
+        """Push a message to the other end."""
         if not self.other.closed:
             self.other.push(message)
 
     async def close(self) -> None:
+        """Close both ends."""
         self.end()
         self.other.end()
 
 
-def pair() -> tuple[MemoryLink, MemoryLink]:
-    """Make two links, each of which sends to the other."""
-    first, two = MemoryLink(), MemoryLink()
-    first.other, two.other = two, first
-    return first, two
+def make_link_pair() -> tuple[MemoryLink, MemoryLink]:
+    """Return two links, each of which sends to the other."""
+    first, second = MemoryLink(), MemoryLink()
+    first.other, second.other = second, first
+    return first, second

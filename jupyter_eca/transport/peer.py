@@ -1,6 +1,6 @@
-"""Owns a JSON-RPC peer over a link: it sends requests and waits for their answers, and it answers requests.
+"""Owns `Peer`, one end of a JSON-RPC connection: it sends requests and waits for answers, and it answers requests.
 
-It must not know any method: its two callbacks do. `eca_client` is its neighbour: it is a peer that knows ECA's methods.
+It must not know any method: its two callbacks do. `eca_client` is its neighbour: it uses a peer for ECA's methods.
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ class Peer:
     ) -> None:
         """Make a peer over a link. Both callbacks get a method and its parameters.
 
-        `answer` is awaited for each request, in a task of its own, so that a slow answer does not stop the reader.
-        `heed` is called for each notification, in the order in which they arrive. Both raise RemoteError when the other
-        side made a mistake.
+        `answer_request` is awaited for each request, in a separate task, so that a slow answer does not stop the
+        reading of the link. `handle_notification` is called for each notification, in the order in which they arrive.
+        Both raise RemoteError when the other side made a mistake.
         """
         self._link = link
-        self._answer = answer_request
-        self._heed = handle_notification
+        self._answer_request = answer_request
+        self._handle_notification = handle_notification
         self._pending: dict[Id, asyncio.Future[Any]] = {}
         """The answers that we wait for, by the id of our request."""
         self._serving: dict[Id, asyncio.Task[None]] = {}
         """The tasks that answer the other side's requests, by the id of the request."""
         self._cancelled: set[Id] = set()
         """The requests that the other side has cancelled and that are not answered yet."""
-        self._working: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[None]] = set()
         """All tasks of this peer that have not ended."""
         self._request_count = 0
+        """How many requests we have sent. It makes the next id."""
         self._left = False
         """Whether the other side has left."""
 
@@ -66,10 +67,10 @@ class Peer:
                         elif isinstance(message, Request):
                             self._serving[message.id] = self._start(self._serve(message))
                         else:
-                            await self._take(message)
+                            await self._handle(message)
                 finally:
                     self._left = True
-                for task in self._working:
+                for task in self._running:
                     task.cancel()
         finally:
             for future in self._pending.values():
@@ -78,11 +79,12 @@ class Peer:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._tasks.create_task(work)
-        self._working.add(task)
-        task.add_done_callback(self._working.discard)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         return task
 
-    async def _take(self, message: Notification | Result | ErrorResponse | FrameError) -> None:
+    async def _handle(self, message: Notification | Result | ErrorResponse | FrameError) -> None:
+        """Handle a message that is not a request."""
         match message:
             case Notification(method, params) if method == CANCEL:
                 self._cancel(params)
@@ -90,14 +92,14 @@ class Peer:
                 _log.warning("%r was ignored: %s", method, fault)
             case Notification(method, params):
                 try:
-                    self._heed(method, params)
+                    self._handle_notification(method, params)
                 except RemoteError as error:
                     _log.warning("%s was ignored: %s", method, error)
                 except Exception:  # noqa: BLE001  # the boundary to a peer: a bug loses one notification, not the session
                     _log.exception("%s failed", method)
             case Result(id, result):
                 if (future := self._pending.pop(id, None)) and not future.done():
-                    # It is output, of a kernel for example, which nobody can ask for once more.
+                    # Replaced and not refused: a result, such as the output of a kernel, cannot be requested again.
                     future.set_result(replace_half_surrogates(result))
             case ErrorResponse(id, code, text, data):
                 if (future := self._pending.pop(id or "", None)) and not future.done():
@@ -109,19 +111,20 @@ class Peer:
         """Cancel the answer to a request. Ids of answered requests, and ids that nobody sent, are ignored."""
         match params:
             case {"id": str() | int() | float() as id} if id in self._serving:
-                # Not at once: a task that is cancelled before its first step would end without sending an answer.
-                asyncio.get_running_loop().call_soon(self._end, id)
+                # Not immediately: a task that is cancelled before its first step would end without sending an answer.
+                asyncio.get_running_loop().call_soon(self._cancel_task, id)
             case _:
                 pass
 
-    def _end(self, id: Id) -> None:
+    def _cancel_task(self, id: Id) -> None:
         if task := self._serving.get(id):
             self._cancelled.add(id)
             task.cancel()
 
     async def _serve(self, request: Request) -> None:
+        """Answer a request of the other side with the result or an error."""
         try:
-            answer = Result(request.id, await self._answer(request.method, request.params))
+            answer = Result(request.id, await self._answer_request(request.method, request.params))
         except asyncio.CancelledError:
             if request.id not in self._cancelled:
                 raise
@@ -139,6 +142,7 @@ class Peer:
         await self._link.send(answer)
 
     async def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
         await self._link.send(Notification(method, params))
 
     async def request(self, method: str, params: Any) -> Any:
@@ -148,7 +152,7 @@ class Peer:
         """
         if self._left:
             raise RemoteError("the other side has left")
-        # The id is not a small integer: nvim takes a request whose id it has used itself for the reply to its own.
+        # The id is a text: nvim uses small integers, and takes a request with such an id for the answer to its own.
         self._request_count += 1
         id = f"eca-{self._request_count}"
         future = self._pending[id] = asyncio.get_running_loop().create_future()
@@ -156,12 +160,13 @@ class Peer:
             await self._link.send(Request(id, method, params))
             return await future
         except asyncio.CancelledError:
-            self._take_back(id)
+            self._send_cancellation(id)
             raise
         finally:
             self._pending.pop(id, None)
 
-    def _take_back(self, id: Id) -> None:
-        """Send the cancellation in a task, because the cancelled caller must not wait for a peer that reads slowly."""
+    def _send_cancellation(self, id: Id) -> None:
+        """Cancel our request at the other side. This is a task, because the cancelled caller must not wait for a peer
+        that reads slowly."""
         if not self._left:
             self._start(self._link.send(Notification(CANCEL, {"id": id})))

@@ -1,7 +1,7 @@
 """Owns the link over the standard streams of this process, in `Content-Length` frames.
 
-It must not know what the messages mean. `link` is its neighbour: it has the inbox; `protocol.jsonrpc` has the frames.
-While the link is open, nothing else in this process can write to stdout.
+It must not know what the messages mean. Its neighbours are `link`, which has the inbox, and `protocol.jsonrpc`, which
+has the frames. While the link is open, nothing else in this process can write to stdout.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ class StdioLink(Inbox):
         self._stdout = stdout
         self._loop = asyncio.get_running_loop()
         self.failure = ""
-        """Why the link was ended here: what came is not the protocol, and where the next message begins is unknown."""
+        """Why this end has closed the link: the received bytes are not the protocol, so that the start of the next
+        message is unknown. Empty when it has not."""
         self._write_lock = asyncio.Lock()
         threading.Thread(target=self._read, name="eca-stdin", daemon=True).start()
 
     def _read(self) -> None:
+        """Read stdin until its end. Runs in the daemon thread."""
         reader = FrameReader()
         while data := os.read(self._stdin.fileno(), READ_BYTES):
             for message in reader.feed(data):
@@ -71,8 +73,8 @@ class StdioLink(Inbox):
 def claim_streams() -> tuple[FileIO, BinaryIO]:
     """Take the real stdin and stdout away from the rest of the process, and return them.
 
-    From now on, whatever a library prints goes to stderr. A library or a child process that reads stdin finds its end
-    at once. So neither of them can take a byte of the protocol or add one.
+    From now on, everything that a library prints goes to stderr, and stdin is empty for libraries and child processes.
+    So they can neither read a byte of the protocol nor add one.
     """
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,6 +1,6 @@
 """Owns the link over a WebSocket: one message in each text frame.
 
-It must not know a WebSocket library: the owner of the socket calls `received` and passes the function that writes.
+It must not know a WebSocket library: the owner of the socket calls `receive`, and passes the function that writes.
 `link` is its neighbour: it has the inbox.
 """
 
@@ -22,7 +22,7 @@ class WebSocketLink(Inbox):
     def __init__(self, write: Callable[[str], Awaitable[None]], shut: Callable[[], None]) -> None:
         """Make a link that sends with `write` and closes the socket with `shut`.
 
-        `write` must return only when the operating system has taken the frame. This slows down a fast sender.
+        `write` must not return before the operating system has accepted the frame. This slows down a fast sender.
         """
         super().__init__()
         self._write = write

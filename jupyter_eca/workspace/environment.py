@@ -1,6 +1,6 @@
-"""Owns the part of our environment that other programs inherit.
+"""Owns the environment variables that programs inherit when we start them.
 
-It must not know which variables hold keys of providers: the catalogue of providers does, and takes them out.
+It must not know which variables have keys of providers. The catalogue of providers knows them, and removes them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 SERVER_TOKENS: Final = frozenset(
     {"JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN", "JUPYTER_ECA_REST_TOKEN", "MCP_HTTP_TOKEN"}
 )
-"""Variables that let their reader into Jupyter, or into a server of ours."""
+"""Variables with tokens. A program that reads one of them could use Jupyter, or one of our servers, as the user."""
 
 
 def inherit_environment() -> dict[str, str]:

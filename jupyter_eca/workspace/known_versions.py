@@ -1,17 +1,20 @@
-"""Which version of each file and cell the model of one chat knows, so that it never replaces what it has not seen.
+"""Remembers which version of each file and cell the model of one chat knows. So a model never replaces text that it has
+not seen. The module is pure, and keeps digests, never texts. The tools that change files and cells ask it.
 
-A model reads a cell, and the user changes it while the model works. What the model then writes would overwrite the
-user's change without a word. So whoever shows a source to the model calls `learn`, and whoever is about to replace one
-calls `compare` with the source that is there now. Pure; it keeps digests, never texts.
+An example of the danger: a model reads a cell, and the user changes the cell while the model works. If the model then
+wrote the cell, it would overwrite the user's change, and nobody would notice. So each part that shows a source to the
+model calls `learn`. Each part that is about to replace a source calls `compare` with the present source.
 
-A reply is written before the results of its own calls are read. So what `learn` is told counts only from the next
-request to the model on (`begin_request`). What the model wrote itself (`learn_own`) it knows at once.
+A model writes a reply before it reads the results of the calls in that reply. So a text that `learn` noted counts as
+known once the next request to the model begins (`begin_request`). A text that the model wrote itself (`learn_own`) is
+known at once.
 
-A file that was shown in parts is known when all parts of one version were shown. A result that was cut teaches nothing:
-the host takes over what a call learned (`for_call`, `take_over`) only when the model is given all of its result.
+A file that was shown in parts is known when all parts of one version were shown. A result that was shortened does not
+count. Each call learns into a copy (`for_call`), and the host merges the copy (`take_over`) only when the model
+receives the whole result.
 
-The knowledge lasts as long as the model has the texts. A summary of the conversation ends it (`forget`), and so does a
-restart of the server: the model is then asked to read again.
+The model knows a text as long as the text is in its conversation. A summary of the conversation removes it (`forget`).
+After a restart of the server nothing is known either, and the model is asked to read again.
 """
 
 from __future__ import annotations
@@ -28,20 +31,20 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell
 
 VersionKey: TypeAlias = tuple[str, ...]
-"""What a version is of: a file, or a cell of a notebook."""
+"""Identifies a source: a file, or a cell of a notebook."""
 
 
 class Version(Enum):
-    """How a source is related to what the model knows."""
+    """Which version of a source the model knows."""
 
     CURRENT = auto()
-    """The model knows it as it is."""
+    """The model knows the present version."""
     CHANGED = auto()
-    """The model knows an earlier version."""
+    """The model knows only an earlier version."""
     PARTLY = auto()
-    """The model knows a part of it as it is, and nothing else of it."""
+    """The model knows a part of the present version, and no other version."""
     UNKNOWN = auto()
-    """The model has not seen it in this chat."""
+    """The model has not seen the source in this chat."""
 
 
 def make_file_key(real: Path) -> VersionKey:
@@ -58,14 +61,21 @@ class _Part:
 
     key: VersionKey
     digest: bytes
+    """The digest of the whole file."""
     lines: range
+    """The lines of the part, counted from 0."""
     total: int
+    """The number of lines of the whole file."""
 
 
 class KnownVersions:
+    """The versions that the model of one chat knows. See the top of the module."""
+
     def __init__(self) -> None:
+        # What the model has read: digests of whole sources, and parts of others.
         self._known: dict[VersionKey, bytes] = {}
         self._parts: dict[VersionKey, tuple[_Part, ...]] = {}
+        # What the next request to the model contains.
         self._arriving: dict[VersionKey, bytes] = {}
         self._arriving_parts: list[_Part] = []
 
@@ -83,22 +93,22 @@ class KnownVersions:
             self.learn(make_cell_key(path, cell.id), cell.source)
 
     def learn_own(self, key: VersionKey, text: str) -> None:
-        """Note a text that the model itself has put there."""
+        """Note that the model itself wrote this text, and so knows it."""
         self._arriving.pop(key, None)
         self._parts.pop(key, None)
         self._known[key] = _digest(text)
 
     def rename(self, old: VersionKey, new: VersionKey) -> None:
-        """Note that the same text is found under another key."""
+        """Note that a source has another key now, because its file was moved."""
         for versions in (self._known, self._arriving):
             if (digest := versions.pop(old, None)) is not None:
                 versions[new] = digest
 
     def begin_request(self) -> None:
-        """Count what was learned as known: the model is asked now, and reads it."""
+        """Count all that was learned as known: the model receives it with the request that begins now."""
         self._known |= self._arriving
         for part in self._arriving_parts:
-            parts = (*(one for one in self._parts.get(part.key, ()) if one.digest == part.digest), part)
+            parts = (*(known for known in self._parts.get(part.key, ()) if known.digest == part.digest), part)
             if _covers_all(parts):
                 self._known[part.key] = part.digest
                 self._parts.pop(part.key, None)
@@ -108,23 +118,24 @@ class KnownVersions:
         self._arriving_parts.clear()
 
     def forget(self) -> None:
-        """Forget everything: the model does not have the texts any more."""
+        """Forget everything: the conversation no longer contains the texts."""
         for versions in (self._known, self._parts, self._arriving, self._arriving_parts):
             versions.clear()
 
     def for_call(self) -> KnownVersions:
-        """Return the same knowledge for one call, whose result may be cut. See `take_over`."""
+        """Return a copy for one tool call. It knows the same versions. What the call learns stays in the copy, because
+        the result of the call may still be shortened. See `take_over`."""
         call = KnownVersions()
         call._known, call._parts = self._known, self._parts  # of the same class
         return call
 
     def take_over(self, call: KnownVersions) -> None:
-        """Note that the next request shows all that a call learned."""
+        """Merge what a call learned: the next request shows it to the model."""
         self._arriving |= call._arriving  # of the same class
         self._arriving_parts += call._arriving_parts  # of the same class
 
     def compare(self, key: VersionKey, text: str) -> Version:
-        """Return whether the model knows the text that is there now."""
+        """Return which version the model knows of a source whose present text is `text`."""
         digest = _digest(text)
         if (known := self._known.get(key)) is not None:
             return Version.CURRENT if known == digest else Version.CHANGED
@@ -132,7 +143,7 @@ class KnownVersions:
 
 
 def _covers_all(parts: Iterable[_Part]) -> bool:
-    """Return whether parts of one version are together all of its lines."""
+    """Return whether these parts of one version contain all of its lines."""
     end, total = 0, 0
     for part in sorted(parts, key=lambda part: part.lines.start):
         if part.lines.start > end:
@@ -142,6 +153,7 @@ def _covers_all(parts: Iterable[_Part]) -> bool:
 
 
 def _digest(text: str) -> bytes:
-    """Return a digest. It is the same for all line ends, which the model is not shown."""
+    """Return a digest of a text. It ignores the kind of line ends and a byte order mark, which the model does not
+    see."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

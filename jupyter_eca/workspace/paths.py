@@ -1,4 +1,4 @@
-"""Where our own data lies on the disk, and which path a client's URI names.
+"""Finds the folders of our own data on the disk, and parses the `file:` URIs of clients.
 
 It must not know the workspace: `ports.Files` decides which paths the assistant may see.
 """
@@ -19,21 +19,22 @@ def find_database() -> Path:
 
 
 def find_jupyter_folders() -> tuple[Path, ...]:
-    """Return Jupyter's folders of the user: its configuration, and its data. The data has our chats and the trust in
-    folders, the programs that start kernels, and the tokens of running servers."""
+    """Return the user's two folders of Jupyter: the one for configuration, and the one for data. The folder for data
+    contains our chats, the list of trusted folders, the programs that start kernels, and the tokens of running
+    servers."""
     from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir
 
     return Path(jupyter_config_dir()), Path(jupyter_data_dir())
 
 
 def find_process_records() -> Path:
-    """Return the folder of the records of running processes. See `jobs/process_records.py`."""
+    """Return the folder that contains a record for each running process. See `jobs/process_records.py`."""
     return find_database().with_name("processes")
 
 
 def parse_file_uri(uri: str) -> Path | None:
-    """Return the path that a `file:` URI names; None for what is on no disk. An absolute path is accepted too, since
-    some clients send one in place of a URI."""
+    """Return the path that a `file:` URI names; None for any other URI. An absolute path is accepted too, because some
+    clients send a path instead of a URI."""
     try:
         parsed = urlsplit(uri)
         path = Path(decode_uri_path(parsed.path) if parsed.scheme == "file" else uri)
@@ -43,7 +44,10 @@ def parse_file_uri(uri: str) -> Path | None:
 
 
 def decode_uri_path(path: str) -> str:
-    """Return the path of a file URI as the system spells it. Nothing else decodes it: `%2541` is the name `%41`, and
-    decoded once more it would be the name of another file. Raises: ValueError for what is no text."""
-    # On POSIX, `url2pathname` would replace bytes that are no UTF-8, which a name may have.
+    """Decode the path of a `file:` URI. It must be decoded exactly once: `%2541` stands for the name `%41`, and a
+    second decoding would give `A`, the name of another file.
+
+    Raises: ValueError for bytes that are not text.
+    """
+    # On POSIX, `url2pathname` would replace bytes that are not UTF-8, but the name of a file may contain such bytes.
     return url2pathname(path) if os.name == "nt" else os.fsdecode(unquote_to_bytes(path))

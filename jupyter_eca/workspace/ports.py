@@ -1,46 +1,62 @@
-"""The ports of the workspace: what tools, contexts and commands may ask of files, notebooks, kernels, editors and jobs.
-It also decides, once and for all rooms, which paths lie inside of the workspace.
+"""The ports of the workspace: the Protocols through which tools, contexts and commands use files, notebooks, kernels,
+editors and jobs. The class `Files` decides, for all rooms, which paths lie inside of the workspace.
 
-It must not know who answers: a browser page, the Jupyter server, a file or a test. The answers that need no chat stand
-in the folders beside it (`notebooks/`, `kernels/`, `jobs/`); those of connected clients in `fronts/`, those of a
-running chat in `host/`.
+The module must not know which class implements a port. Implementations that need no chat are in the folders beside it
+(`notebooks/`, `kernels/`, `jobs/`), those that ask a connected client are in `fronts/`, and those that belong to a
+running chat are in `host/`.
 
 The live notebook
 =================
 
-A user edits a notebook in a browser page. The page has the newest version, with cells that were never saved, and the
-file on disk is older. An assistant that edits the file would work on old text, and the next save in the page would
-overwrite its work. So nobody in this package edits a notebook directly. Everybody uses the port `Notebooks`, and for
-each call the first of these that has the notebook answers:
+A user edits a notebook in a browser page. The page has the newest version, and some of its cells were never saved. The
+file on disk is older. If the assistant changed that file, it would work on old text, and the next save in the page
+would overwrite its work. So tools do not open notebook files. They call the port `Notebooks`, which has three
+implementations. For each call, the first of them that has the notebook does the work:
 
 1. A client that has the notebook open and declared the `notebook` capability. The labextension changes the model that
    the page shows, so the user sees the change at once and can undo it.
 2. The shared document, where jupyter-collaboration is loaded: `notebooks/shared_document.py`. A change is one
-   transaction, which is merged with what other pages type.
-3. The file: `notebooks/file.py`. A change is refused when the file is no longer the one that was read.
+   transaction, and is merged with what the pages type at the same time.
+3. The file: `notebooks/file.py`. A change is refused if the file is no longer the one that was read.
 
-`notebooks/first_of.py` chooses between them. All three keep the same promises, which one set of tests checks for each:
+`notebooks/first_of.py` chooses the implementation. All three keep the same promises, and one set of tests checks each
+of them (`tests/workspace/notebooks/test_contract.py`):
 
-- A cell goes by an id, never by its position, because the user may insert a cell at any moment.
-- A change names the source that it expects (`was`). When the cell is different now, the change is refused, and nothing
-  is changed.
-- The changes of one call are made together or not at all.
-- `edit` returns the notebook as it was read back after the change. The model is told what is really there, not what it
-  wanted to be there.
+- A change names its cell by the id, never by the position, because the user may insert a cell at any moment.
+- A change contains the source that it expects the cell to have (`was`). If the cell has another source now, the change
+  is refused, and the notebook stays as it is.
+- Either all changes of one call are made, or none of them.
+- `edit` reads the notebook after the change, and returns what it read. So the model is told what is really in the
+  notebook, and not what it wanted to write.
 
-An example. The model calls `notebook_edit_cell` for cell 3, whose source is `x = 1`, with the new source `x = 2`:
+A worked example. The notebook `analysis.ipynb` is open in JupyterLab. Its third cell has the id "c3" and the source
+`x = 1`. The model calls the tool `notebook_edit_cell` with the cell "c3" and the new source `x = 2`. The tool
+(`plugins/tools/cell_edits.py`) takes four steps. In them, `notebooks` is the port `Notebooks`, `keeper` is the port
+`Checkpointer`, and `chat` is the id of the chat:
 
-    document = await notebooks.read("analysis.ipynb")              # cell 3 has the id "c3" and the source "x = 1"
+    # 1. Read the notebook. The page answers, so this is what the user sees.
+    before = await notebooks.read("analysis.ipynb")
     change = EditCell(cell_id="c3", was="x = 1", source="x = 2")
-    undo = EditCell(cell_id="c3", was="x = 2", source="x = 1")     # a checkpoint comes before every edit
+
+    # 2. Save a checkpoint: the change that takes this one back, and the source that the cell is about to get.
+    undo = PutCell(index=2, cell=before.cell("c3"), was="x = 2")
     number = await keeper.keep_cells("analysis.ipynb", (undo,), {"c3": "x = 2"})
+
+    # 3. Make the change. The page compares the cell with `was`, changes it, and sends the notebook back.
     after = await notebooks.edit(chat, "analysis.ipynb", (change,))
+
+    # 4. Correct the checkpoint: store the source that the cell really has now.
     await keeper.settle_cells(number, {"c3": after.cell("c3").source})
 
-If the user typed `x = 10` into that cell after the read, `edit` raises `ToolError` ("The source of cell c3 is no longer
-what it was"). The tool then records that nothing was changed, and the model reads the notebook again. If the page
-formats the cell as it arrives, `after` shows the formatted source, and the checkpoint stores that source, so that a
-later undo still recognises the cell.
+In most cases, `after` has the source `x = 2`, and the tool tells the model that the cell was edited. Two other cases
+show why the promises matter:
+
+- The user types `x = 10` into the cell after step 1. Then the cell is no longer `x = 1`, and `edit` raises `ToolError`.
+  The notebook keeps `x = 10`. The tool records that nothing was changed (`settle_cells(number, None)`), and tells the
+  model the new source of the cell. The model decides again.
+- A formatter in the page adds an empty line to the cell in step 3, so that `after` has another source than `x = 2`.
+  The tool tells the model that source, and that something else changed the cell. Step 4 stores that source in the
+  checkpoint. So a later undo recognises the cell as one that the assistant changed, and restores `x = 1`.
 """
 
 from __future__ import annotations
@@ -96,8 +112,8 @@ class Files:
     roots: tuple[Path, ...]
     """Absolute paths."""
     folder: Path | None = None
-    """The folder in which relative paths start and commands run. None for the first root. It gives no access: a path
-    outside of all roots is refused as before."""
+    """The folder in which relative paths start and commands run; None for the first root. It gives no additional
+    access: a path outside of all roots is refused, whatever this folder is."""
 
     @property
     def start(self) -> Path:
@@ -105,7 +121,7 @@ class Files:
         return self.folder or self.roots[0]
 
     def enter(self, folder: Path) -> Files:
-        """Return the same files with another folder in which relative paths start.
+        """Return a copy in which relative paths start in `folder`.
 
         Raises: ToolError when the folder lies outside of all roots, was replaced by a link, or does not exist.
         """
@@ -140,16 +156,17 @@ class Files:
         return str(path.relative_to(first) if is_relative else path)
 
     def with_folder(self, folder: str) -> Files:
-        """Return the same files for a chat with this working directory; "" for none. See `enter`, which checks it."""
+        """Return a copy for a chat with this working directory; "" means that the chat has none. The folder is not
+        checked here: see `enter`."""
         return replace(self, folder=Path(folder)) if folder else self
 
     @property
     def contents(self) -> Files:
-        """The same files for paths of Jupyter's contents, which start in the first root."""
+        """A copy for paths of Jupyter's contents API, which start in the first root."""
         return replace(self, folder=None)
 
     def contents_path(self, path: Path) -> str:
-        """Return a path as Jupyter's contents name it: relative to the first root, with `/`."""
+        """Return a path as Jupyter's contents API writes it: relative to the first root, with `/`."""
         return Path(self.contents.shorten(path)).as_posix()
 
 
@@ -168,7 +185,7 @@ class Kernel(Protocol):
 
     @property
     def notebook(self) -> str:
-        """The path of the notebook whose kernel it is; empty when there is none, or it is not known here."""
+        """The path of the notebook that this kernel belongs to; empty when there is none, or it is unknown."""
         ...
 
     async def execute(self, chat: str, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
@@ -179,7 +196,7 @@ class Kernel(Protocol):
         ...
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:
-        """Describe the variables of these names; without names, those that the user made.
+        """Describe the variables with these names. Without names, describe all variables that the user made.
 
         Raises: ToolError when the kernel is gone, or its language has no program that lists variables.
         """
@@ -195,19 +212,19 @@ class Kernel(Protocol):
     async def interrupt(self) -> None:
         """Interrupt whatever runs in the kernel.
 
-        Raises: ToolError when there is no kernel, or when what runs is the very cell that asks.
+        Raises: ToolError when there is no kernel, or when the running cell is the one that asked the assistant.
         """
         ...
 
     async def restart(self) -> None:
         """Restart the kernel. It returns when the new process answers.
 
-        Raises: ToolError for the reasons of `interrupt`, and when the kernel does not start again.
+        Raises: ToolError in the cases of `interrupt`, and when the kernel does not start again.
         """
         ...
 
     async def inspect(self, name: str) -> Inspection:
-        """Return what the kernel knows of a name: its signature, documentation and source.
+        """Return what the kernel knows about a name: its signature, documentation and source.
 
         Raises: ToolError when the kernel is gone.
         """
@@ -216,19 +233,19 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class FolderKernels(Protocol):
-    """A kernel of the host that has others like it, for chats with a working directory of their own."""
+    """Provides one kernel for each folder. A chat that has its own working directory uses the kernel of that folder."""
 
     def find_in_folder(self, folder: Path) -> Kernel:
-        """Return the kernel that runs in a folder."""
+        """Return the kernel whose working directory is this folder."""
         ...
 
 
 @runtime_checkable
 class RemembersRuns(Protocol):
-    """A kernel that can say what has run in its present process."""
+    """Implemented by a kernel that can report what ran since its process started."""
 
     async def history(self) -> KernelHistory | KernelCount | None:
-        """Return it at once; None when it is not known now, because the kernel is busy.
+        """Return the history without waiting. Return None when it is unknown now, because the kernel is busy.
 
         Raises: ToolError when there is no kernel.
         """
@@ -240,7 +257,7 @@ class CellKernel(Protocol):
 
     @property
     def language(self) -> str:
-        """The language in small letters; empty when it is the notebook's own kernel, whose language always fits."""
+        """The language in lower case; empty for the notebook's own kernel, which always has the right language."""
         ...
 
     async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
@@ -268,22 +285,22 @@ class Kernels(Protocol):
     """Finds the kernel of a notebook."""
 
     async def list(self) -> tuple[RunningKernel, ...]:
-        """List the kernels that run and can be found by a path. It starts none."""
+        """List the running kernels that can be found by a path. No kernel is started."""
         ...
 
     async def find(self, path: str | None) -> Kernel:
-        """Return the kernel of a notebook; for None, the only kernel there is. It starts none.
+        """Return the kernel of a notebook; for None, the only running kernel. No kernel is started.
 
-        Raises: ToolError when none runs, and for None when several run.
+        Raises: ToolError when no kernel runs, and for None also when several run.
         """
         ...
 
     async def find_idle(self, chat: str, path: str) -> CellKernel:
-        """Wait until the kernel of a notebook is idle, and return it for running cells. A host that can start kernels
-        starts the notebook's own where none runs.
+        """Wait until the kernel of a notebook is idle, and return it, so that cells can run in it. If the notebook has
+        no running kernel, a host that can start kernels starts one.
 
-        Raises: ToolError when there is no kernel, or when it cannot become idle because the cell that asks this
-        question runs in it.
+        Raises: ToolError when there is no kernel, or when it cannot become idle because it runs the very cell that
+        asked the assistant.
         """
         ...
 
@@ -327,7 +344,7 @@ class Notebooks(Protocol):
 
 
 class OpenNotebooks(Protocol):
-    """As much of `Notebooks` as contexts and instructions read."""
+    """The part of `Notebooks` that contexts and instructions use. See `Notebooks` for the methods."""
 
     async def list(self) -> tuple[NotebookInfo, ...]: ...
 
@@ -336,14 +353,14 @@ class OpenNotebooks(Protocol):
 
 @runtime_checkable
 class Executed(Protocol):
-    """What the very process remembers that runs a notebook's cells."""
+    """The memory of the process that runs the cells of a notebook. Only a host inside of that process has it."""
 
     def last_error(self) -> list[str] | None:
-        """Its traceback, in lines."""
+        """Return the traceback of the last error, as lines; None when there was no error."""
         ...
 
     def source(self, count: int) -> str:
-        """What was run as this execution; "" when there was none."""
+        """Return the source that ran with this execution count; "" when none did."""
         ...
 
 
@@ -385,13 +402,13 @@ class Editor(Protocol):
 
     @property
     def can(self) -> EditorCapabilities:
-        """The requests that this editor answers."""
+        """The capabilities of the editor: the requests that it answers."""
         ...
 
     @property
     def in_jupyter(self) -> bool:
-        """Whether the editor names files by their paths in Jupyter's contents. It is then asked with `jupyter:`
-        URIs."""
+        """Whether the editor names files by their paths in Jupyter's contents API. If so, requests to it contain
+        `jupyter:` URIs."""
         ...
 
     async def diagnostics(self, uri: str | None) -> EditorGetDiagnosticsResult:
@@ -425,27 +442,30 @@ class NewJob:
     """A job that is about to be registered."""
 
     chat: str
+    """The id of the chat that started the job."""
     label: str
+    """A short name for lists of jobs."""
     summary: str
-    """What the job runs, such as the command."""
+    """The command or the code that the job runs."""
     call: str = ""
     """The id of the tool call that started the job."""
     type: str = "shell"
     """"shell", or `CELLS` for code in a kernel."""
     kernel: str | None = None
+    """The id of the kernel that runs the code. The kernel is reserved for the job until the job ends."""
     path: str = ""
-    """The notebook whose cells run. Like the kernel, it is reserved for the job until the job ends."""
+    """The notebook whose cells run. It is reserved like the kernel."""
     began: float | None = None
     """When the job began, in seconds of the monotonic clock; None for now."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobEnding:
-    """How a job ended by itself. It says nothing of a job that was killed."""
+    """How a job ended by itself. It is not used for a job that was killed."""
 
     failed: bool = False
     note: str = ""
-    """The last error, for the reader."""
+    """The last error, for the user."""
 
 
 class Jobs(Protocol):
@@ -460,20 +480,21 @@ class Jobs(Protocol):
 
     def adopt(
         self,
-        about: NewJob,
-        doing: asyncio.Future[Any],
-        ending: Callable[[], JobEnding],
-        lines: Callable[[], tuple[JobLine, ...]],
+        spec: NewJob,
+        work: asyncio.Future[Any],
+        get_ending: Callable[[], JobEnding],
+        read_lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
-        """Register work that has already begun. Killing the job cancels `doing`. `ending` is called when the work ends
-        by itself, `lines` whenever somebody reads its output so far.
+        """Register work that has already begun. Killing the job cancels `work`. `get_ending` is called when the work
+        ends by itself. `read_lines` is called whenever somebody reads the output so far.
 
-        Raises: ToolError when too many jobs run. The work then does not become a job, and goes on.
+        Raises: ToolError when too many jobs run. The work then continues, but it is not a job.
         """
         ...
 
     def find_holder(self, kernel: str | None, path: str = "") -> Job | None:
-        """Return the job that uses this notebook or this kernel. A job whose kernel is not known is taken to use it."""
+        """Return the job that uses this notebook or this kernel; None if there is no such job. A job whose kernel is
+        unknown counts as using every kernel."""
         ...
 
     def list(self) -> tuple[Job, ...]:
@@ -494,13 +515,13 @@ class FetchedRule:
     """What the model reads when it fetches a rule."""
 
     text: str
-    """The rule, or that the model has it already."""
+    """The text of the rule, or a sentence that says that the model has it already."""
     new: bool
-    """Whether the text is the rule."""
+    """True when `text` is the text of the rule."""
 
 
 class PathRules(Protocol):
-    """The user's rules for certain files, as they apply to one chat."""
+    """The user's rules for certain files, for one chat."""
 
     async def fetch(self, id: str, path: str) -> FetchedRule:
         """Return the text of a rule that applies to a file.
@@ -521,14 +542,14 @@ class Checkpointer(Protocol):
     """Saves files and cells as they are before a turn changes them, so that the turn can be undone."""
 
     async def keep(self, path: Path) -> None:
-        """Save a file. Called before the file is written, moved or removed; also for a path where no file is yet.
-        Never raises: a file that cannot be saved cannot be restored either, and the user is told so then."""
+        """Save a file. It is called before the file is written, moved or removed, and also for a path that has no file
+        yet. It never raises. A file that could not be saved cannot be restored, and an undo tells the user so."""
         ...
 
     @property
     def cell_lock(self) -> asyncio.Lock:
-        """Lock that a call holds while it changes cells. The calls of one reply come together, and must change cells
-        one after the other."""
+        """The lock that a tool call holds while it changes cells. The tool calls of one reply run at the same time, but
+        must change cells one after the other."""
         ...
 
     async def own_cells(self, path: str) -> Mapping[str, str | None]:
@@ -539,21 +560,22 @@ class Checkpointer(Protocol):
     async def keep_cells(
         self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None], order: Sequence[str] = ()
     ) -> int:
-        """Save cells. Called before cells of a notebook are changed.
+        """Save cells before a change of a notebook, and return the number of the checkpoint for `settle_cells`.
 
-        `undo` are the changes that take it back. `left` are the sources that the change will leave, by cell id (None
-        where no cell is left). `order` are the ids of all cells in their order: they tell where a deleted cell goes
-        back to. The returned number is for `settle_cells`.
+        `undo` are the changes that take the change back. `left` are the sources that cells will have after the change,
+        by cell id; None for a cell that the change deletes. `order` are the ids of all cells, in order: an undo needs
+        them to put a deleted cell back in its place.
         """
         ...
 
     async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
-        """Correct the saved sources to those that the change really left; None when nothing was changed after all."""
+        """Store the sources that the cells really have after the change. `kept` is the number of the checkpoint. `left`
+        is None when nothing was changed after all."""
         ...
 
 
 class McpServers(Protocol):
-    """The configured MCP servers. A server that is slow, dead or broken makes one call fail, and nothing else."""
+    """The configured MCP servers. If a server is slow, dead or broken, only the call to that server fails."""
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         """Return the state of each server."""
@@ -568,23 +590,24 @@ class McpServers(Protocol):
         ...
 
     async def complete(self, template: ResourceTemplate, typed: PartialUri) -> tuple[str, ...]:
-        """Complete the value of a template that the user is typing. It returns at once, with nothing when the server
-        is slow. Never raises."""
+        """Return completions for the value that the user is typing. It returns soon: with nothing if the server is
+        slow. Never raises."""
         ...
 
     async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Return the resources that changed since the chat was given them: server, URI, text and images. Never
-        raises."""
+        """Return the resources that changed since the chat last received them, each as server, URI, text and images.
+        Never raises."""
         ...
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:
-        """Return the text and the images of a resource. `chat` is the chat where the server may ask the user something.
+        """Return the text and the images of a resource. If the server has a question for the user, it is asked in
+        `chat`.
 
         Raises: ToolError.
         """
         ...
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
+    async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
         """Return the text of a prompt.
 
         Raises: ToolError.
@@ -598,8 +621,8 @@ class Workspace:
 
     files: Files
     kernel: Kernel | None = None
-    """The kernel for chats that no notebook cell asked in; None where there is none."""
+    """The kernel for chats that were not started from a notebook cell; None where there is no such kernel."""
     notebooks: Notebooks | None = None
-    """The notebooks that no client has open: shared documents of the server, or files."""
+    """Implements `Notebooks` for notebooks that no client has open: as shared documents of the server, or as files."""
     kernels: Kernels | None = None
     """Finds the kernel of each notebook."""

@@ -1,7 +1,6 @@
-"""Runs short work to its end even if the task that waits for it is cancelled, so that a change is made as a whole or
-not at all.
+"""Runs short work to its end, even if the task that waits for it is cancelled. So a change is never left half made.
 
-It must not know what the work is. Files are replaced as a whole in `files/atomic_write.py`.
+The module must not know what the work is. Its neighbour `files/atomic_write.py` replaces files as a whole.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. If the caller is cancelled meanwhile, it waits until the work has ended, and is
-    cancelled then. Use it for work of milliseconds that would do harm if it were left half done."""
+    """Return the result of the work. If the caller is cancelled meanwhile, it first waits until the work has ended. Use
+    this function only for work that takes milliseconds, and that would do harm if it were left half done."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -31,6 +30,6 @@ async def _wait_for_end(task: asyncio.Future[Any]) -> None:
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
-            continue  # the caller raises it again once the work has ended
+            continue  # `run_to_end` raises it again once the work has ended
     if not task.cancelled():
         task.exception()  # marks the error as seen: no caller is left to raise it to

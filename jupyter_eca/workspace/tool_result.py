@@ -1,6 +1,6 @@
-"""What a tool returns: its result and its progress, and how much of a text a model is sent.
+"""Defines the result of a tool and the reports of its progress, and shortens texts that are too long for a model.
 
-It knows no tool and no chat: `plugins/tools/base.py` says what a tool is, and the host sends the result on.
+It must not know tools or chats. `plugins/tools/base.py` defines what a tool is, and the host sends the results on.
 """
 
 from __future__ import annotations
@@ -12,51 +12,55 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
 
-# Characters that one result may add to a model's context; the same cap as ECA's (3.9, layer one).
+# Characters that one result may add to a model's context. ECA has the same limit (3.9, layer one).
 MAX_RESULT_CHARS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The progress of a call. Each report replaces the one before."""
+    """The progress of a tool call. Each report replaces the previous one."""
 
     text: str = ""
     """The output so far, as a terminal would show it."""
     done: float | None = None
-    """How much is done, in the unit of `total`."""
+    """How much is done, in the unit of `total`; None when it is unknown."""
     total: float | None = None
+    """How much there is to do, in a unit that the tool chooses; None when it is unknown."""
     background: bool = False
-    """Whether the call goes on in the background as soon as `ToolContext.away` is set."""
+    """Whether the call can continue in the background. It does so as soon as `ToolContext.away` is set."""
 
 
-def unheard(_report: Report) -> None:
-    """Ignore a report: for calls that nobody watches."""
+def ignore_report(_report: Report) -> None:
+    """Ignore a report. This is for calls whose progress nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
+    """What a tool returns at the end of a call."""
+
     text: str
-    """The text for the model. A tool returns all of it: the host shortens it."""
+    """The text for the model. A tool returns the whole text, and the host shortens it."""
     error: bool = False
+    """Whether the call failed."""
     details: ToolCallDetails | None = None
-    """What the reader sees besides the text."""
+    """What the user sees in addition to the text."""
     images: tuple[ImagePart, ...] = ()
-    """Pictures for the reader and the model."""
+    """Images for the user and the model."""
     links: tuple[UrlContent, ...] = ()
-    """Links for the reader. The model knows of them only what `text` says."""
+    """Links for the user. The model sees a link only if `text` contains it."""
     interrupted: bool = False
     """Whether the user interrupted the call by hand, which stops the whole turn."""
     whole: int | None = None
-    """How many characters were kept of a text that was too long; None when it was not too long."""
+    """The number of characters of the whole text, when `text` has only its head and its tail; else None."""
     documents: tuple[DocumentPart, ...] = ()
-    """Documents for the reader and the model."""
+    """Documents for the user and the model."""
     rule: str = ""
-    """The id of the user's rule whose text this is."""
+    """The id of the user's rule whose text `text` is; empty when it is no rule."""
 
 
 def truncate_result(result: ToolResult) -> ToolResult:
-    """Return the result with the head and the tail of a text that is too long, for callers that cannot keep the
-    whole."""
+    """Return the result with only the head and the tail of its text, if the text is too long. This is for callers that
+    cannot store the whole text."""
     if len(result.text) <= MAX_RESULT_CHARS:
         return result
     head, tail = split_head_and_tail(result.text, MAX_RESULT_CHARS)
@@ -65,8 +69,8 @@ def truncate_result(result: ToolResult) -> ToolResult:
 
 
 def split_head_and_tail(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
-    """Return the head and the tail of a text with more characters, or more lines. The tail is as long as the head:
-    errors stand at the end."""
+    """Return the head and the tail of a text that has more than `size` characters, or more than `lines` lines. The tail
+    is as long as the head, because errors are usually at the end."""
     head, tail = text[: size // 2], text[-(size // 2) :]
     if lines is not None:
         head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])

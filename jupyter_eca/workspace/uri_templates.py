@@ -1,7 +1,7 @@
-"""Resource templates of MCP servers (RFC 6570), matched against an address that a user is still typing.
+"""Matches the resource templates of MCP servers (RFC 6570) with an address that a user is still typing.
 
-It must not know servers or clients: `mcp_client` lists the templates, and the context `mcpResource` in `plugins/`
-completes them.
+It must not know servers or clients. `mcp_client` lists the templates, and the context `mcpResource` in `plugins/`
+offers the completions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _EXPRESSION: Final = re.compile(r"\{([^}]*)\}")
-# Only expressions with a single variable are supported, with or without slashes in its value. Addresses with others
-# must be typed by somebody who knows the server.
+# Only expressions with a single variable are supported: `{name}`, and `{+name}`, whose value may contain slashes. The
+# addresses of other templates are not completed.
 _SIMPLE_VARIABLE: Final = re.compile(r"\+?[\w.]+")
 
 
@@ -31,34 +31,37 @@ class PartialUri:
     value: str = ""
     """What was typed of its value so far."""
     before: str = ""
-    """The address before that value."""
+    """The part of the address before that value."""
     after: str = ""
-    """The rest of the template after that value."""
+    """The part of the template after that value."""
     is_complete: bool = False
-    """Whether nothing is missing: the address can be read."""
+    """Whether the address is complete, so that the resource can be read."""
 
     def fill(self, value: str) -> str:
-        """Return the address with a value for the variable that is being typed. The variables after it are still to
-        be filled in."""
+        """Return the address with this value for the variable that is being typed. Later variables stay as they are in
+        the template."""
         return f"{self.before}{quote(value, safe='')}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceTemplate:
-    """A resource template as a server offers it."""
+    """A resource template that a server offers. The fields are those of MCP."""
 
     server: str
+    """The name of the server."""
     uri: str
+    """The template of the address, such as `file:///logs/{day}`."""
     name: str
     description: str = ""
     mime_type: str = ""
     _parts: tuple[str, ...] = field(init=False)
+    """Literals and expressions by turns. The first and the last part are literals, which may be empty."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_parts", tuple(_EXPRESSION.split(self.uri)))
 
     def match_prefix(self, text: str) -> PartialUri | None:
-        """Match a typed address. Return None when it cannot become an address of this template."""
+        """Match a typed address with this template. Return None when the address cannot become one of this template."""
         if not all(_SIMPLE_VARIABLE.fullmatch(expression) for expression in self._parts[1::2]):
             return None
         known: dict[str, str] = {}
@@ -86,5 +89,5 @@ class ResourceTemplate:
 
 
 def list_variables(uri: str) -> tuple[str, ...]:
-    """Return the variables in an address that are still to be filled in."""
+    """Return the expressions in an address that have no value yet."""
     return tuple(_EXPRESSION.findall(uri))

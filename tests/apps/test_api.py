@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_eca
-from jupyter_eca.apps.python_tools import LENT
+from jupyter_eca.apps.python_tools import LENT_TOOLS
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.transport.eca_client import CallDecision
@@ -44,7 +44,7 @@ RULES: list[dict[str, Any]] = [
 def functions() -> Iterator[None]:
     """Those of a test are no other's."""
     yield
-    LENT.clear()
+    LENT_TOOLS.clear()
 
 
 def not_today(_call: TranscriptCall) -> CallDecision:

@@ -384,7 +384,7 @@ async def test_a_broken_file_of_a_project_is_told_and_everything_else_works(work
         told = await at.until(lambda m: isinstance(m, Notification) and m.method == "$/showMessage")
         assert isinstance(told, Notification)
         assert f"{file} is not JSON" in told.params["message"]
-        assert "this project's settings do not hold" in told.params["message"]
+        assert "this project's settings are not used" in told.params["message"]
         await ask(at, "you")
         await at.content("progress", state="finished")
         assert at.said() == "Hello, you"

@@ -14,7 +14,7 @@ from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.step import ChatState, step
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import Notification, Request
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from tests.bench import sdk
 from tests.bench.figure import Figure, list_of, ratios
 from tests.bench.page import Heard, Page, page
@@ -98,7 +98,7 @@ async def _times(folder: Path, url: str, server: JupyterServer, client: Page, ba
 async def _in_process(folder: Path, url: str) -> tuple[float, float]:
     """Seconds and CPU seconds from provider to link, with no WebSocket and no server around."""
     async with desk(folder, [], **configuration(url)) as table:
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
         table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
         await ours.send(Request(0, "initialize", {}))
         warm = False

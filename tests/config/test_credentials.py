@@ -223,7 +223,7 @@ def test_a_key_in_plain_of_before_is_read_and_told_once_and_its_secret_is_not(
     os.utime(file, (1, 1))
     credentials.load()
     (told,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert "anthropic, other. It is moved once there is a system keyring" in told.getMessage()
+    assert "anthropic, other. They are moved as soon as there is a system keyring" in told.getMessage()
     assert holding(file.parent, KEY) == ["auth.json"]
     assert file.read_bytes() == before
     assert not any(secret in caplog.text for secret in (KEY, OTHER.key))

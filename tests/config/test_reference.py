@@ -11,15 +11,15 @@ import pytest
 
 from jupyter_eca.config import read_config
 from jupyter_eca.config.examples import EXAMPLES
-from jupyter_eca.config.reference import main, page, sections, slug
+from jupyter_eca.config.reference import list_sections, main, make_anchor, render_page
 from jupyter_eca.host import hooks
 
 if TYPE_CHECKING:
     from jupyter_eca.config.reference import ReferenceKey, ReferenceSection
 
 COMMITTED = Path(__file__).parents[2] / "notebooks" / "docs" / "configuration.md"
-PAGE = page()
-KEYS = [(section, key) for section in sections() for key in section.keys]
+PAGE = render_page()
+KEYS = [(section, key) for section in list_sections() for key in section.keys]
 
 
 def test_the_committed_page_is_fresh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,18 +40,18 @@ def test_each_key_says_what_it_does_in_a_sentence(section: ReferenceSection, key
 
 
 def test_the_keys_of_a_file_are_there_and_what_is_none_is_not() -> None:
-    top = {key.name for key in sections()[0].keys}
+    top = {key.name for key in list_sections()[0].keys}
     assert {"providers", "agent", "mcpServers", "toolCall", "notebook", "hooks"} <= top
     assert top.isdisjoint({"sources", "watched", "warnings", "variables"})
 
 
 def test_links_in_the_page_lead_to_a_heading() -> None:
-    headings = {slug(heading) for heading in re.findall(r"^#+ (.*)$", PAGE, flags=re.MULTILINE)}
+    headings = {make_anchor(heading) for heading in re.findall(r"^#+ (.*)$", PAGE, flags=re.MULTILINE)}
     assert set(re.findall(r"\]\(#([^)]*)\)", PAGE)) <= headings
 
 
 def test_each_example_is_in_a_section() -> None:
-    assert EXAMPLES.keys() <= {section.path for section in sections()}
+    assert EXAMPLES.keys() <= {section.path for section in list_sections()}
 
 
 @pytest.mark.parametrize("example", re.findall(r"```jsonc\n(.*?)```", COMMITTED.read_text(), flags=re.DOTALL))

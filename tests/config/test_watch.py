@@ -69,12 +69,12 @@ async def test_an_edit_is_told_with_the_new_configuration(home: Path) -> None:
 async def test_a_disk_that_does_not_answer_is_told_once_and_the_watch_goes_on(home: Path) -> None:
     seen, tries = WatchRecord(home), 0
 
-    async def run_read(read: Any, *args: Any) -> Any:
+    async def run_read(read: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal tries
         tries += 1
         if tries <= 2:
             raise ToolError("The disk did not answer.")
-        return read(*args)
+        return read(*args, **kwargs)
 
     current = seen.read()
     globally(home, {"defaultModel": "b/bb"})

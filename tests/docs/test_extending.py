@@ -26,7 +26,7 @@ async def main():
     async with jupyter_eca.connect(folder=".", config_file="set.json", approve=lambda call: True) as eca:
         echoed = await eca.ask("Polly wants", model="echo/parrot")
         counted = await eca.chat().ask("count")
-        offered = await eca.client.contexts(eca.id, "bra")
+        offered = await eca.client.list_contexts(eca.id, "bra")
         seen = await eca.chat().ask("where am I?", [OtherContext(type="branch")])
         named = await eca.chat().ask("Is it @branch?")
         kinds = [context.type for context in offered]

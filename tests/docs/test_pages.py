@@ -17,12 +17,12 @@ import pytest
 from mcp_types import version as mcp
 from PIL import Image
 
-from jupyter_eca.apps.cli import parser
+from jupyter_eca.apps.cli import build_parser
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.config import Config
-from jupyter_eca.config.reference import slug
+from jupyter_eca.config.reference import make_anchor
 from jupyter_eca.host.commands.dispatch import list_native
-from jupyter_eca.host.turn.plan_mode import WORDS
+from jupyter_eca.host.turn.plan_mode import GO_AHEAD_MESSAGES
 from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.ahp import VERSION
 from tests.plugins.test_loader import install
@@ -51,7 +51,7 @@ def test_links_lead_somewhere(path: Path) -> None:
         target = (path.parent / file).resolve() if file else path
         assert target.exists(), link
         headings = re.findall(r"^#+ (.*)$", target.read_text(), flags=re.MULTILINE) if anchor else []
-        assert not anchor or anchor in map(slug, headings), link
+        assert not anchor or anchor in map(make_anchor, headings), link
 
 
 @every_page
@@ -64,7 +64,7 @@ def test_a_page_names_no_file_of_the_repository_that_there_is_not(path: Path) ->
 
 @every_page
 def test_a_page_names_no_command_of_a_cell_or_a_chat_that_there_is_not(path: Path) -> None:
-    words = {name.partition(" ")[0] for name in options.COMMANDS} | WORDS | {"QUESTION"}
+    words = {name.partition(" ")[0] for name in options.COMMANDS} | GO_AHEAD_MESSAGES | {"QUESTION"}
     slashes = {f"/{one.name}" for one in list_native()} | {"/name", "/server:prompt", "/docs", "/openapi.json"}
     for span in spans(path.read_text()):
         if found := re.match(r"%eca ([a-zA-Z-]+)", span):
@@ -79,7 +79,7 @@ def test_a_page_names_no_command_line_or_extra_that_there_is_not(path: Path) -> 
     shell = [line for _, body in blocks(text, "bash") for line in body.splitlines()]
     for line in [*spans(text), *shell]:
         if line.startswith("jupyter-eca ") and "…" not in line:
-            parser().parse_args(shlex.split(line)[1:])
+            build_parser().parse_args(shlex.split(line)[1:])
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     named = [name for names in re.findall(r"jupyter-eca\[([\w,]+)\]", text) for name in names.split(",")]
     assert set(named) <= extras.keys()
@@ -132,7 +132,7 @@ def test_each_command_line_and_its_options_are_in_the_reference() -> None:
 
 
 def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    for action in parser()._actions:  # pyright: ignore[reportPrivateUsage]  # as above
+    for action in build_parser()._actions:  # pyright: ignore[reportPrivateUsage]  # as above
         if action.dest == "command":
             yield from cast("dict[str, argparse.ArgumentParser]", action.choices).items()
 

@@ -15,7 +15,7 @@ from jupyter_eca.engine.model.compaction import (
     MIN_REPLIES,
     WindowUsage,
     estimate_tokens,
-    is_due,
+    is_summary_due,
     prune,
     select_covered,
 )
@@ -95,10 +95,10 @@ def test_pictures_of_the_prompt_stay_with_it() -> None:
 
 def test_without_a_percentage_or_a_known_window_nothing_is_summarised() -> None:
     history = (ChatMessage("user", (TextPart(LONG),)), ChatMessage("assistant", (TextPart("Yes."),)))
-    assert is_due(WindowUsage(760, LIMIT), 75, history, None, 1)
-    assert not is_due(WindowUsage(760, LIMIT), 0, history, None, 1)
-    assert not is_due(WindowUsage(740, LIMIT), 75, history, None, 1)
-    assert not is_due(WindowUsage(760, 0), 75, history, None, 1)
+    assert is_summary_due(WindowUsage(760, LIMIT), 75, history, None, 1)
+    assert not is_summary_due(WindowUsage(760, LIMIT), 0, history, None, 1)
+    assert not is_summary_due(WindowUsage(740, LIMIT), 75, history, None, 1)
+    assert not is_summary_due(WindowUsage(760, 0), 75, history, None, 1)
 
 
 def test_what_is_filled_by_the_tools_and_not_by_the_talk_is_not_summarised() -> None:

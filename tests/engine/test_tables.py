@@ -78,11 +78,11 @@ def test_an_unlisted_pair_is_illegal_and_all_others_are_not(life: Lifecycle) -> 
     for status in life.statuses:
         for signal in life.signals:
             if (status, signal) in life.table.rows:
-                assert life.table.take(status, signal) == life.table.rows[status, signal]
+                assert life.table.look_up(status, signal) == life.table.rows[status, signal]
             else:
                 assert not life.table.accepts(status, signal)
                 with pytest.raises(IllegalSignal, match=f"{signal} means nothing while {status}"):
-                    life.table.take(status, signal)
+                    life.table.look_up(status, signal)
 
 
 def test_a_terminal_tool_call_takes_no_signal() -> None:

@@ -101,7 +101,9 @@ async def test_an_answer_over_rest_says_that_it_is_not_saved_and_when_it_is(tmp_
                             if turn.reader.messages:
                                 break
                     await table.host.store.confirm()
-                    texts += [item.what.content async for item in items if item and isinstance(item.what, rest.Text)]
+                    texts += [
+                        item.content.content async for item in items if item and isinstance(item.content, rest.Text)
+                    ]
     assert (UNSAVED in texts[-2], SAVED in texts[-1]) == (True, True)
 
 
@@ -111,7 +113,9 @@ async def test_an_answer_over_rest_that_ends_while_nothing_can_be_stored_says_so
             turn = await front.ask("slow", "c", held_characters=0)
             with front.reading(turn), locking(tmp_path / "chats.db"):
                 async with aclosing(front.items(turn, PATIENCE)) as items:
-                    texts = [item.what.content async for item in items if item and isinstance(item.what, rest.Text)]
+                    texts = [
+                        item.content.content async for item in items if item and isinstance(item.content, rest.Text)
+                    ]
     assert [UNSAVED in text for text in texts].count(True) == 1
     assert UNSAVED in texts[-1]
 

@@ -37,11 +37,11 @@ async def test_it_tells_where_each_providers_key_is_from_and_never_the_key(
 
 
 @pytest.mark.parametrize(
-    ("default", "why"), [("openai/m", "`defaultModel` says so"), (None, "it is the first that is there")]
+    ("default", "why"), [("openai/m", "`defaultModel` names it"), (None, "it is the first one in the list")]
 )
 async def test_it_tells_why_a_model_is_the_default(
     default: str | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-environment")
     async with desk(tmp_path, [], defaultModel=default) as table:
-        assert f"| why that | {why} |" in await report(table.host.services, "here")
+        assert f"| reason | {why} |" in await report(table.host.services, "here")

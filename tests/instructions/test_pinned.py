@@ -168,10 +168,10 @@ async def test_a_copy_of_a_chat_begins_as_it_did_and_a_deleted_one_leaves_nothin
         await answer(await table.client(), "hello")
         put(project, AGENTS="New words.")
         last = (await table.host.chats.read_events("chat"))[-1].seq
-        await table.host.store.do(lambda tables: tables.copy("chat", last, "copy", "Copy", 1))
+        await table.host.store.do(lambda tables: tables.copy_chat("chat", last, "copy", "Copy", 1))
         assert "Old words." in await system(table.host, "copy")
-        await table.host.store.do(lambda tables: tables.delete("chat"))
-        assert await table.host.store.do(lambda tables: tables.read_pinned("chat")) is None
+        await table.host.store.do(lambda tables: tables.delete_chat("chat"))
+        assert await table.host.store.do(lambda tables: tables.read_system_prompt("chat")) is None
 
 
 # the words -----------------------------------------------------------------------------------------------------------

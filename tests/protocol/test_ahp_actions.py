@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.fronts.ahp.session.notes import NOTED
+from jupyter_eca.fronts.ahp.session.notes import NOTED_ACTIONS
 from jupyter_eca.protocol.ahp import actions, content
 
 CASES = sorted((Path(__file__).parents[1] / "fixtures" / "ahp" / "reducers").glob("*.json"))
@@ -31,7 +31,7 @@ def test_each_action_of_the_shared_fixtures_has_a_model(case: Path) -> None:
 
 
 def test_notes_are_written_after_actions_that_exist() -> None:
-    assert NOTED <= TYPES
+    assert NOTED_ACTIONS <= TYPES
 
 
 def test_an_action_is_written_with_its_type_first_and_without_absent_fields() -> None:

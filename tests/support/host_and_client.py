@@ -15,7 +15,7 @@ from jupyter_eca.mcp_client.loopback_browser import Loopback
 from jupyter_eca.protocol.content import TextContent, ToolCallContent, ToolCallRunContent
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelVariablesResult, RunStatus, Variable
 from jupyter_eca.transport.eca_client import CallDecision, EcaClient
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.support.timeouts import PATIENCE
 
@@ -81,7 +81,7 @@ class Desk:
     async def client(
         self, notebook: Notebook | None = None, *, unattended: bool = False, sees_all: bool = True
     ) -> EcaClient:
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
         self.tasks.create_task(EcaSession(theirs, Door(self.host, sees_all)).run())
         client = EcaClient(ours, "test", notebook)
         self.tasks.create_task(client.run())

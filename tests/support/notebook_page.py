@@ -14,7 +14,7 @@ from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.editor import EditorGetDiagnosticsParams
 from jupyter_eca.protocol.methods import METHODS
 from jupyter_eca.transport.eca_client import CallDecision
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import Desk, Door, answer, desk
 
@@ -82,7 +82,7 @@ class Page:
         await self._run(PATH, [id], "by hand")
 
     async def join(self, table: Desk) -> None:
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
         table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
         self._link = ours
         peer = self._peer = Peer(ours, self._answer, lambda _method, _params: None)

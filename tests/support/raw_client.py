@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification, Request, Result
-from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from tests.support.host_and_client import PATIENCE, Desk, Door
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class SessionClient(MemoryClient):
     """Also has the session that serves it, for tests that look into it, and the task that the session runs in."""
 
     def __init__(self, table: Desk, door: Door) -> None:
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
         super().__init__(ours)
         self.session = EcaSession(theirs, door)
         self.serving = table.tasks.create_task(self.session.run())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import CANCEL, ErrorCode, ErrorResponse, Notification, Request, Result
-from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.timeouts import PATIENCE
 
@@ -43,7 +43,7 @@ class BusyPeer:
 
 @asynccontextmanager
 async def run_busy_peer() -> AsyncGenerator[BusyPeer]:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     made = BusyPeer(ours)
     made.peer = Peer(theirs, made.work, lambda _method, _params: None)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
@@ -112,7 +112,7 @@ async def test_an_answered_request_is_not_cancelled() -> None:
 
 
 async def test_a_peer_that_ends_while_it_works_answers_nothing() -> None:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     one = BusyPeer(ours)
     one.peer = Peer(theirs, one.work, lambda _method, _params: None)
     async with asyncio.timeout(PATIENCE):

@@ -262,7 +262,7 @@ async def test_looking_at_variables_never_starts_a_kernel(tmp_path: Path) -> Non
     async with desk_of(host_with(kernel, tmp_path), tmp_path) as table:
         client = await table.client()
         for typed in ["", "v", "var:", "var:x", "@"] * 8:
-            await client.contexts("chat", typed)
+            await client.list_contexts("chat", typed)
         found = await kernel.variables("chat", ("x",))
         assert (found.variables, found.missing) == ((), ("x",))
     assert (kernel.id, count_children()) == (None, before)

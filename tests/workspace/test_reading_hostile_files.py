@@ -200,7 +200,7 @@ async def test_a_read_that_never_ends_holds_up_no_other_read(monkeypatch: pytest
         "instructions.rules._find",
         "instructions.skills.registry._find",
         "host.tools.path_resolution._find",
-        "plugins.contexts.directory._folder",
+        "plugins.contexts.directory._resolve_folder",
     ],
 )
 async def test_a_disk_that_does_not_answer_ends_the_turn_with_a_message_and_takes_no_thread(

@@ -1,4 +1,5 @@
-"""The assistant inside the user's kernel: `%eca`, `%%eca`, the panel widget and the kernel whose cells are prompts.
+"""Owns the assistant inside the user's kernel: `%eca`, `%%eca`, the panel widget, and the kernel whose cells are
+prompts.
 
-Everything here may import IPython; nothing outside of this room may. `extension` is its door: it loads and unloads us.
+Only this folder may import IPython, ipywidgets and anywidget. `extension.py` loads and unloads all of it.
 """

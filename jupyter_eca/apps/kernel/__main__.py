@@ -1,4 +1,4 @@
-"""`python -m jupyter_eca.apps.kernel -f FILE`: the kernel `eca`, as its kernelspec starts it."""
+"""Starts the kernel `eca`. Its kernelspec calls `python -m jupyter_eca.apps.kernel -f FILE`."""
 
 from __future__ import annotations
 

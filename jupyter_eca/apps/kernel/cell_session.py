@@ -1,6 +1,8 @@
-"""What the cells of one shell share: the client of the engine, the live kernel and the turn under way.
+"""Owns the session of an IPython shell: what its cells share, which is the client of the engine, the live kernel, and
+the running turn.
 
-It parses no cell and installs nothing in the shell: `magic` does. `commands`, `completion` and `panel/` work on it.
+It must not parse cells or install anything in the shell: `magic` does that. `commands`, `completion` and `panel/` use
+the session.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.apps.kernel.engine.client import Engine
 from jupyter_eca.apps.kernel.locked_cell import CellLocking
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end, kernel_of
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end, get_kernel
 from jupyter_eca.errors import CellError, EcaError, RemoteError
 
 if TYPE_CHECKING:
@@ -39,16 +41,18 @@ class CellSession:
         self.engine = Engine(shell, self._answer_question)
         self.locking = CellLocking(shell)
         self.model = ""
-        """The model that `%eca use` chose; empty for the default."""
+        """The model that the user chose with `%eca use`; empty for the default."""
         self.usage: UsageContent | None = None
-        """The usage of the last turn; None before the first turn of a chat has ended."""
+        """The usage of the last turn; None until the first turn of a chat has ended."""
         self.turn: CellTurn | None = None
-        """The turn that a cell waits for now."""
+        """The turn whose answer a cell waits for; None while no cell waits."""
         self._kernel: ShellKernel | None = None
         self._shown_notices: set[str] = set()
+        """The warnings that were shown, and the digests of the untrusted settings that were shown."""
 
     @property
     def kernel(self) -> ShellKernel:
+        """The kernel as the assistant's tools use it."""
         from jupyter_eca.apps.kernel.engine.shell_kernel import ShellKernel
 
         if self._kernel is None:
@@ -57,47 +61,53 @@ class CellSession:
 
     @property
     def prompt_kernel(self) -> PromptKernel | None:
-        """The kernel, if its cells can be prompts."""
-        kernel = kernel_of(self.shell)
+        """The kernel, if its cells can be prompts; otherwise None."""
+        kernel = get_kernel(self.shell)
         return kernel if hasattr(kernel, "as_prompt") else None
 
-    async def client(self) -> EcaClient:
-        """Return the client of the engine, for a cell that waits. Raises: CellError, which is one line in the cell."""
-        from jupyter_eca.apps.kernel.answer.turn import patiently
+    async def get_client(self) -> EcaClient:
+        """Return the client of the engine, for a cell that waits for it. Raises: CellError, which the cell shows as one
+        line."""
+        from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
 
         unattended = find_front_end(self.shell) is FrontEndKind.UNATTENDED
         try:
-            return await patiently(asyncio.ensure_future(self.connect(unattended=unattended)))
+            return await wait_with_heartbeat(asyncio.ensure_future(self.connect(unattended=unattended)))
         except EcaError as error:
             raise CellError(str(error)) from None
 
     async def connect(self, *, unattended: bool) -> EcaClient:
-        """Return the client of the engine where no cell waits. See `client`. Raises: EcaError."""
-        return await self.engine.client(self.kernel, unattended=unattended)
+        """Return the client of the engine, for code that is not a waiting cell. `unattended`: nobody approves tool
+        calls. See `get_client`. Raises: EcaError."""
+        return await self.engine.get_client(self.kernel, unattended=unattended)
 
     def new_chat(self) -> None:
+        """Let the next question start a new chat."""
         self.engine.new_chat()
         self.usage = None
 
     def say(self, markdown: str, plain: str = "") -> None:
-        from jupyter_eca.apps.kernel.answer.inert_markdown import inert
+        """Show a text in the cell. A terminal shows `plain` instead, if it is given."""
+        from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 
         if find_front_end(self.shell) is FrontEndKind.TERMINAL:
             print(plain or markdown)  # noqa: T201  # a terminal shows no Markdown
         else:
-            # Names of models and folders come from others too.
-            self.shell.display_pub.publish({"text/markdown": inert(markdown), "text/plain": plain or markdown})
+            # The text may contain names of models and folders, which others have chosen. So it is made inert.
+            self.shell.display_pub.publish(
+                {"text/markdown": as_inert_markdown(markdown), "text/plain": plain or markdown}
+            )
 
-    def say_warnings(self, warnings: list[str]) -> None:
-        """Say each warning once, and clear the list. The server repeats its warnings after a lost connection."""
+    def show_warnings(self, warnings: list[str]) -> None:
+        """Show each warning once, and clear the list. The server repeats its warnings after a lost connection."""
         for text in warnings:
             if text not in self._shown_notices:
                 self._shown_notices.add(text)
                 self.say(text)
         warnings.clear()
 
-    def say_untrusted(self, folders: Sequence[HeldSettings]) -> None:
-        """Say once which settings of a folder do nothing until the user trusts it."""
+    def show_untrusted_settings(self, folders: Sequence[HeldSettings]) -> None:
+        """Show, once, which settings of each folder do nothing until the user trusts the folder."""
         for held in folders:
             if held.digest not in self._shown_notices:
                 from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
@@ -106,8 +116,8 @@ class CellSession:
                 self.say(describe(held) + ELSEWHERE.format(folder=held.folder))
 
     async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Pass a question to the cell that waits. Raises: RemoteError when no cell waits in that chat: nobody would see
-        it."""
+        """Pass a question of the assistant to the waiting cell. Raises: RemoteError when no cell waits in that chat,
+        because nobody would see the question."""
         if self.turn is None or self.turn.chat != str(question.chat_id):
             raise RemoteError("no cell waits for an answer in that chat")
         return await self.turn.answer(question)
@@ -116,8 +126,8 @@ class CellSession:
 _sessions: dict[int, CellSession] = {}
 
 
-def session_of(shell: Any) -> CellSession:
-    """Return the session of a shell; the first call makes it."""
+def get_session(shell: Any) -> CellSession:
+    """Return the session of a shell. The first call creates it."""
     if id(shell) not in _sessions:
         _sessions[id(shell)] = CellSession(shell)
     return _sessions[id(shell)]

@@ -1,5 +1,7 @@
-"""The line commands of `%eca`. Each returns Markdown, and a text of its own for terminals where that differs. They
-know the session only; `magic` calls them and shows the result.
+"""Owns the line commands of `%eca`, for example `%eca status`. Each is a function that returns the text to show.
+
+They must not know the shell, only the `CellSession`. `magic` calls them and shows their texts. `options` has their
+descriptions, and parses a line into a command and its argument.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.apps.kernel.answer.turn import patiently
+from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
 from jupyter_eca.engine.changes import undo
 from jupyter_eca.engine.model.budget import format_dollars
 from jupyter_eca.errors import CellError, LocalError, RemoteError
@@ -28,53 +30,58 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.costs import Cost
     from jupyter_eca.transport.eca_client import EcaClient
 
-Said = str | tuple[str, str]
-"""Markdown, and plain text; nothing where a command shows something itself."""
+CommandText = str | tuple[str, str]
+"""The text that a command shows: Markdown, or a pair of Markdown and a text for terminals."""
 
 
-async def _set_up(session: CellSession) -> EcaClient:
-    """Return the client once it knows the models: the engine looks for local servers first."""
-    client = await session.client()
-    await patiently(asyncio.ensure_future(client.setup.known.wait()))
+async def _get_ready_client(session: CellSession) -> EcaClient:
+    """Return the client as soon as it knows the models. This takes a moment, because the engine first looks for local
+    servers."""
+    client = await session.get_client()
+    await wait_with_heartbeat(asyncio.ensure_future(client.setup.known.wait()))
     return client
 
 
 async def _status(session: CellSession, _argument: str) -> str:
-    client = await _set_up(session)
+    client = await _get_ready_client(session)
     place = "this kernel" if session.engine.embedded else "the Jupyter server"
     model = session.model or client.setup.model or "none, see `%eca doctor`"
     return f"The engine runs in {place}. Model: `{model}`. Chat: `{session.engine.chat}`."
 
 
 async def _models(session: CellSession, _argument: str) -> str:
-    client = await _set_up(session)
+    client = await _get_ready_client(session)
     chosen = session.model or client.setup.model
     lines = [f"- `{model}`{' (in use)' if model == chosen else ''}" for model in client.setup.models]
     return "\n".join(lines) or "No model can answer now: `%eca doctor` says why."
 
 
 async def _use(session: CellSession, argument: str) -> str:
-    client = await _set_up(session)
+    """Choose the model that answers."""
+    client = await _get_ready_client(session)
     if not argument:
-        return "Write `%eca use MODEL`; `%eca models` lists them."
+        return "Write `%eca use MODEL`. `%eca models` lists the models."
     if "/" not in argument:
-        return f"`{argument}` is not a full name: write PROVIDER/MODEL. `%eca models` lists them."
+        return f"`{argument}` is not a full name: write PROVIDER/MODEL. `%eca models` lists the models."
     session.model = argument
     known = argument in client.setup.models
     return f"Answers come from `{argument}` now." + (
-        "" if known else " `%eca models` does not list it; it is tried anyway."
+        "" if known else " `%eca models` does not list it, but the next question tries it."
     )
 
 
 async def _new(session: CellSession, _argument: str) -> str:
-    await session.client()
+    await session.get_client()
     session.new_chat()
     return "The next question starts a new chat."
 
 
 async def _stop(session: CellSession, _argument: str) -> str:
-    client = await session.client()
-    listed = await patiently(asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult)))
+    """Stop all running answers of the chats that this kernel sees."""
+    client = await session.get_client()
+    listed = await wait_with_heartbeat(
+        asyncio.ensure_future(client.request("chat/list", ChatListParams(), ChatListResult))
+    )
     running = [chat for chat in listed.chats if chat.status is ChatStatus.RUNNING]
     for chat in running:
         await client.stop(str(chat.id))
@@ -84,10 +91,11 @@ async def _stop(session: CellSession, _argument: str) -> str:
 
 
 async def _cost(session: CellSession, _argument: str) -> str:
-    client = await session.client()
+    """Show the tokens and the cost."""
+    client = await session.get_client()
     params = ChatCostsParams(chat_id=session.engine.chat)
     try:
-        costs = await patiently(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
+        costs = await wait_with_heartbeat(asyncio.ensure_future(client.request("chat/costs", params, ChatCostsResult)))
     except RemoteError as error:
         return "Nothing was asked in this chat yet." if error.code == ErrorCode.REFUSED else str(error)
     rows = {"this message": costs.message, "this chat": costs.chat, "this notebook": costs.notebook}
@@ -96,7 +104,8 @@ async def _cost(session: CellSession, _argument: str) -> str:
 
 
 def _describe_cost(cost: Cost) -> str:
-    cached = f" ({cost.cached_tokens:,} of them cached)" if cost.cached_tokens else ""
+    """Return a cost in words. Requests of unknown price are named."""
+    cached = f" ({cost.cached_tokens:,} of these cached)" if cost.cached_tokens else ""
     tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
     if not cost.unpriced:
         return f"{format_dollars(cost.cost)} ({tokens})"
@@ -106,12 +115,13 @@ def _describe_cost(cost: Cost) -> str:
 
 
 async def _lock(session: CellSession, argument: str) -> str:
+    """Switch the locking of answers on or off, and show its state."""
     locking = session.locking
     if argument not in {"", "on", "off", "status"}:
         return "Write `%eca lock on`, `%eca lock off` or `%eca lock status`."
     if argument in {"on", "off"}:
         locking.on = argument == "on"
-    state = {True: "on", False: "off", None: "as the configuration says (`notebook.lock`)"}[locking.on]
+    state = {True: "on", False: "off", None: "set by the configuration (`notebook.lock`)"}[locking.on]
     notebook = Path(locking.notebook)
     file = f"`{notebook.stem}.eca.lock`" if notebook.suffix == ".ipynb" else "the `*.eca.lock` of this folder"
     lines = [f"Locking is {state}. The file: {file}. Replayed: {locking.replayed}, recorded: {locking.recorded}."]
@@ -119,6 +129,7 @@ async def _lock(session: CellSession, argument: str) -> str:
 
 
 async def _cells(session: CellSession, argument: str) -> str:
+    """Choose what a cell without a marker is."""
     kernel = session.prompt_kernel
     if kernel is None:
         return "The cells of this kernel are code. With the kernel ECA (Python) they can be prompts."
@@ -132,6 +143,7 @@ async def _cells(session: CellSession, argument: str) -> str:
 
 
 async def _to_python(session: CellSession, argument: str) -> str:
+    """Write a notebook as plain Python."""
     from jupyter_eca.apps.kernel.to_python import write
 
     source = argument or session.locking.notebook
@@ -141,56 +153,64 @@ async def _to_python(session: CellSession, argument: str) -> str:
         target = await asyncio.to_thread(write, Path(source))
     except LocalError as error:
         raise CellError(str(error)) from None
-    return f"The notebook was written as it was last saved, without the assistant: `{target.name}`."
+    return f"The notebook, as it was last saved, is now also plain Python in `{target.name}`."
 
 
 async def _doctor(session: CellSession, _argument: str) -> str:
-    client = await session.client()
-    result = await patiently(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
+    client = await session.get_client()
+    result = await wait_with_heartbeat(asyncio.ensure_future(client.request("workspace/doctor", Empty(), DoctorResult)))
     return result.text
 
 
-async def _diff(session: CellSession, argument: str) -> Said:
+async def _diff(session: CellSession, argument: str) -> CommandText:
+    """Show changes of the assistant."""
     wanted = undo.parse_selection(argument)
     if wanted is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
     try:
-        changes = wanted.select(await _changes(session, wanted))
+        changes = wanted.select(await _list_changes(session, wanted))
     except RemoteError as error:
-        return _why(error)
+        return _explain_refusal(error)
     return undo.format_changes(changes), undo.format_changes_as_text(changes)
 
 
-async def _undo(session: CellSession, argument: str) -> Said:
+async def _undo(session: CellSession, argument: str) -> CommandText:
+    """Undo changes of the assistant."""
     wanted = undo.parse_selection(argument)
     if wanted is None:
         return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
-    client = await session.client()
+    client = await session.get_client()
     try:
-        changes = await _changes(session, wanted)
+        changes = await _list_changes(session, wanted)
         ids = tuple(change.id for change in wanted.select(changes))
         params = ChatReviewParams(chat_id=session.engine.chat, changes=ids)
-        result = await patiently(asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult)))
+        result = await wait_with_heartbeat(
+            asyncio.ensure_future(client.request("chat/revert", params, ChatRevertResult))
+        )
     except RemoteError as error:
-        return _why(error)
+        return _explain_refusal(error)
     return undo.describe_revert(result, wanted.list_missing(changes))
 
 
-async def _changes(session: CellSession, wanted: undo.ChangeSelection) -> tuple[Change, ...]:
-    client = await session.client()
+async def _list_changes(session: CellSession, wanted: undo.ChangeSelection) -> tuple[Change, ...]:
+    client = await session.get_client()
     params = ChatChangesParams(chat_id=session.engine.chat, extent=wanted.extent)
     request = client.request("chat/changes", params, ChatChangesResult)
-    return (await patiently(asyncio.ensure_future(request))).changes
+    return (await wait_with_heartbeat(asyncio.ensure_future(request))).changes
 
 
-def _why(error: RemoteError) -> str:
-    """Explain a refusal. A kernel may speak only about chats that it asked in, and a restarted server knows of none."""
+def _explain_refusal(error: RemoteError) -> str:
+    """Explain why the server refused. It refuses a chat in which this kernel has asked nothing. After a restart it
+    knows no chat of the kernel."""
     if error.code != ErrorCode.REFUSED:
         return str(error)
-    return "Nothing was asked here yet, or not since the server started. `%eca /diff` and `%eca /undo` search anyway."
+    return (
+        "Nothing was asked in this chat yet, or nothing since the server started. `%eca /diff` and `%eca /undo` also "
+        "find changes from before that."
+    )
 
 
-COMMANDS: Final[dict[str, Callable[[CellSession, str], Awaitable[Said]]]] = {
+COMMANDS: Final[dict[str, Callable[[CellSession, str], Awaitable[CommandText]]]] = {
     "status": _status,
     "models": _models,
     "use": _use,

@@ -1,9 +1,11 @@
-"""What Tab offers after `%eca` and in `%%eca`: our commands and options, `/` commands, and files after `@` and `#`. It
-answers no prompt; `options` lists the commands and `magic` installs it.
+"""Owns the completion with Tab after `%eca` and in `%%eca`: of our commands and options, of `/` commands, and of files
+after `@` and `#`.
 
-The engine is asked for `/` commands and files. A Tab must never hang, so what does not come in time is not offered. In
-a kernel, the answer to a Tab can be awaited. In a terminal it cannot, because the loop does not run meanwhile: there
-the offers of the last Tab are used.
+The engine is asked for `/` commands and files. Tab must never hang, so an answer that does not come in time is not
+shown. In a kernel, the answer can be awaited. In a terminal it cannot, because the loop does not run while the user
+types. There Tab uses what was requested after the last question.
+
+It must not know how a prompt is answered. `options` lists the commands, and `magic` installs the completion.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.options import COMMANDS, OPTIONS
-from jupyter_eca.apps.kernel.surroundings import kernel_of
+from jupyter_eca.apps.kernel.surroundings import get_kernel
 from jupyter_eca.errors import EcaError
 
 if TYPE_CHECKING:
@@ -26,39 +28,43 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds until a Tab gives up. Longer feels broken, and within this time a file index has been read once.
+# Seconds that Tab waits for an answer. A longer wait would feel broken. In this time the engine can read a file index
+# for the first time.
 PATIENCE: Final = 1.0
 
 _CELL = re.compile(r"\s*%%eca(?![\w?])")
 _LINE = re.compile(r"\s*%eca(?![\w?])")
-# A command stands at the beginning of the message; a file stands anywhere, perhaps in quotes.
+# A `/` command is at the beginning of the message. A file may be anywhere, and may be in quotes.
 _COMMAND = re.compile(r"(?:\s*%%?eca\s(?:\s*-[mbv]\s+\S+|\s*-n)*\s*|\s*)(?P<word>/[\w.:-]*)$")
-_POINTED = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@#!<>|*?]*))$""")
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@#!<>|*?]*))$""")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The word that is being typed. `mark` is `/` or `@`; `start` is where the text after the mark begins in the
-    code."""
+    """The word that is being typed: a `/` command, or a file after `@` or `#`."""
 
     mark: str
+    """`/` for a command, `@` for a file."""
     text: str
+    """The text after the mark."""
     start: int
+    """The offset of `text` in the code."""
     quoted: bool = False
+    """Whether the text is in quotes that are still open."""
 
 
-def word_at(code: str, cursor: int) -> Word | None:
-    """Return the command or the file at the cursor, in code that asks the assistant."""
+def find_word(code: str, cursor: int) -> Word | None:
+    """Return the command or the file at the cursor; None if there is none, or if the code asks nothing."""
     before = code[:cursor]
     begin = before.rfind("\n") + 1
     line = before[begin:]
     in_cell = _CELL.match(code) is not None
     if not (in_cell or _LINE.match(line)):
         return None
-    first = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
-    if first and (match := _COMMAND.match(line)):
+    is_first_line = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
+    if is_first_line and (match := _COMMAND.match(line)):
         return Word("/", match["word"][1:], begin + match.start("word") + 1)
-    if match := _POINTED.search(line):
+    if match := _MENTION.search(line):
         group = "plain" if match["quoted"] is None else "quoted"
         return Word("@", match[group], begin + match.start(group), group == "quoted")
     return None
@@ -70,34 +76,35 @@ class Completion:
     def __init__(self, session: CellSession) -> None:
         self._shell = session.shell
         self._session = session
-        self._offered: dict[str, list[str]] = {}
+        self._suggestions: dict[str, list[str]] = {}
         self._connecting: asyncio.Task[Any] | None = None
 
     def install(self) -> None:
+        """Replace the kernel's completion by ours, and add hooks for a terminal."""
         for trigger in (r"%?eca", r"%%eca"):
-            self._shell.set_hook("complete_command", self._names, re_key=f"^{trigger}.*")
-        if (kernel := kernel_of(self._shell)) is not None:
-            self._before = kernel.do_complete
+            self._shell.set_hook("complete_command", self._complete_in_terminal, re_key=f"^{trigger}.*")
+        if (kernel := get_kernel(self._shell)) is not None:
+            self._original_do_complete = kernel.do_complete
             kernel.do_complete = self._complete
 
     def remove(self) -> None:
-        """Restore the kernel's Tab. IPython has no way to remove a hook."""
-        if (kernel := kernel_of(self._shell)) is not None:
-            kernel.do_complete = self._before
+        """Restore the kernel's own completion. The hooks stay, because IPython cannot remove a hook."""
+        if (kernel := get_kernel(self._shell)) is not None:
+            kernel.do_complete = self._original_do_complete
         if self._connecting is not None:
             self._connecting.cancel()
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
-        """Complete our words in place of ipykernel's `do_complete`, which completes the rest."""
-        as_prompt = getattr(kernel_of(self._shell), "as_prompt", None)
+        """Complete our words. This replaces ipykernel's `do_complete`, and calls it for all other words."""
+        as_prompt = getattr(get_kernel(self._shell), "as_prompt", None)
         prompt, before = as_prompt(code) if as_prompt is not None else (code, 0)
-        word = word_at(prompt, cursor_pos + before)
+        word = find_word(prompt, cursor_pos + before)
         if word is None:
-            reply = self._before(code, cursor_pos)
+            reply = self._original_do_complete(code, cursor_pos)
             return await reply if inspect.isawaitable(reply) else reply
         try:
             async with asyncio.timeout(PATIENCE):
-                names = await self._find(await self._client(), word)
+                names = await self._request_names(await self._wait_for_client(), word)
         except (EcaError, TimeoutError):
             names = []
         return {
@@ -108,36 +115,38 @@ class Completion:
             "metadata": {},
         }
 
-    async def _client(self) -> EcaClient:
-        """Return the client. A Tab that gives up does not cancel the connection: the next Tab can use it."""
+    async def _wait_for_client(self) -> EcaClient:
+        """Return the client. When Tab stops waiting, the connection continues, and the next Tab can use it."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._session.connect(unattended=False))
         return await asyncio.shield(self._connecting)
 
-    async def _find(self, client: EcaClient, word: Word) -> list[str]:
+    async def _request_names(self, client: EcaClient, word: Word) -> list[str]:
+        """Ask the engine for the names that complete a word."""
         chat = self._session.engine.chat
         if word.mark == "/":
-            names = [command.name for command in await client.commands(chat, word.text)]
+            names = [command.name for command in await client.list_commands(chat, word.text)]
             return [name for name in names if name.startswith(word.text)] or names
-        # Relative names start at the engine's folder, which may be another one than the kernel's.
+        # Relative paths start at the engine's folder, which may not be the kernel's folder.
         folder = self._session.engine.folder
-        contexts = await client.contexts(chat, word.text)
-        return [name for context in contexts if (name := _name_of(context, folder, quoted=word.quoted))]
+        contexts = await client.list_contexts(chat, word.text)
+        return [name for context in contexts if (name := _format_context(context, folder, quoted=word.quoted))]
 
-    async def learn(self, client: EcaClient) -> None:
-        """Remember what a terminal's Tab offers until the next question."""
-        if kernel_of(self._shell) is None:
+    async def remember_suggestions(self, client: EcaClient) -> None:
+        """In a terminal, request the names that Tab shows until the next question."""
+        if get_kernel(self._shell) is None:
             try:
                 async with asyncio.timeout(PATIENCE):
                     for mark in "/@":
-                        self._offered[mark] = await self._find(client, Word(mark, "", 0))
+                        self._suggestions[mark] = await self._request_names(client, Word(mark, "", 0))
             except (EcaError, TimeoutError):
                 return
 
-    def _names(self, _completer: Any, event: Any) -> list[str]:
-        word = word_at(event.line, len(event.line))
+    def _complete_in_terminal(self, _completer: Any, event: Any) -> list[str]:
+        """Complete a word without waiting. IPython calls this hook for lines that begin with `%eca` or `%%eca`."""
+        word = find_word(event.line, len(event.line))
         if word is not None:
-            return _same_cut(self._offered.get(word.mark, ()), word, event.symbol)
+            return _adapt_to_symbol(self._suggestions.get(word.mark, ()), word, event.symbol)
         words = event.line.split()
         before = words[-1] if event.line.endswith(" ") else (words[-2] if len(words) > 1 else "")
         setup = self._session.engine.setup
@@ -152,21 +161,21 @@ class Completion:
                 return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
 
 
-def _name_of(context: ChatContext, folder: str, *, quoted: bool) -> str:
-    """Return how a message names it; empty for what only a page can send."""
+def _format_context(context: ChatContext, folder: str, *, quoted: bool) -> str:
+    """Return how a message names a context; empty if only a page can send it."""
     if context.type in {"file", "directory"}:
-        return _as_typed(getattr(context, "path", ""), folder, quoted=quoted)
-    return _as_typed(getattr(context, "label", ""), "", quoted=quoted)
+        return _format_path(getattr(context, "path", ""), folder, quoted=quoted)
+    return _format_path(getattr(context, "label", ""), "", quoted=quoted)
 
 
-def _as_typed(path: str, folder: str, *, quoted: bool) -> str:
-    """Return the path as it is typed after the mark."""
+def _format_path(path: str, folder: str, *, quoted: bool) -> str:
+    """Return a path as the user types it after the mark: relative to the folder, and in quotes if it has spaces."""
     path = path.removeprefix(f"{folder}{os.sep}") if folder else path
     return f'"{path}"' if " " in path and not quoted else path
 
 
-def _same_cut(offered: Iterable[str], word: Word, symbol: str) -> list[str]:
-    """Prepare the offers for IPython, which replaces `symbol`: it may begin before the word (at the `/`) or after it
-    (at a `"`)."""
+def _adapt_to_symbol(names: Iterable[str], word: Word, symbol: str) -> list[str]:
+    """Return the names in the form that IPython needs. It replaces `symbol`, which may begin before our word (with the
+    `/`) or after it (after a `"`)."""
     prefix = symbol[: len(symbol) - len(word.text)] if symbol.endswith(word.text) else ""
-    return [f"{prefix}{name}" for name in offered]
+    return [f"{prefix}{name}" for name in names]

@@ -1,5 +1,7 @@
-"""Loads and unloads `%eca` in an IPython shell. It costs next to nothing: everything heavy waits for the first
-question. `magic` is what it installs.
+"""Loads and unloads `%eca` in an IPython shell, for `%load_ext jupyter_eca`.
+
+It must not import anything heavy, so that loading is quick: the rest is imported with the first question. It installs
+`magic`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ _loaded: dict[int, Magic] = {}
 
 
 def load(shell: InteractiveShell) -> None:
-    """Install `%eca` in a shell. Loading twice changes nothing."""
+    """Install `%eca` in a shell. A second call changes nothing."""
     from jupyter_eca.apps.kernel.magic import Magic
 
     if id(shell) not in _loaded:

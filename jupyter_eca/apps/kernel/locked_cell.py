@@ -1,5 +1,7 @@
-"""What a kernel knows of a locked question: the notebook's name, the cell, and which cells ask the same. It reads no
-lock file: the host does (`host/turn/locked_answers.py`).
+"""Owns what only the kernel knows about a locked question: the notebook, the cell, and which cells ask the same
+question. A locked question is answered from a lock file, if the file has a recorded answer.
+
+It must not read a lock file: the host does that (`host/turn/locked_answers.py`).
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.kernel.surroundings import kernel_of
+from jupyter_eca.apps.kernel.surroundings import get_kernel
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.turn import CellTurn
@@ -17,41 +19,50 @@ if TYPE_CHECKING:
 
 
 class CellLocking:
-    """The locking of one shell. `on` is what `%eca lock` set; None leaves it to the configuration."""
+    """The locking of one shell, which `%eca lock` shows and changes."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._folder = str(Path.cwd())
         self._execution = ""
-        self._before = 0
-        self._asked: dict[str, list[str]] = {}
+        """The id of the request that runs the present cell."""
+        self._earlier_asks = 0
+        """How many questions the present cell has asked before."""
+        self._cells_by_message: dict[str, list[str]] = {}
+        """The ids of the cells that asked each message, in their order."""
         self.on: bool | None = None
+        """What the user set with `%eca lock`; None if the configuration decides."""
         self.replayed = 0
+        """How many answers came from a lock file."""
         self.recorded = 0
+        """How many answers were recorded."""
         self.notes: list[str] = []
+        """Why locked questions were asked again."""
 
     @property
     def notebook(self) -> str:
-        """The path of the notebook; "" where it is unknown: under nbclient, nbval and papermill."""
+        """The path of the notebook. It is empty if the path is not known: nbclient, nbval and papermill do not tell the
+        kernel."""
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
-    def of(self, ask: Ask) -> ChatLock:
-        """Return the lock of a question. Call it once for each question, in the cell that asks."""
+    def create_lock(self, ask: Ask) -> ChatLock:
+        """Return the lock of a question, which is sent with it. Call this once for each question, in the cell that
+        asks."""
         from jupyter_eca.protocol.chat import ChatLock
 
-        cell = self._cell()
+        cell = self._find_cell_id()
         return ChatLock(
             on=True if ask.lock else self.on,
             file=ask.lock_file,
             notebook=self.notebook,
             folder=self._folder,
             cell=cell,
-            occurrence=self._occurrence(ask.message, cell),
+            occurrence=self._count_occurrence(ask.message, cell),
             renew=ask.renew,
         )
 
-    def learn(self, turn: CellTurn, ask: Ask) -> None:
-        """Count the result of a question, for `%eca lock`."""
+    def count_result(self, turn: CellTurn, ask: Ask) -> None:
+        """Count whether the answer was replayed or recorded, for `%eca lock`."""
         if turn.usage is not None and turn.usage.replayed:
             self.replayed += 1
         elif ask.lock or self.on:
@@ -59,20 +70,21 @@ class CellLocking:
         if turn.note:
             self.notes.append(turn.note)
 
-    def _cell(self) -> str:
-        """Return the id of the cell, if the page sends it. A cell may ask more than once, in a loop too."""
-        kernel = kernel_of(self._shell)
+    def _find_cell_id(self) -> str:
+        """Return the id of the running cell; empty if the page does not send it. From the second question of a cell on,
+        a number is added, because a cell may ask several questions, for example in a loop."""
+        kernel = get_kernel(self._shell)
         request: dict[str, Any] = (kernel.get_parent() if kernel is not None else None) or {}
         execution = str(request.get("header", {}).get("msg_id", ""))
-        self._before = self._before + 1 if execution and execution == self._execution else 0
+        self._earlier_asks = self._earlier_asks + 1 if execution and execution == self._execution else 0
         self._execution = execution
         cell = str(request.get("metadata", {}).get("cellId", ""))
-        return f"{cell}.{self._before}" if cell and self._before else cell
+        return f"{cell}.{self._earlier_asks}" if cell and self._earlier_asks else cell
 
-    def _occurrence(self, message: str, cell: str) -> int:
-        """Return how many earlier cells asked the same. A cell that runs again is the same one; where cells have no
-        ids, each run counts."""
-        cells = self._asked.setdefault(message, [])
+    def _count_occurrence(self, message: str, cell: str) -> int:
+        """Return how many other cells asked the same message before. A cell that runs again is not another cell. If
+        cells have no ids, each run counts as another cell."""
+        cells = self._cells_by_message.setdefault(message, [])
         if not cell or cell not in cells:
             cells.append(cell)
             return len(cells) - 1

@@ -1,5 +1,8 @@
-"""`%eca` and `%%eca`: from the text of a cell to a finished answer. It decides nothing about how an answer looks
-(`answer/`); the state that cells share is in `cell_session`, the parser in `options`.
+"""Owns the magics `%eca` and `%%eca`: it installs them in a shell, and runs a cell from its text to the finished
+answer.
+
+It must not know how an answer is shown: `answer/` does that. `options` parses the text, `commands` has the line
+commands, and `cell_session` has the state that cells share.
 """
 
 from __future__ import annotations
@@ -9,9 +12,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel import options
-from jupyter_eca.apps.kernel.cell_session import end_session, session_of
+from jupyter_eca.apps.kernel.cell_session import end_session, get_session
 from jupyter_eca.apps.kernel.completion import Completion
-from jupyter_eca.apps.kernel.surroundings import find_front_end, kernel_of
+from jupyter_eca.apps.kernel.surroundings import find_front_end, get_kernel
 from jupyter_eca.apps.kernel.transform import NAME, transform
 from jupyter_eca.errors import CellError
 
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds to wait until the chat that `/resume` continues is shown; nothing comes when there was no such chat.
+# Seconds to wait, after `/resume`, until the server names the chat that it continues. If there is no such chat, it
+# names none.
 RESUME_PATIENCE = 1.0
 
 
@@ -29,52 +33,54 @@ class Magic:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._session = session_of(shell)
+        self._session = get_session(shell)
         self._completion = Completion(self._session)
 
-    # -- in and out of the shell
+    # -- install and remove
 
     def install(self) -> None:
-        """Install the magic in the shell. Installing twice changes nothing."""
+        """Install the magics in the shell. A second call changes nothing."""
         shell = self._shell
-        if transform_here in shell.input_transformers_cleanup:
+        if transform_cell in shell.input_transformers_cleanup:
             return
-        shell.input_transformers_cleanup.append(transform_here)
-        shell.register_magic_function(self._as_magic, "line_cell", "eca")
+        shell.input_transformers_cleanup.append(transform_cell)
+        shell.register_magic_function(self._run_as_magic, "line_cell", "eca")
         shell.user_ns_hidden[NAME] = self.run
-        shell.events.register("pre_run_cell", self._appear)
-        self._appear()
+        shell.events.register("pre_run_cell", self._add_name)
+        self._add_name()
         self._completion.install()
         self._session.engine.announce()
 
     def uninstall(self) -> None:
+        """Remove the magics from the shell, and end its session."""
         shell = self._shell
-        shell.input_transformers_cleanup.remove(transform_here)
+        shell.input_transformers_cleanup.remove(transform_cell)
         shell.magics_manager.magics["line"].pop("eca", None)
         shell.magics_manager.magics["cell"].pop("eca", None)
-        shell.events.unregister("pre_run_cell", self._appear)
+        shell.events.unregister("pre_run_cell", self._add_name)
         shell.user_ns.pop(NAME, None)
         self._completion.remove()
         end_session(shell)
 
-    def _appear(self, _info: Any = None) -> None:
-        """Put our name into the namespace, again after `%reset`, which empties it."""
+    def _add_name(self, _info: Any = None) -> None:
+        """Put the function that transformed cells call into the namespace. This is done before each cell, because
+        `%reset` empties the namespace."""
         self._shell.user_ns[NAME] = self.run
 
-    def _as_magic(self, line: str, cell: str | None = None) -> None:
+    def _run_as_magic(self, line: str, cell: str | None = None) -> None:
         """Ask the assistant: `%eca QUESTION`, or `%%eca` over several lines. `%eca help` shows all."""
         from IPython.core.async_helpers import get_asyncio_loop
 
-        # A whole script is transformed before it loads us. In plain IPython the loop does not run then; in a kernel it
-        # always runs.
-        if kernel_of(self._shell) is not None or get_asyncio_loop().is_running():
-            self._without_waiting(options.parse(line, cell))
+        # This runs only in a cell or script that was transformed before it loaded us; otherwise the transformed cell
+        # awaits `run`. In plain IPython the loop does not run then, so this can run it. In a kernel it always runs.
+        if get_kernel(self._shell) is not None or get_asyncio_loop().is_running():
+            self._answer_at_once(options.parse(line, cell))
         else:
             get_asyncio_loop().run_until_complete(self.run(line, cell))
 
-    def _without_waiting(self, parsed: options.Ask | options.LineCommand | options.Misuse) -> None:
-        """Answer in a cell that was transformed before it loaded us. Commands that need no engine work; for the rest,
-        tell the user where to ask.
+    def _answer_at_once(self, parsed: options.Ask | options.LineCommand | options.Misuse) -> None:
+        """Run a command in a cell that was transformed before it loaded us, and that cannot await. Commands that need
+        no engine are run. For everything else, an error tells the user to use the next cell.
 
         Raises: CellError.
         """
@@ -96,9 +102,11 @@ class Magic:
             case _:
                 raise CellError("Ask in the next cell: a cell that loads jupyter_eca cannot wait for an answer itself.")
 
-    # -- what a cell awaits
+    # -- run a cell
 
     async def run(self, line: str, body: str | None = None) -> None:
+        """Run `%eca` or `%%eca`. A transformed cell awaits this. `line` is the text after the magic, and `body` the
+        lines below `%%eca`, or None for `%eca`. Raises: CellError."""
         match options.parse(line, body):
             case options.Ask() as ask:
                 await self._ask(ask)
@@ -120,28 +128,29 @@ class Magic:
                 raise CellError(message)
 
     async def _ask(self, ask: options.Ask) -> None:
-        from jupyter_eca.apps.kernel.answer.turn import CellTurn, patiently
-        from jupyter_eca.apps.kernel.model_check import check
+        """Ask a question and wait for the end of its turn. Raises: CellError."""
+        from jupyter_eca.apps.kernel.answer.turn import CellTurn, wait_with_heartbeat
+        from jupyter_eca.apps.kernel.model_check import check_choice
 
         session, surroundings = self._session, find_front_end(self._shell)
-        client = await session.client()
+        client = await session.get_client()
         model = ask.model or session.model
-        await patiently(asyncio.ensure_future(check(client.setup, model, ask.agent, ask.variant)))
+        await wait_with_heartbeat(asyncio.ensure_future(check_choice(client.setup, model, ask.agent, ask.variant)))
         if ask.new:
             session.new_chat()
         if session.turn is not None:
-            # Only an interrupt in a terminal leaves a turn behind: it ends the run of the loop, but not the turn.
+            # An interrupt in a terminal ends the run of the loop, but not the turn. So an older turn may still run.
             await session.turn.stop()
         turn = session.turn = CellTurn(
             self._shell, surroundings, client, session.kernel, session.engine.chat, ask.command
         )
         try:
             async with self._follow_resume(client, ask):
-                await turn.run(ask, model, session.locking.of(ask))
-            session.locking.learn(turn, ask)
-            session.say_warnings(client.setup.warnings)
-            session.say_untrusted(client.setup.untrusted)
-            await self._completion.learn(client)
+                await turn.run(ask, model, session.locking.create_lock(ask))
+            session.locking.count_result(turn, ask)
+            session.show_warnings(client.setup.warnings)
+            session.show_untrusted_settings(client.setup.untrusted)
+            await self._completion.remember_suggestions(client)
         finally:
             session.usage = turn.usage or session.usage
             if session.turn is turn:
@@ -149,7 +158,8 @@ class Magic:
 
     @asynccontextmanager
     async def _follow_resume(self, client: EcaClient, ask: options.Ask) -> AsyncGenerator[None]:
-        """After `/resume NUMBER` the cells continue with the chat that the server then shows."""
+        """If the question is `/resume NUMBER`, wait for the chat that the server names, and make it the chat of the
+        cells."""
         if ask.command != "resume" or len(ask.message.split()) == 1:
             yield
             return
@@ -169,6 +179,7 @@ class Magic:
             self._session.engine.chat, self._session.usage = resumed.result(), None
 
 
-def transform_here(lines: list[str]) -> list[str]:
-    """Transform a cell. This is always the same object, so that it can be found again in the shell's list."""
+def transform_cell(lines: list[str]) -> list[str]:
+    """Transform a cell. The shell's list must contain this function and not a bound method, because only the same
+    object can be found and removed again."""
     return transform(lines)

@@ -1,6 +1,6 @@
-"""The parser of the text after `%eca` and `%%eca`, and the tables of commands and options that the help shows.
+"""Owns the syntax of `%eca` and `%%eca`: the parser, the tables of commands and options, and the help. Pure.
 
-Pure. It answers nothing: `magic` runs what it returns.
+It must not run anything: `magic` runs what the parser returns.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ COMMANDS = {
     "use MODEL": "answer with this model from now on",
     "new": "start a new chat; the old chat is kept",
     "stop": "stop all running answers",
-    "diff [all]": "show what the last turn with changes changed; `diff all`: what the whole chat changed",
-    "undo [NUMBERS]": "undo these changes, or those with these numbers of `diff`; `undo all`: those of the whole chat",
-    "cost": "show the tokens and the price of this chat",
+    "diff [all]": "show the changes of the last turn that made any; `diff all`: the changes of the whole chat",
+    "undo [NUMBERS]": "undo these changes, or only those with these numbers; `undo all`: the changes of the whole chat",
+    "cost": "show the tokens and the cost of this message, chat, notebook and day",
     "lock on/off": "start or stop recording the answers of this notebook; `lock` shows the state",
-    "cells prompts/code": "what a cell without a marker is, in the kernel ECA (Python)",
+    "cells prompts/code": "in the kernel ECA (Python): choose whether a cell without a marker is a prompt or code",
     "to-python [NAME.ipynb]": "write this notebook, or another, as plain Python that runs without the assistant",
     "panel [CHAT]": "show the side panel below this cell; with the id of a chat, continue that chat",
-    "doctor": "show what is set up, what is missing, and what to do about it",
-    "help": "show this page",
+    "doctor": "show a report: what is set up, what is missing, and what to do about it",
+    "help": "show this list",
 }
 OPTIONS = ("-m", "-b", "-v", "-n", "--lock", "--relock", "->")
 
@@ -32,10 +32,11 @@ HELP = (
     "`%eca /help` lists the commands of the chat.\n\n"
     "| option | means |\n|---|---|\n"
     "| `-m MODEL` | use this model from this question on |\n"
-    "| `-b code` or `-b plan` | from this question on act, or only look and plan; or use an agent of your own |\n"
-    "| `-v VARIANT` | how hard the model thinks, if it has a choice |\n"
+    "| `-b code`, `-b plan` | act, or only look and plan, from this question on; or use an agent of your own |\n"
+    "| `-v VARIANT` | choose how hard the model thinks, if it has variants |\n"
     "| `-n` | ask in a new chat |\n"
-    "| `--lock` | answer from the lock file beside the notebook, or ask and record there; `--lock=FILE` names it |\n"
+    "| `--lock` | replay the answer in the lock file beside the notebook; if there is none, ask and record the answer; "
+    "`--lock=FILE` names another file |\n"
     "| `--relock` | ask again, and record the new answer |\n"
     "| `-> name` | store the result in a variable: `.text`, `.tool_calls`, `.usage` |\n\n"
     "| command | does |\n|---|---|\n" + "\n".join(f"| `%eca {name}` | {does} |" for name, does in COMMANDS.items())
@@ -44,32 +45,45 @@ HELP = (
 
 @dataclass(frozen=True, slots=True)
 class Ask:
+    """A question to the assistant, with its options."""
+
     message: str
     model: str = ""
+    """`-m`; empty for the default."""
     agent: str = ""
+    """`-b`; empty for the default."""
     new: bool = False
+    """`-n`: ask in a new chat."""
     name: str = ""
+    """`-> name`: the variable that gets the result."""
     variant: str = ""
+    """`-v`; empty for the default."""
     lock: bool = False
+    """`--lock`: answer from a lock file, or record the answer."""
     lock_file: str = ""
+    """The name of the lock file; empty for the file beside the notebook."""
     renew: bool = False
+    """`--relock`: ask again, and record the new answer."""
 
     @property
     def command(self) -> str:
-        """The name of the `/` command in the message; "" for other text, though a path may look like a command."""
+        """The name of the `/` command in the message; empty for other text. A path at the beginning of a message may
+        look like a command."""
         match = _SLASH.match(self.message)
         return match[1] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class LineCommand:
+    """A command of `%eca`, for example `%eca use MODEL`."""
+
     name: str
     argument: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Misuse:
-    """A cell that cannot be understood. `message` says what to write instead."""
+    """A text that cannot be parsed. `message` tells the user what to write instead."""
 
     message: str
 
@@ -81,8 +95,9 @@ _SLASH = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|$)")
 
 
 def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
-    """Parse a cell; `body` is None for `%eca`. A command with more words than it takes is a question."""
-    if body is None and (command := _command(line)) is not None:
+    """Parse the text of `%eca`, or of `%%eca` with its `body`. A line that begins like a command, but has more words
+    than the command takes, is a question."""
+    if body is None and (command := _parse_command(line)) is not None:
         return command
     name = ""
     if match := _NAME.search(line):
@@ -112,7 +127,8 @@ def parse(line: str, body: str | None = None) -> Ask | LineCommand | Misuse:
     return Ask(message, values["-m"], values["-b"], new, name, values["-v"], lock, lock_file, renew)
 
 
-def _command(line: str) -> LineCommand | None:
+def _parse_command(line: str) -> LineCommand | None:
+    """Return the command of a line; None if the line is a question."""
     word, _, argument = line.strip().partition(" ")
     if not word:
         return LineCommand("help")

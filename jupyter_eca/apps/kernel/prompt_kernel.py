@@ -1,5 +1,6 @@
-"""The kernel `eca`: IPython's own kernel with cells that are prompts. It knows nothing of how a prompt is answered:
-`magic` does that.
+"""Owns the kernel `eca`, which the user sees as "ECA (Python)": IPython's own kernel, whose cells are prompts.
+
+It must not know how a prompt is answered: it turns a prompt into a cell with `%%eca`, which `magic` answers.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from jupyter_eca.workspace.notebooks.prompt_cells import (
     is_prompt,
 )
 
+# The language of the kernel while its cells are prompts.
 _PROMPTS = {
-    # The language is not Python: linters and language servers would read prompts as code.
+    # The name is not Python's. Otherwise linters and language servers would read prompts as code.
     "name": LANGUAGE,
     "version": "1",
     "mimetype": "text/x-ipythongfm",
@@ -32,8 +34,8 @@ _PROMPTS = {
 
 
 class EcaKernel(IPythonKernel):
-    """The kernel `eca`. `c.EcaKernel.cells = "code"` in `ipython_kernel_config.py` makes it a Python kernel with
-    `%eca`."""
+    """The kernel `eca`. With `c.EcaKernel.cells = "code"` in `ipython_kernel_config.py`, its cells are code, and `%eca`
+    is loaded."""
 
     implementation = "jupyter_eca"
     implementation_version = __version__
@@ -69,7 +71,7 @@ class EcaKernel(IPythonKernel):
         return await cast("Any", super()).do_execute(code, silent, store_history, **options)
 
     def do_complete(self, code: str, cursor_pos: int) -> Any:
-        """Complete code. A prompt gets nothing here, because its words are not names: `Completion` offers what fits."""
+        """Complete code. A prompt gets no names of Python here: `Completion` completes commands and files in it."""
         if is_prompt(code, self.cells):
             return {
                 "status": "ok",
@@ -81,8 +83,8 @@ class EcaKernel(IPythonKernel):
         return cast("Any", super()).do_complete(code, cursor_pos)
 
     def do_is_complete(self, code: str) -> dict[str, str]:
-        """Return whether a cell is complete. In a console, Enter sends a prompt unless its line ends with a backslash
-        or a block of code is open."""
+        """Return whether a cell is complete, so that Enter in a console sends it. A prompt is complete unless it ends
+        with a backslash or has an open block of code."""
         if not is_prompt(code, self.cells):
             return cast("Any", super()).do_is_complete(code)
         fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
@@ -91,5 +93,5 @@ class EcaKernel(IPythonKernel):
         return {"status": "complete"}
 
     def as_prompt(self, code: str) -> tuple[str, int]:
-        """Return the cell as the shell sees it, and by how many characters the part before the cursor became longer."""
+        """Return the cell as the shell sees it, and the number of characters that were added at its beginning."""
         return (PROMPT_MAGIC + code, len(PROMPT_MAGIC)) if is_prompt(code, self.cells) else (code, 0)

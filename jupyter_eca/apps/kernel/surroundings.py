@@ -1,5 +1,7 @@
-"""What the front end of the running cell can do: redraw, show buttons, ask by `input()`. All guesses about front
-ends are made here and nowhere else.
+"""Finds out what the front end of the running cell can do: redraw an output, show buttons, or ask by `input()`.
+
+A front end does not tell this to a kernel, so it must be guessed. All such guesses are here. This module must not show
+anything: `answer/screen.py` does.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class FrontEndKind(StrEnum):
-    """NOTEBOOK: a page that redraws and shows widgets. TERMINAL: text and `input()`. UNATTENDED: nobody answers."""
+    """NOTEBOOK: a page that redraws outputs and shows widgets. TERMINAL: text and `input()` only. UNATTENDED: nobody is
+    there to answer."""
 
     NOTEBOOK = "notebook"
     TERMINAL = "terminal"
@@ -23,10 +26,13 @@ class FrontEndKind(StrEnum):
 
 
 def find_front_end(shell: Any) -> FrontEndKind:
-    """Guess the front end of the running cell. nbclient and similar programs forbid stdin (measured). Notebook pages
-    name the cell in the metadata of an execute request, consoles do not; without it, text and `input()` work
-    everywhere."""
-    kernel = kernel_of(shell)
+    """Guess the front end of the running cell from its execute request.
+
+    nbclient and similar programs forbid stdin (measured), so nobody is there. Notebook pages write the id of the cell
+    into the metadata of the request, and consoles do not. Without an id, text and `input()` are used, which work
+    everywhere.
+    """
+    kernel = get_kernel(shell)
     if kernel is None:
         return FrontEndKind.TERMINAL if sys.stdin is not None and sys.stdin.isatty() else FrontEndKind.UNATTENDED
     request: dict[str, Any] = kernel.get_parent() or {}
@@ -37,15 +43,16 @@ def find_front_end(shell: Any) -> FrontEndKind:
 
 
 def find_front_end_for_panels(shell: Any) -> FrontEndKind:
-    """Guess the front end of widgets that outlive their cell. Voila runs all cells before anybody is there, and then
-    gives the page with their widgets, and the kernel, to a visitor. See `find_front_end`."""
+    """Guess the front end of a widget that outlives its cell. The result differs from `find_front_end` only under
+    Voila: it runs all cells before anybody is there, and later shows their widgets to a visitor."""
     front_end = find_front_end(shell)
     return (
         FrontEndKind.NOTEBOOK if front_end is FrontEndKind.UNATTENDED and "VOILA_KERNEL_ID" in os.environ else front_end
     )
 
 
-def screen_for(surroundings: FrontEndKind, shell: Any) -> Screen:
+def create_screen(surroundings: FrontEndKind, shell: Any) -> Screen:
+    """Return the screen on which an answer is shown in this front end."""
     from jupyter_eca.apps.kernel.answer.screen import (  # This imports pydantic, so it must not happen at %load_ext.
         FinalScreen,
         NotebookScreen,
@@ -61,6 +68,6 @@ def screen_for(surroundings: FrontEndKind, shell: Any) -> Screen:
             return FinalScreen(shell.display_pub)
 
 
-def kernel_of(shell: Any) -> Any:
-    """Return the ipykernel of a shell; None in plain IPython."""
+def get_kernel(shell: Any) -> Any:
+    """Return the kernel (of ipykernel) that a shell belongs to; None in plain IPython."""
     return getattr(shell, "kernel", None)

@@ -1,5 +1,7 @@
-"""Converts a notebook of prompts into a notebook of plain Python, which runs without this package. Questions and
-answers become Markdown; code that the assistant ran becomes cells with its outputs (see `engine/saved_code.py`). It
+"""Converts a notebook with prompts into a notebook of plain Python, which runs without this package.
+
+Questions and answers become Markdown cells. Code that the assistant ran becomes code cells with its outputs. That code
+is in the metadata of the answers, where `engine/saved_code.py` put it. The converter needs no engine and no kernel. It
 never overwrites a file.
 """
 
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel import options
 from jupyter_eca.apps.kernel.engine.saved_code import KEY
-from jupyter_eca.apps.kernel.transform import questions
+from jupyter_eca.apps.kernel.transform import find_questions
 from jupyter_eca.errors import LocalError
 from jupyter_eca.workspace.notebooks.prompt_cells import KERNEL_NAME as KERNEL_OF_PROMPTS
 from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, as_ipython_source, is_prompt
@@ -26,13 +28,13 @@ KERNEL: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "lan
 
 _CELL = re.compile(r"\s*%%eca(?![\w?])([^\n]*)\n?")
 _LINE = re.compile(r"(\s*)(%eca(?![\w?])|%(?:re)?load_ext\s+jupyter_eca\b)(.*)")
-# Texts of the assistant contain no tags (`inert_markdown.inert`), so these tags belong to a tool call.
+# Matches a folded tool call. Texts of the assistant contain no tags, because they are made inert (`inert_markdown`).
 _CALL = re.compile(r"^<details><summary>.*?^</details>$", re.M | re.S)
 
 
 def write(source: Path, target: Path | None = None) -> Path:
-    """Write the notebook as plain Python and return the new path. Raises: LocalError for a file that is no notebook,
-    and when the new file exists already."""
+    """Write the notebook as plain Python and return the new path. Raises: LocalError when the file is not a notebook,
+    or when the new file exists already."""
     target = target or source.with_name(f"{source.stem}-python.ipynb")
     try:
         book = json.loads(source.read_text("utf-8"))
@@ -46,27 +48,30 @@ def write(source: Path, target: Path | None = None) -> Path:
     except OSError as error:
         raise LocalError(f"{error.filename or source}: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError):
-        raise LocalError(f"{source.name} is no notebook.") from None
+        raise LocalError(f"{source.name} is not a notebook.") from None
     return target
 
 
 def convert(book: Json) -> Json:
+    """Return the notebook as plain Python. Raises: KeyError, TypeError, when it is not a notebook."""
     prompts = book["metadata"].get("kernelspec", {}).get("name") == KERNEL_OF_PROMPTS
-    cells = list(_cells(book["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
+    cells = list(_convert_cells(book["cells"], DefaultCellKind.PROMPTS if prompts else DefaultCellKind.CODE))
     metadata = book["metadata"] | {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    # The widgets belong to questions; nothing in the new notebook shows them.
+    # The saved widgets belong to questions, and the new notebook does not show them.
     metadata.pop("widgets", None)
     return book | {"cells": cells, "metadata": metadata, "nbformat_minor": max(5, book.get("nbformat_minor", 0))}
 
 
-def _cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
+def _convert_cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
+    """Yield the new cells. `cells` says what a cell without a marker is. `%eca cells` in a cell changes it for the
+    cells after it."""
     for number, cell in enumerate(old):
         id = str(cell.get("id", f"cell-{number}"))
-        source = _join(cell["source"])
+        source = _join_lines(cell["source"])
         if cell["cell_type"] != "code":
             yield cell | {"id": id}
             continue
-        for part_number, part in enumerate(_parts(cell, as_ipython_source(source, cells))):
+        for part_number, part in enumerate(_convert_cell(cell, as_ipython_source(source, cells))):
             yield part | {"id": f"{id[:50]}-{part_number}" if part_number else id}
         for line in source.splitlines() if not is_prompt(source, cells) else ():
             parsed = options.parse(match[3]) if (match := _LINE.match(line)) else None
@@ -78,68 +83,75 @@ def _cells(old: list[Json], cells: DefaultCellKind) -> Iterator[Json]:
                 cells = DefaultCellKind(parsed.argument)
 
 
-def _parts(cell: Json, source: str) -> Iterator[Json]:
-    """Yield the cells that a cell becomes; `source` is the code that IPython gets for it."""
+def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
+    """Yield the new cells for a code cell. `source` is the code that IPython ran for it."""
     outputs: list[Json] = cell.get("outputs", [])
     if match := _CELL.match(source):
         questions_of_lines = options.parse(match[1].strip(), source[match.end() :])
-        yield _as_markdown_cell(questions_of_lines.message if isinstance(questions_of_lines, options.Ask) else source)
-        yield from _answer(outputs)
+        yield _create_markdown_cell(
+            questions_of_lines.message if isinstance(questions_of_lines, options.Ask) else source
+        )
+        yield from _convert_answer(outputs)
         return
-    code, questions_of_lines = _without_us(source)
+    code, questions_of_lines = _remove_our_lines(source)
     if code is None:
-        yield from map(_as_markdown_cell, questions_of_lines)
-        yield from _answer(outputs) if questions_of_lines else ()
+        yield from map(_create_markdown_cell, questions_of_lines)
+        yield from _convert_answer(outputs) if questions_of_lines else ()
         return
     ours = {id(output) for output in outputs if KEY in output.get("metadata", {})}
     users_outputs = [output for output in outputs if id(output) not in ours]
     tags = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
-    yield _code(code.removeprefix("# %%python\n"), users_outputs) | tags
+    yield _create_code_cell(code.removeprefix("# %%python\n"), users_outputs) | tags
     if questions_of_lines:
-        yield from _runs(outputs)
+        yield from _convert_runs(outputs)
 
 
-def _without_us(source: str) -> tuple[str | None, list[str]]:
-    """Return the code without our lines (None when nothing is left), and the questions of those lines."""
+def _remove_our_lines(source: str) -> tuple[str | None, list[str]]:
+    """Return the code without the lines of `%eca`, and the questions of those lines. The code is None if nothing else
+    is in the cell."""
     lines, texts = source.splitlines(), list[str]()
-    at = set(questions(source.splitlines(keepends=True)))
+    at = set(find_questions(source.splitlines(keepends=True)))
     has_code = False
     for number, line in enumerate(lines):
         match = _LINE.match(line) if number in at or "load_ext" in line else None
         if match is None:
             has_code = has_code or bool(line.strip())
             continue
-        # Put a statement in its place: the line may be the only one of its block.
+        # An indented line becomes `pass`, because it may be the only statement of its block.
         lines[number] = f"{match[1]}pass  # {line.strip()}" if match[1] else f"# {line}"
         question = options.parse(match[3]) if match[2] == "%eca" else None
         texts += [question.message] if isinstance(question, options.Ask) else []
     return ("\n".join(lines) if has_code or not source.strip() else None), texts
 
 
-def _answer(outputs: list[Json]) -> Iterator[Json]:
-    yield from _runs(outputs)
+def _convert_answer(outputs: list[Json]) -> Iterator[Json]:
+    """Yield cells for the code that ran, and then the text of the answer without its tool calls."""
+    yield from _convert_runs(outputs)
     for output in outputs:
-        text = _join(output.get("data", {}).get("text/markdown", ""))
+        text = _join_lines(output.get("data", {}).get("text/markdown", ""))
         if KEY not in output.get("metadata", {}) or "runs" in output["metadata"][KEY]:
             answer = _CALL.sub("", text).strip()
-            yield from [_as_markdown_cell(re.sub(r"\n{3,}", "\n\n", answer))] if answer else ()
+            yield from [_create_markdown_cell(re.sub(r"\n{3,}", "\n\n", answer))] if answer else ()
 
 
-def _runs(outputs: list[Json]) -> Iterator[Json]:
+def _convert_runs(outputs: list[Json]) -> Iterator[Json]:
+    """Yield a code cell for each run of code that the outputs of an answer keep."""
     marks = [(output.get("metadata", {}).get(KEY, {}), output) for output in outputs]
     own_outputs = {(mark["run"], mark["output"]): output for mark, output in marks if "run" in mark}
     for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
         for number, run in enumerate(runs):
             run_outputs = [_find_output(number, output, own_outputs) for output in run["outputs"]]
-            cell = _code(run["code"], [output for output in run_outputs if output is not None])
+            cell = _create_code_cell(run["code"], [output for output in run_outputs if output is not None])
             if any(output["output_type"] == "error" for output in cell["outputs"]):
-                # It failed when the assistant ran it, too. With this tag the cells after it run all the same.
+                # The code failed when the assistant ran it, and will fail again. With this tag, a failure does not stop
+                # the cells after it.
                 cell["metadata"] = {"tags": ["raises-exception"]}
             yield cell
 
 
 def _find_output(run: int, output: Json, own_outputs: dict[tuple[int, int], Json]) -> Json | None:
-    """Return the output. If the notebook shows it in an output of its own, return that one."""
+    """Return a kept output. If the notebook has shown it in an output of its own, return that, or None if the user has
+    removed it."""
     mark = output.get("metadata", {}).get(KEY)
     if mark is None:
         return output
@@ -150,13 +162,13 @@ def _find_output(run: int, output: Json, own_outputs: dict[tuple[int, int], Json
     return {"output_type": "display_data", "data": own_output["data"], "metadata": metadata}
 
 
-def _as_markdown_cell(text: str) -> Json:
+def _create_markdown_cell(text: str) -> Json:
     return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
-def _code(source: str, outputs: list[Json]) -> Json:
+def _create_code_cell(source: str, outputs: list[Json]) -> Json:
     return {"cell_type": "code", "metadata": {}, "source": source, "outputs": outputs, "execution_count": None}
 
 
-def _join(text: str | list[str]) -> str:
+def _join_lines(text: str | list[str]) -> str:
     return text if isinstance(text, str) else "".join(text)

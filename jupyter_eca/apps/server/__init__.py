@@ -1,2 +1,4 @@
-"""Runs the assistant inside jupyter-server: one host, behind Jupyter's own authentication. Heavy modules are imported
-on first use."""
+"""Runs the assistant inside a Jupyter server: one host, behind Jupyter's own authentication.
+
+Only this folder may import jupyter_server and tornado. Heavy modules are imported when the first client comes.
+"""

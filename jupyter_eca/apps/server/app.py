@@ -1,6 +1,6 @@
 """Owns the one host of a Jupyter server, and the sessions and fronts that use it. The first client starts the host.
 
-It must not know HTTP: `handlers.py` and `asgi.py` connect the clients, and `kernel_comms.py` the kernels.
+It must not know HTTP: `handlers.py` and `asgi.py` connect the clients, and `kernel_comms.py` connects the kernels.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class EcaServer:
     def __init__(self, serverapp: Any) -> None:
         self._serverapp = serverapp
         self._host: Host | None = None
-        self._making = asyncio.Lock()
+        self._creating = asyncio.Lock()
         self._kernels: ServerKernels | None = None
-        self._running: asyncio.Task[None] | None = None
-        self._sessions: set[asyncio.Task[None]] = set()
+        self._host_task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._arrivals: Arrivals | None = None
-        self.fronts = FrontMount(self.host, self._shells)
+        self.fronts = FrontMount(self.host, self._find_shells)
 
     @property
     def folder(self) -> Path:
@@ -48,8 +48,12 @@ class EcaServer:
         return Path(self._serverapp.root_dir)
 
     async def host(self) -> Host:
-        """Return the host. Raises: ConfigError; the next client tries again, with the configuration as it is then."""
-        async with self._making:
+        """Return the host, and start it first if needed.
+
+        Raises: ConfigError. The host is then not started, and the next client tries again with the configuration of
+        that time.
+        """
+        async with self._creating:
             if self._host is None:
                 # These imports take a second (pydantic and what depends on it), so they are not done on the server's
                 # loop.
@@ -59,10 +63,11 @@ class EcaServer:
                     "jupyter_eca.workspace.kernels.jupyter_server",
                 ):
                     await asyncio.to_thread(importlib.import_module, module)
-                self._host = await self._make()
+                self._host = await self._create_host()
             return self._host
 
-    async def _make(self) -> Host:
+    async def _create_host(self) -> Host:
+        """Create the host for the folder of the server, and start it. Raises: ConfigError."""
         from jupyter_eca import config
         from jupyter_eca.config.trust import open_trusted_folders
         from jupyter_eca.host.host import Host
@@ -75,18 +80,19 @@ class EcaServer:
         read = partial(config.read_config, (folder,), trust=trusted)
         settings = await asyncio.to_thread(read, skip_broken_projects=True)
         app, files = self._serverapp, Files((folder,))
-        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._prompting_kernel)
-        workspace = Workspace(files, ServerKernel(kernels), self._notebooks(files), kernels)
+        kernels = self._kernels = ServerKernels(app.kernel_manager, app.session_manager, self._find_prompting_kernel)
+        workspace = Workspace(files, ServerKernel(kernels), self._create_notebooks(files), kernels)
         host = Host(settings, workspace, find_database(), read, trusted)
-        running = self._running = asyncio.get_running_loop().create_task(host.run())
-        await _ready(host.ready, running)
+        running = self._host_task = asyncio.get_running_loop().create_task(host.run())
+        await _wait_until_ready(host.ready, running)
         from jupyter_eca.apps.server.file_events import FileEventEmitter
 
         FileEventEmitter(app.event_logger).follow(host)
         return host
 
-    def _notebooks(self, files: Files) -> Notebooks:
-        """Return the notebooks: shared documents if collaboration is loaded, files otherwise."""
+    def _create_notebooks(self, files: Files) -> Notebooks:
+        """Return the notebooks of the workspace: shared documents if jupyter-collaboration is loaded, otherwise
+        files."""
         from jupyter_eca.workspace.notebooks.file import NotebookFiles
 
         notebooks = NotebookFiles(files, self._kernels)
@@ -96,13 +102,13 @@ class EcaServer:
             return SharedNotebooks(sharing, notebooks, self._kernels)
         return notebooks
 
-    def _prompting_kernel(self, chat: str) -> str | None:
+    def _find_prompting_kernel(self, chat: str) -> str | None:
         """Return the id of the kernel whose cell waits for the answer of a chat."""
         live = self._host.chats.live(chat) if self._host is not None else None
         return live.kernel.id if live is not None and live.kernel is not None else None
 
-    def _shells(self) -> Shells | None:
-        """Return what starts terminals, if Jupyter has its terminals enabled."""
+    def _find_shells(self) -> Shells | None:
+        """Return the object that starts terminals; None if terminals are disabled in Jupyter."""
         from jupyter_eca.apps.server.terminals import ServerShells
 
         manager = self._serverapp.web_app.settings.get("terminal_manager")
@@ -119,11 +125,12 @@ class EcaServer:
         quiet: bool = False,
         approves: bool = True,
     ) -> None:
-        """Serve a session over a link, until it ends.
+        """Serve a session over a link, until the session ends.
 
-        For a session of a kernel, `interrupt` interrupts it, `kernel` is its id, and `chats` returns the chats of its
-        notebook, the only ones that it sees. `origin` is the scheme, host and port by which the user's browser reaches
-        this server, None where they are unknown. `quiet`: see `EcaSession`. `approves`: see `Door`.
+        Three arguments are for a session of a kernel only: `interrupt()` interrupts the kernel, `kernel` is its id, and
+        `chats()` returns the chats of its notebook, which are the only chats that the session sees. `origin` is the
+        scheme, host and port by which the user's browser reaches this server, or None if they are not known. `quiet`:
+        see `EcaSession`. `approves`: see `Door`.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
@@ -144,18 +151,18 @@ class EcaServer:
         quiet: bool = False,
         approves: bool = True,
     ) -> None:
-        """Serve a session until it or the server ends. See `serve`."""
+        """Serve a session as a task, until the session or the server ends. See `serve`."""
         self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet, approves=approves))
 
     def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run work until it or the server ends."""
+        """Run a coroutine as a task, which is cancelled when the server ends."""
         task = asyncio.get_running_loop().create_task(work)
-        self._sessions.add(task)
-        task.add_done_callback(self._sessions.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return task
 
-    async def arrivals(self) -> Arrivals:
-        """Return the sign-ins for which a browser has not come back yet."""
+    async def get_arrivals(self) -> Arrivals:
+        """Return the sign-ins that still wait for the user's browser."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.sign_in")
         from jupyter_eca.mcp_client.sign_in import Arrivals
 
@@ -163,42 +170,43 @@ class EcaServer:
         return self._arrivals
 
     async def close(self) -> None:
-        """End the sessions, then the fronts, then the host, which stores running turns."""
-        for task in self._sessions:
+        """End the sessions, then the fronts, and then the host, which stores its running turns."""
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._sessions, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.fronts.close()
-        if self._host is not None and self._running is not None:
+        if self._host is not None and self._host_task is not None:
             self._host.close()
-            # Not `await`: whatever ended the host, Jupyter must end, too. asyncio logs an error that nobody has seen.
-            await asyncio.wait((self._running,))
+            # `wait` does not raise the host's error, because Jupyter must end in any case. asyncio logs that error.
+            await asyncio.wait((self._host_task,))
         if self._kernels is not None:
             self._kernels.close()
 
 
-async def _ready(ready: asyncio.Event, running: asyncio.Task[None]) -> None:
-    """Wait until the task is ready. Raises: the error that ended it before."""
+async def _wait_until_ready(ready: asyncio.Event, task: asyncio.Task[None]) -> None:
+    """Wait until the task sets the event. Raises: the error of the task, if it ends before that."""
     waiting = asyncio.ensure_future(ready.wait())
-    await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
-    if running.done():
+    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
         waiting.cancel()
-        running.result()
+        task.result()
 
 
 class ServerBrowser:
-    """A `Browser` whose sign-ins redirect to a URL of Jupyter, which also works behind a proxy and on a hub.
+    """The `Browser` of a session in this server. A sign-in redirects it to a URL of Jupyter, which works behind a proxy
+    and on a hub, too.
 
-    It opens no page itself, because the user may be on another machine.
+    It does not open a page itself, because the user may be on another machine.
     """
 
     def __init__(self, eca_server: EcaServer, address: str) -> None:
         self._eca_server = eca_server
         self._address = address
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
         from jupyter_eca.mcp_client.sign_in import Landing
 
-        return Landing(self._address, await self._eca_server.arrivals())
+        return Landing(self._address, await self._eca_server.get_arrivals())
 
 
 class ServerDoor:
@@ -219,7 +227,7 @@ class ServerDoor:
         self.kernel = kernel
         self.sees_all = interrupt is None
         self.approves = approves
-        # Code in a kernel can answer for its user.
+        # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
         self.may_trust = approves and interrupt is None
         self.follows = False
 

@@ -1,6 +1,7 @@
-"""Owns ASGI applications behind Jupyter's own door: same login, same authorizer, same rules for other origins.
+"""Owns the bridge from Jupyter's HTTP handlers to the ASGI applications of our fronts. They have Jupyter's own
+protection: the same login, the same authorizer, and the same rules for requests from other origins.
 
-It must not know the applications: `fronts/mount.py` does.
+It must not know the applications: `fronts/mount.py` has them.
 """
 
 from __future__ import annotations
@@ -34,59 +35,64 @@ _NO_USER: Final = (
 
 
 class AsgiHandler(APIHandler):
-    """One HTTP request. A message of the application is one write and one flush; a client that leaves is
-    `http.disconnect`.
+    """One HTTP request to an ASGI application.
+
+    Each message that the application sends is written and flushed at once. When the client leaves, the application
+    receives `http.disconnect`.
     """
 
     auth_resource = "eca"
 
     def initialize(self, fronts: FrontMount) -> None:
         self._fronts = fronts
-        self._left = asyncio.Event()
+        self._client_left = asyncio.Event()
         self._body: bytes | None = self.request.body
 
     async def prepare(self) -> None:
+        """Check that the user may use the assistant."""
         await super().prepare()
         if self.request.method == "OPTIONS":
             return
-        # Jupyter leaves this to each handler, unless it is configured otherwise.
+        # Jupyter does not require a user by default: each handler must check that.
         if not self.current_user:
             raise HTTPError(403)
-        # As for the WebSocket: a user who may chat can run tools.
+        # The action is "execute", as for the WebSocket, because a user who may chat can run tools.
         if not await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, "execute", self.auth_resource)
         ):
             raise HTTPError(403)
 
     async def get(self, front: str, *_args: str, **_kwargs: str) -> None:
+        """Run the application of a front for this request."""
         try:
             application = await self._fronts.application(front)
         except UnknownFront as error:
             raise HTTPError(404, str(error)) from error
         except ConfigError as error:
             raise HTTPError(503, str(error).replace("%", "%%")) from error
-        await application(self._scope(front), self._receive, self._send)
+        await application(self._build_scope(front), self._receive, self._send)
 
     head = post = put = patch = delete = get
 
     def on_connection_close(self) -> None:
-        self._left.set()
+        self._client_left.set()
 
     def compute_etag(self) -> str | None:
-        """Write no ETag: it would be computed of a body that streams."""
+        """Return None: an ETag is computed from the whole body, and this body is streamed."""
         return None
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Write an error as FastAPI does, which clients of the chat contract know."""
+        """Write an error in the form of FastAPI, which clients of the chat API expect."""
         error = (kwargs.get("exc_info") or (None, None))[1]
         detail = error.log_message if isinstance(error, HTTPError) else None
         if status_code == 403 and self.current_user is None and self.check_host():
-            detail = _NO_USER  # Jupyter would say that `_xsrf` is missing, which such a client does not need
+            detail = _NO_USER  # Jupyter's text says that `_xsrf` is missing, but a program needs a token instead
         self.finish(json.dumps({"detail": detail or self._reason}))
 
     # -- ASGI
 
-    def _scope(self, front: str) -> Message:
+    def _build_scope(self, front: str) -> Message:
+        """Return the ASGI scope of the request."""
         request = self.request
         host, _, port = request.host.rpartition(":")
         return {
@@ -110,41 +116,43 @@ class AsgiHandler(APIHandler):
 
     @property
     def _user_name(self) -> str:
-        """The user, by whom an application tells one session from another.
+        """The name of the user, by which an application distinguishes sessions.
 
-        If everybody with the token may use the server, Jupyter makes up a new user for each request: they all count as
-        the owner.
+        If a token is all that is needed to use the server, Jupyter invents a new user for each request. All of these
+        users are the same "owner".
         """
         provider = type(self.identity_provider)
-        made_up = provider.get_user is IdentityProvider.get_user and _user_hook(provider) is _user_hook(
+        is_invented = provider.get_user is IdentityProvider.get_user and _get_user_hook(provider) is _get_user_hook(
             IdentityProvider
         )
-        return "owner" if made_up else self.current_user.username
+        return "owner" if is_invented else self.current_user.username
 
     async def _receive(self) -> Message:
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
-        await self._left.wait()
+        await self._client_left.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
-        if self._left.is_set():
+        """Send a message of the application to the client."""
+        if self._client_left.is_set():
             return
         if message["type"] == "http.response.start":
-            self._start(message)
+            self._start_response(message)
             return
         try:
             self.write(message.get("body", b""))  # pyright: ignore[reportUnknownMemberType]  # a bare dict in Tornado
             if message.get("more_body"):
                 await self.flush()
             else:
-                # Jupyter would set the type to JSON; a redirection has none.
+                # Without a type Jupyter would write JSON. A redirection has no type.
                 await self.finish(set_content_type=self._headers.get("Content-Type", "text/plain"))
         except StreamClosedError:
-            self._left.set()
+            self._client_left.set()
 
-    def _start(self, message: Message) -> None:
+    def _start_response(self, message: Message) -> None:
+        """Set the status and the headers of the response."""
         self.set_status(message["status"])
         self.clear_header("Content-Type")
         seen: set[str] = set()
@@ -153,10 +161,11 @@ class AsgiHandler(APIHandler):
             (self.add_header if name in seen else self.set_header)(name, value)
             seen.add(name)
         if self.settings.get("compress_response") and "Content-Length" not in self._headers:
-            # A stream must not be compressed; Tornado does not compress what has an encoding.
+            # A stream must not be compressed, because that would delay it. Tornado does not compress a response that
+            # has an encoding.
             self.set_header("Content-Encoding", "identity")
 
 
-def _user_hook(provider: type[IdentityProvider]) -> object:
-    """Return the method by which a Hub finds the user, private or not."""
+def _get_user_hook(provider: type[IdentityProvider]) -> object:
+    """Return the method that JupyterHub's provider overrides to find the user. It is private in Jupyter."""
     return provider._get_user  # pyright: ignore[reportPrivateUsage]

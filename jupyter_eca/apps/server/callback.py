@@ -1,6 +1,7 @@
-"""Owns the address that a browser comes back to from a sign-in, at an MCP server or at a provider of models.
+"""Owns the address to which a sign-in page redirects the browser. The sign-in may be at an MCP server or at a provider
+of models.
 
-It must not know the sign-in, which waits in `mcp_client/sign_in.py`.
+It must not know the sign-in itself, which waits in `mcp_client/sign_in.py`.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ if TYPE_CHECKING:
 
 
 class SignInCallback(JupyterHandler):
-    """`<base_url>eca/oauth/callback`. A browser without a login is sent to Jupyter's login, and from there back."""
+    """Handles `<base_url>eca/oauth/callback`. A browser that is not logged in to Jupyter is redirected to Jupyter's
+    login page, which sends it back here."""
 
     auth_resource = "eca"
 
     def initialize(self, eca_server: EcaServer) -> None:
         self._eca_server = eca_server
 
-    @allow_unauthenticated  # The method only stores the parameters that `_answer` needs after the login.
+    @allow_unauthenticated  # Without a login, this method only stores parameters. `_answer` needs them after the login.
     async def get(self) -> None:
-        arrivals = await self._eca_server.arrivals()
+        """Answer the browser. The code of the sign-in must not be in the URL of the login page, which is logged. So the
+        parameters are stored meanwhile, and the URL has only a `state` that identifies them."""
+        arrivals = await self._eca_server.get_arrivals()
         from jupyter_eca.mcp_client.sign_in import FIELDS
 
         fields = {name: self.get_query_argument(name, None) for name in FIELDS}
@@ -41,8 +45,9 @@ class SignInCallback(JupyterHandler):
         if (answering := self._answer(arrivals, present)) is not None:
             await answering
 
-    @authenticated
+    @authenticated  # It redirects a browser without a login, and then returns None.
     async def _answer(self, arrivals: Arrivals, fields: Mapping[str, str]) -> None:
+        """Pass the parameters to the sign-in, and show its page."""
         if not await may_execute(self):
             raise HTTPError(403)
         page = await arrivals.arrive(fields)

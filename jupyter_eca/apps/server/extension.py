@@ -1,6 +1,6 @@
-"""Owns the server extension. It is loaded with every Jupyter server, so it does next to nothing until a client comes.
+"""Owns the server extension. Every Jupyter server loads it, so it does almost nothing until a client comes.
 
-It must not import hosts or fronts: `app.py` does when they are needed.
+It must not import hosts or fronts: `app.py` imports them when they are needed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from jupyter_eca.apps.server.kernel_comms import KernelWatch
 
 
 class EcaApp(ExtensionApp):
-    """The extension. Everything is below `<base_url>eca/`, on Jupyter's own port."""
+    """The extension. All of its addresses are below `<base_url>eca/`, on Jupyter's own port."""
 
     name = "jupyter_eca"
 
     approve_with_token = Bool(
         False,
         config=True,
-        help="Whether a program that shows the server's own token may approve tool calls. Code in a kernel can find "
-        "this token, so it could approve itself. If not, only browsers and programs with another token can approve.",
+        help="Whether a program that sends the server's own token may approve tool calls. Code in a kernel can find "
+        "this token, so with True it could approve its own calls. With False, only browsers and programs with another "
+        "token can approve.",
     )
 
     def initialize_handlers(self) -> None:

@@ -1,7 +1,8 @@
-"""Owns the Jupyter event that says that files may have changed, after which pages reload the files they have open.
+"""Owns the Jupyter event "files may have changed". When a page of JupyterLab receives it, the page checks its open
+files, and reads those again that have changed on disk.
 
-Jupyter sends its events to every page of JupyterLab. So no panel needs to be open, and the prompt may come from a cell.
-The page's side is `labextension/src/files/plugin.ts`.
+An event of Jupyter reaches every page, so it works without an open panel, and for prompts of cells too. This module
+must not know which files have changed: the page compares them. The page's side is `labextension/src/files/plugin.ts`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# The page (`labextension/src/files/plugin.ts`) has the same id.
+# `labextension/src/files/plugin.ts` has the same id.
 SCHEMA_ID: Final = "https://events.jupyter.org/jupyter_eca/files/v1"
-# It names no files: a tool may be any program, and nobody knows which files it changed.
+# The event names no files, because a tool may be any program, and we do not know which files a program has changed.
 _SCHEMA: Final[dict[str, Any]] = {
     "$id": SCHEMA_ID,
     "version": "1",
@@ -32,20 +33,28 @@ _SCHEMA: Final[dict[str, Any]] = {
 
 
 def declare_event(serverapp: Any) -> None:
-    """Register the event. Call it when the server starts: a page gets only events that were registered before."""
+    """Register the event. Call this when the server starts: a page receives only events that were registered before it
+    connected."""
     serverapp.event_logger.register_event_schema(_SCHEMA)
 
 
 class FileEventEmitter:
-    """A subscriber of the host to all chats. It emits an event after everything that may have changed a file."""
+    """Emits the event after everything that may have changed a file.
+
+    It is a `Subscriber` of the host that sees all chats. It has no user, no kernel and no editor, so it approves
+    nothing and answers no question.
+    """
 
     def __init__(self, event_logger: Any) -> None:
+        """`event_logger` is Jupyter's logger of events."""
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self._events = event_logger
 
     def follow(self, host: Host) -> None:
+        """Subscribe to the host. Changes that a user keeps or undoes are not events of a chat, so they are followed,
+        too."""
         host.join(self)
         host.changes.on_decision.append(lambda _: self._emit())
 
@@ -59,12 +68,12 @@ class FileEventEmitter:
         return False
 
     def show(self, events: list[Event]) -> None:
-        """Emit after tool calls, and after system messages, because one of them says that files were restored."""
+        """Emit after a tool call, and after a system message, because it may report that files were restored."""
         if any(event.content.type == "toolCalled" or event.role == "system" for event in events):
             self._emit()
 
     def tell(self, notice: Notice) -> None:
-        """Emit when a background job has changed, because a job ends without a tool call."""
+        """Emit when the list of background jobs has changed, because a job ends after its tool call."""
         if notice.method == "jobs/updated":
             self._emit()
 

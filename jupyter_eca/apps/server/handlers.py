@@ -1,6 +1,7 @@
-"""Owns the authenticated WebSockets: ECA, and fronts whose clients hold a connection. A text frame is one message.
+"""Owns the authenticated WebSockets: for ECA, and for the fronts whose clients use a WebSocket. A text frame is one
+message.
 
-It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` the fronts.
+It must not know the protocols: `app.py` serves ECA, `fronts/mount.py` serves the fronts.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.server.app import EcaServer
 
 
-# In characters, which for what is so large are bytes. One frame has to carry a file of 32 MiB in base64.
+# The largest frame that is accepted, in characters. A frame may carry a file of 32 MiB in base64, in which a character
+# is a byte.
 LARGEST_FRAME = 48 * 1024 * 1024
 
 
 async def may_execute(handler: JupyterHandler) -> bool:
-    """Return whether the authorizer lets the user do what the assistant can do."""
+    """Return whether Jupyter's authorizer allows the user to run code, which the assistant can do."""
     from jupyter_core.utils import ensure_async
 
     return await ensure_async(
@@ -38,12 +40,13 @@ async def may_execute(handler: JupyterHandler) -> bool:
 
 
 def may_approve(handler: JupyterHandler) -> bool:
-    """Return whether the client may approve, and not only ask.
+    """Return whether the client may approve tool calls. A client that may not can still ask questions.
 
-    A browser shows a cookie. A program shows a token, and the server's own token can be found by code in a kernel: in
-    its environment (JupyterHub sets `JUPYTERHUB_API_TOKEN`), or in the file that Jupyter writes for `jupyter server
-    list`. If a model wrote that code, it must not be able to approve itself. A token that only a person has, for
-    example one that JupyterHub made for an editor, is as good as a cookie.
+    A browser sends a cookie, and may approve. A program sends a token. Code in a kernel can find the server's own
+    token: in its environment (JupyterHub sets `JUPYTERHUB_API_TOKEN`), or in the file that Jupyter writes for `jupyter
+    server list`. A model may have written that code, and must not be able to approve its own calls. So a program with
+    the server's own token may not approve. A token that only a person has, for example one that JupyterHub made for an
+    editor, is as good as a cookie.
     """
     if not handler.token_authenticated or handler.settings["jupyter_eca_config"].approve_with_token:
         return True
@@ -52,14 +55,15 @@ def may_approve(handler: JupyterHandler) -> bool:
 
 
 def is_own_token(provider: IdentityProvider, token: str | None) -> bool:
-    """Return whether a token is the server's own. A client may show it in a way that we do not know: then it counts as
-    the server's own."""
+    """Return whether a token is the server's own. None means that the client sent it in a way that we do not know. To
+    be safe, it counts as the server's own."""
     return token is None or token in {provider.token, *os.environ.values()}
 
 
 # The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.
 class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """`<base_url>eca/ws`. Jupyter checks the token or cookie, the origin of pages, and asks its authorizer."""
+    """Handles `<base_url>eca/ws`. Jupyter checks the token or cookie, and the origin of pages. Then its authorizer
+    decides."""
 
     auth_resource = "eca"
 
@@ -67,7 +71,8 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         self._eca_server = eca_server
 
     def set_default_headers(self) -> None:
-        """Set no headers: those of the base class are for pages, and some do not belong to a WebSocket handshake."""
+        """Set no headers. The headers of the base class are for pages, and some must not be in a WebSocket
+        handshake."""
 
     @ws_authenticated
     async def get(self, *args: Any, **kwargs: Any) -> None:
@@ -80,14 +85,15 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         self._link = WebSocketLink(self._write, self.close)
-        self._begin()
+        self._start_session()
 
-    def _begin(self) -> None:
-        self._eca_server.start(self._link, origin=self._origin(), approves=may_approve(self))
+    def _start_session(self) -> None:
+        """Serve the link. A subclass may serve another protocol."""
+        self._eca_server.start(self._link, origin=self._find_origin(), approves=may_approve(self))
 
-    def _origin(self) -> str:
-        """Return the address by which the user's browser reaches this server. A proxy may change the host that we see,
-        but not the `Origin`."""
+    def _find_origin(self) -> str:
+        """Return the scheme, host and port by which the user's browser reaches this server. The header `Origin` is read
+        first, because a proxy may change the host of the request, but not this header."""
         for address in (self.request.headers.get("Origin", ""), self.request.full_url()):
             split = urlsplit(address)
             if split.scheme in {"http", "https"} and split.netloc:
@@ -102,15 +108,15 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     @property
     def max_message_size(self) -> int:
-        """How much Tornado reads. It resets a connection that sends more, so that the client cannot know why. So it
-        reads more than we accept, and `on_message` tells why the connection is closed.
+        """The largest message that Tornado reads. If a message is larger, Tornado resets the connection, and the client
+        does not learn why. So this is more than we accept, and `on_message` closes the connection with a reason.
         """
         return 2 * LARGEST_FRAME
 
     def on_message(self, message: str | bytes) -> None:
         if len(message) > LARGEST_FRAME:
             self._link.end()
-            self.close(1009, f"A message may have {LARGEST_FRAME} bytes; this one has more.")
+            self.close(1009, f"The message is larger than {LARGEST_FRAME} bytes. Send a smaller one.")
             return
         self._link.receive(message)
 
@@ -121,9 +127,10 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
 
 class FrontWebSocket(EcaWebSocket):  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
-    """`<base_url>eca/NAME`: a front whose clients hold a WebSocket, through the same door."""
+    """Handles `<base_url>eca/NAME`, for a front whose clients use a WebSocket. The checks are those of
+    `EcaWebSocket`."""
 
-    def _begin(self) -> None:
+    def _start_session(self) -> None:
         self._eca_server.start_child(
             self._eca_server.fronts.serve(self.path_args[0], self._link, approves=may_approve(self))
         )

@@ -1,8 +1,11 @@
 """Owns the comms between the server and the kernels that have loaded `jupyter_eca`.
 
-A kernel sends a hello message, and the server opens a comm to it. The server subscribes to two topics of the kernel
-only, so that it does not receive the outputs of cells a second time. No token is sent to a kernel, and the
-messages of a comm have the rights of that kernel. The kernel's side is in `apps/kernel/engine/`.
+A comm is Jupyter's name for a two-way connection to a kernel. When a kernel loads us, it sends a hello message. The
+server answers by opening a comm, and runs a session over it as soon as the kernel sends a message. No token is sent to
+a kernel: a session over its comm has the rights of that kernel, and sees only the chats of its notebook.
+
+It must not know the messages that a comm carries: `app.py` serves the sessions. The kernel's side is in
+`apps/kernel/engine/`.
 """
 
 from __future__ import annotations
@@ -22,18 +25,20 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.server.app import EcaServer
     from jupyter_eca.apps.server.notebook_chats import KernelChats
 
-KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
+# The event that Jupyter emits when a kernel has started, was restarted, or was shut down.
+KERNEL_ACTIONS_EVENT = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
-# Seconds between two streamed messages to a kernel. Each message changes the kernel's status twice, for every page that
-# shows the notebook, and each change makes JupyterLab request another tab icon from the server.
-PACE: Final = 0.1
+# Seconds between two streamed messages to a kernel. Each message changes the kernel's status twice (busy, idle), and
+# each change makes every page that shows the notebook request another tab icon from the server.
+MESSAGE_PAUSE: Final = 0.1
 
-# The start of every comm id of ours, so that one subscription gets all answers and nothing else.
-PREFIX = "eca-"
+# All ids of our comms begin with this, so that one ZeroMQ subscription receives the messages of all of them.
+COMM_PREFIX = "eca-"
 
 
 class KernelWatch:
-    """Opens the comms of each kernel that starts, and closes those of each kernel that ends."""
+    """Follows the kernels of the server. It makes the `KernelComms` of each kernel that starts, and closes those of
+    each kernel that ends."""
 
     def __init__(self, serverapp: Any, eca_server: EcaServer) -> None:
         self._serverapp = serverapp
@@ -43,40 +48,45 @@ class KernelWatch:
         self._notebook_chats = NotebookChats(eca_server.host, eca_server.start_child)
 
     def start(self) -> None:
-        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS, listener=self._on_kernel_action)
+        """Begin to follow kernels. Call this when the server starts, before any kernel."""
+        self._serverapp.event_logger.add_listener(schema_id=KERNEL_ACTIONS_EVENT, listener=self._on_kernel_action)
 
     def stop(self) -> None:
-        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS, listener=self._on_kernel_action)
+        """Stop following kernels, and close all comms."""
+        self._serverapp.event_logger.remove_listener(schema_id=KERNEL_ACTIONS_EVENT, listener=self._on_kernel_action)
         for comms in self._comms.values():
             comms.close()
         self._comms.clear()
 
     async def _on_kernel_action(self, logger: object, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Follow a kernel that has started. Close the comms of a kernel that was restarted or shut down."""
         kernel = data.get("kernel_id", "")
         if data.get("status") != "success":
             return
         if data["action"] == "start" and kernel in self._kernels:
-            self._listen(kernel)
+            self._follow_kernel(kernel)
         elif data["action"] in {"restart", "shutdown"} and (comms := self._comms.get(kernel)):
             comms.close_all()
             if data["action"] == "shutdown":
                 self._comms.pop(kernel).close()
 
-    def _listen(self, kernel: str) -> None:
+    def _follow_kernel(self, kernel: str) -> None:
+        """Wait for hello messages of a kernel, unless that is done already or its manager has no iopub channel."""
         manager = self._kernels.get_kernel(kernel)
         if kernel in self._comms or not hasattr(manager, "connect_iopub"):
             return
         comms = self._comms[kernel] = KernelComms(
-            manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._chats_of, kernel)
+            manager, self._eca_server, partial(self._interrupt, kernel), kernel, partial(self._find_chats, kernel)
         )
         # A restart ends the process that holds the other end of the comms.
         for event in ("restart", "dead"):
             self._kernels.add_restart_callback(kernel, comms.close_all, event)
 
-    async def _chats_of(self, kernel: str) -> KernelChats:
+    async def _find_chats(self, kernel: str) -> KernelChats:
+        """Return the chats of the notebook that a kernel runs."""
         sessions = await self._serverapp.session_manager.list_sessions()
         paths = (session["path"] for session in sessions if session["kernel"]["id"] == kernel)
-        return await self._notebook_chats.of_kernel(next(paths, ""), kernel)
+        return await self._notebook_chats.find_chats(next(paths, ""), kernel)
 
     async def _interrupt(self, kernel: str) -> None:
         if kernel in self._kernels:
@@ -84,38 +94,50 @@ class KernelWatch:
 
 
 @dataclass
-class _KernelComm:
+class _Comm:
     """One comm to a kernel."""
 
     caller: str
-    """The id of the kernel's client that said hello."""
+    """The id that the kernel sent in its hello message. The cells have one id, and each page with a panel has
+    another."""
     link: CommLink
     for_panel: bool
     """True for a page with a panel, false for the cells of the kernel."""
-    serving: bool = False
-    """Whether its session has begun."""
+    has_session: bool = False
+    """Whether a session runs over it."""
 
 
 class KernelComms:
-    """All comms to one kernel."""
+    """All comms to one kernel.
+
+    They use two channels of the kernel: the server writes to its shell channel, and reads its iopub channel. On iopub
+    it subscribes to hello messages and to our comms only. Otherwise it would receive all outputs of cells a second
+    time.
+    """
 
     def __init__(self, manager: Any, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
-        """Subscribe to the kernel. `chats` returns the chats that all sessions of this kernel share."""
+        """Subscribe to the kernel.
+
+        `manager` is Jupyter's manager of the kernel, and `kernel` its id. `interrupt()` interrupts it. `chats()`
+        returns the chats of its notebook, which all sessions of the kernel share.
+        """
         self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
-        self._chats_of = chats
-        # Use a session of our own: two readers of the same session would take each other's messages for replays.
+        self._find_chats = chats
+        # This session of the Jupyter protocol is our own. With a shared session, two readers would mistake each other's
+        # messages for replayed ones.
         self._session: Any = Session(config=manager.session.config, key=manager.session.key)
         self._shell = manager.connect_shell()
         self._iopub = manager.connect_iopub()
         self._iopub.socket.setsockopt(zmq.UNSUBSCRIBE, b"")
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
-        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{PREFIX}".encode())
-        self._iopub.on_recv(self._take)
-        self._comms: dict[str, _KernelComm] = {}
+        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{COMM_PREFIX}".encode())
+        self._iopub.on_recv(self._receive_frames)
+        self._comms: dict[str, _Comm] = {}
 
-    def _take(self, frames: list[bytes]) -> None:
+    def _receive_frames(self, frames: list[bytes]) -> None:
+        """Receive a message of the iopub channel: a hello, a message of a comm, or the end of a comm."""
         _, rest = self._session.feed_identities(frames)
         message: dict[str, Any] = self._session.deserialize(rest)
         kind, content = message["header"]["msg_type"], message["content"]
@@ -128,30 +150,32 @@ class KernelComms:
                 self._receive(comm, content.get("data"))
 
     def _open(self, caller: str, *, for_panel: bool) -> None:
-        """Open a comm, unless this caller has one.
+        """Open a comm, unless this caller has one: a kernel repeats its hello, because the server may not have heard
+        the first.
 
-        The cells of the kernel share one comm, which replaces an earlier one, and each page with a panel has its own.
-        A kernel repeats its hello, because the first may come before the server listens.
+        The cells of the kernel share one comm. When a comm for cells is opened, it replaces the earlier one. Each page
+        with a panel has a comm of its own.
         """
         if any(comm.caller == caller for comm in self._comms.values()):
             return
         if not for_panel:
             for comm_id in [comm_id for comm_id, comm in self._comms.items() if not comm.for_panel]:
                 self._close_comm(comm_id)
-        comm_id = PREFIX + uuid.uuid4().hex
-        link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), PACE)
-        self._comms[comm_id] = _KernelComm(caller, link, for_panel)
+        comm_id = COMM_PREFIX + uuid.uuid4().hex
+        link = CommLink(partial(self._write, comm_id), partial(self._close_comm, comm_id), MESSAGE_PAUSE)
+        self._comms[comm_id] = _Comm(caller, link, for_panel)
         data = {"for": caller, "folder": str(self._eca_server.folder)}
         self._session.send(self._shell, "comm_open", {"comm_id": comm_id, "target_name": TARGET, "data": data})
 
-    def _receive(self, comm: _KernelComm, data: Any) -> None:
-        """Take a message. The first one starts the session, so a kernel that only loads the package costs nothing."""
+    def _receive(self, comm: _Comm, data: Any) -> None:
+        """Pass a message to the comm's session. The first message starts the session, so that a kernel which only loads
+        the package costs nothing."""
         comm.link.receive(data)
-        if not comm.serving:
-            comm.serving = True
-            # Cells do not need all messages that a panel needs, and each message keeps the kernel busy for a moment.
+        if not comm.has_session:
+            comm.has_session = True
+            # `quiet`: cells need fewer messages than a panel, and each message keeps the kernel busy for a moment.
             self._eca_server.start(
-                comm.link, self._interrupt, self._kernel, chats=self._chats_of, quiet=not comm.for_panel
+                comm.link, self._interrupt, self._kernel, chats=self._find_chats, quiet=not comm.for_panel
             )
 
     def _write(self, comm_id: str, data: dict[str, Any]) -> None:
@@ -169,6 +193,7 @@ class KernelComms:
             self._close_comm(comm_id)
 
     def close(self) -> None:
+        """Close all comms and the channels to the kernel."""
         self.close_all()
         for stream in (self._shell, self._iopub):
             if not stream.closed():

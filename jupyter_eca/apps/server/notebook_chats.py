@@ -1,7 +1,8 @@
-"""Owns which chats the kernels of a notebook prompted in. Its kernels may see these chats and no others.
+"""Owns the list of a notebook's chats: the chats in which its kernels asked something. A kernel may see the chats of
+its notebook and no others.
 
-The list is stored, so that a notebook that is opened another day continues its own chats. It must not know the sessions
-of kernels: `kernel_comms.py` gives each of them the `KernelChats` of its notebook.
+The list is stored, so that a notebook can continue its chats on another day. This module must not know the sessions of
+kernels: `kernel_comms.py` gives each session the `KernelChats` of its notebook.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class KernelChats(UserDict[str, "ChatId"]):
-    """The chats that one kernel may see: the host's id, and the id that its sessions write."""
+    """The chats that a kernel may see. A key is the id of a chat in the host. Its value is the id that the kernel's
+    sessions use for it on the wire."""
 
     def __init__(self, chats: Iterable[str] = (), store: Callable[[str], None] = lambda _: None) -> None:
         """`store` is called with the id of each chat that is added later."""
@@ -36,29 +38,32 @@ class KernelChats(UserDict[str, "ChatId"]):
 
 
 class NotebookChats:
-    """The chats of all notebooks. A notebook is identified by its path: after a move it starts without chats."""
+    """The chats of all notebooks. A notebook is identified by its path, so it has no chats after it was moved."""
 
     def __init__(
         self, host: Callable[[], Awaitable[Host]], start: Callable[[Coroutine[Any, Any, None]], object]
     ) -> None:
-        """`host` gives the server's host, or raises ConfigError. `start` runs work until the server ends."""
+        """`host()` returns the server's host, or raises ConfigError. `start()` runs a coroutine as a task of the
+        server."""
         self._host = host
         self._start = start
         self._chats: dict[str, KernelChats] = {}
 
-    async def of_kernel(self, notebook: str, kernel: str) -> KernelChats:
-        """Return the chats of a kernel's notebook. Without a notebook (""), the chats are forgotten with the kernel."""
+    async def find_chats(self, notebook: str, kernel: str) -> KernelChats:
+        """Return the chats of a kernel's notebook. `notebook` is its path. If it is empty, the kernel has no notebook,
+        and its chats are not stored."""
         if not notebook:
             return self._chats.setdefault(kernel, KernelChats())
         if notebook not in self._chats:
             try:
                 host = await self._host()
             except ConfigError:
-                # The kernel's first request is answered with this error. The next session finds the stored chats.
+                # The kernel gets this error as the answer to its first request. The next session tries again, and then
+                # finds the stored chats.
                 return KernelChats()
             chats = await host.store.do(lambda tables: tables.list_asked_in(notebook))
             self._chats.setdefault(notebook, KernelChats(chats, partial(self._store, host, notebook)))
         return self._chats[notebook]
 
     def _store(self, host: Host, notebook: str, chat: str) -> None:
-        self._start(host.store.do(lambda tables: tables.ask_in(notebook, chat)))
+        self._start(host.store.do(lambda tables: tables.add_asked_in(notebook, chat)))

@@ -1,6 +1,7 @@
-"""Owns Jupyter's own terminals, for clients that share them: `fronts.base.Shells`.
+"""Starts and uses Jupyter's own terminals for a front that shares them with its clients. It implements
+`fronts.base.Shells`.
 
-It must not know the protocol that shares them (`fronts/ahp/terminals/`).
+It must not know the protocol of that front (`fronts/ahp/terminals/`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Functions in the environment by which bash reports its commands, in VS Code's marks. Other shells ignore them.
+# Bash functions and variables for the environment of a terminal. With them bash reports its commands by escape
+# sequences, in the form of VS Code's shell integration (OSC 633). Other shells ignore them.
 _ESCAPED: Final = (
     r"""() { local t=$1; t=${t//\\/\\\\}; t=${t//;/\\x3b}; t=${t//$'\n'/\\x0a}; builtin printf '%s' "$t"; }"""
 )
@@ -33,7 +35,7 @@ _INTEGRATION: Final = {
 
 
 class ServerShells:
-    """Starts terminals. They are in Jupyter's list of terminals too, and can be opened in a page."""
+    """Starts terminals. They are also in Jupyter's own list of terminals, so a user can open them in JupyterLab."""
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
@@ -48,13 +50,14 @@ class ServerShells:
     ) -> ServerShell:
         """Start a terminal. Raises: LocalError."""
         try:
-            about = {"cwd": str(folder), "width": cols, "height": rows, "extra_env": self._integration()}
-            name = self._manager.create(**about)["name"]
+            options = {"cwd": str(folder), "width": cols, "height": rows, "extra_env": self._build_environment()}
+            name = self._manager.create(**options)["name"]
         except (OSError, ValueError) as error:
             raise LocalError(f"A terminal cannot be started: {error}.") from error
         return ServerShell(self._manager, name, (rows, cols), on_output, on_exit)
 
-    def _integration(self) -> dict[str, str]:
+    def _build_environment(self) -> dict[str, str]:
+        """Return the variables for shell integration; none if the shell is not bash."""
         shell = self._manager.shell_command
         if not shell or Path(shell[0]).name != "bash":
             return {}
@@ -63,7 +66,8 @@ class ServerShells:
 
 
 class ServerShell:
-    """One terminal, as a client of terminado: `size` is rows and columns, as terminado wants it."""
+    """One terminal. It is a client of terminado, which calls its methods `on_pty_read` and `on_pty_died` and reads its
+    `size`: rows and columns."""
 
     def __init__(
         self,
@@ -90,7 +94,8 @@ class ServerShell:
         self._on_exit(self._terminal.ptyproc.exitstatus)
 
     def write(self, data: str) -> None:
-        """Write in a thread: a process that does not read fills its buffer, and would block the loop."""
+        """Send input to the terminal. This is done in a thread: if the process does not read, its buffer becomes full,
+        and a write would block the loop."""
         self._note_activity()
         self._manager.blocking_io_executor.submit(self._terminal.ptyproc.write, data)
 
@@ -99,11 +104,12 @@ class ServerShell:
         self._terminal.resize_to_smallest()
 
     async def end(self) -> None:
+        """End the terminal and its processes."""
         if self in self._terminal.clients:
             self._terminal.clients.remove(self)
         if self._name in self._manager.terminals:
             await self._manager.terminate(self._name, force=True)
 
     def _note_activity(self) -> None:
-        """Note the activity: Jupyter can be configured to end terminals that are idle for long."""
+        """Record the time of the last activity, because Jupyter may be configured to end idle terminals."""
         self._terminal.last_activity = datetime.now(UTC)

@@ -1,1 +1,4 @@
-"""Opening files safely. The configuration is the lowest room that reads files, so the functions for it are here."""
+"""Opens and replaces files safely. `config` is the lowest room that reads files, so these functions are here.
+
+It must not know what is in a file: its callers do.
+"""

@@ -1,12 +1,12 @@
-"""Opens a file for reading whose path a model, a client or a project has named.
+"""Opens files for reading safely, when a model, a client or a project has named the path.
 
-Such a path can lead to a pipe, where a reader waits for ever; to a device without an end; or to a file that fills the
-memory. And somebody can replace a folder by a link after the path was checked and before it is opened. So a file is
-opened first, without waiting, and then the opened file itself is checked: it must be a regular file, it must not be too
-large, and it must be where its path said.
+It must not know which folders are allowed: `workspace.ports.Files.resolve` does. Its neighbour
+`workspace/files/read_threads.py` ends a read that takes too long.
 
-It must not know which folders are allowed: `workspace.ports.Files.resolve` does. A read that takes too long is ended by
-`workspace/files/read_threads.py`.
+Such a path can be dangerous. It can lead to a pipe, where a reader waits forever; to a device without an end; or to a
+file that fills the memory. And between the check of the path and the opening of the file, somebody can replace a folder
+by a link. So the file is opened first, without waiting, and then the opened file itself is checked: it must be a
+regular file, it must not be too large, and it must be where its path said.
 
 All errors are OSErrors, whose `strerror` is a reason for the user: "it is not a regular file".
 """
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 # The limit for a text that people write by hand, such as a configuration.
 MAX_TEXT_BYTES: Final = 10_000_000
 
-# Without the first flag, opening a pipe waits for a writer. Windows has none of these flags but the last one.
+# Without the first flag, opening a pipe waits for a writer. Windows has only the last one of these flags.
 _FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 
 
 @contextmanager
 def open_regular(path: Path, within: Iterable[Path] | None = None) -> Generator[BufferedReader]:
-    """Open a file. `within` are real paths of folders, one of which must hold the opened file; None allows any folder.
+    """Open a file. It must be in one of the folders `within`, whose links must be followed already; None allows all.
 
     Raises: OSError.
     """
-    _check_regular(os.stat(path), path)  # noqa: PTH116  # a device is not even opened: that alone may do something
+    _check_regular(os.stat(path), path)  # noqa: PTH116  # before opening: for a device, even opening may do something
     descriptor = os.open(path, _FLAGS)
     try:
         _check_regular(os.fstat(descriptor), path)
@@ -55,8 +55,10 @@ def open_regular(path: Path, within: Iterable[Path] | None = None) -> Generator[
 
 
 def open_resolved(real: Path) -> AbstractContextManager[BufferedReader]:
-    """Open a file whose path was resolved and found to be allowed. Raises: OSError, also when the path leads to another
-    file now, because somebody has put a link on its way."""
+    """Open a file whose path was already resolved and checked.
+
+    Raises: OSError, also when the path now leads to another file, because somebody has put a link into it.
+    """
     return open_regular(real, (real,))
 
 
@@ -95,10 +97,10 @@ def _check_regular(status: os.stat_result, path: Path) -> None:
 def _find_path(descriptor: int, path: Path) -> Path:
     """Return where an open file really is."""
     try:
-        found = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  # of text, since the next line changes text
-        # Linux adds the word when another file has taken the place of this one since it was opened.
+        found = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  # a text is needed for the next line
+        # Linux adds " (deleted)" if another file has replaced this one since it was opened.
         return Path(found.removesuffix(" (deleted)"))
-    except OSError:  # macOS and Windows have no such folder: look once more where the path leads
+    except OSError:  # macOS and Windows have no such folder, so the path is resolved a second time
         real = path.resolve()
         if not os.path.samestat(os.stat(real), os.fstat(descriptor)):  # noqa: PTH116
             raise _make_error(errno.ELOOP, "its path leads elsewhere now", path) from None

@@ -1,9 +1,10 @@
-"""Owns the trust in folders: which settings of a project wait until the user trusts them, and which ones the user
-trusts.
+"""Owns the trust in folders: which settings of a project wait for the user's trust, and which ones the user trusts.
 
-`division` decides what waits, `held_settings` describes it, and `trusted_folders` remembers the answer. `addresses` and
-`restrictions` hold whether a folder is trusted or not: a key is not sent to an address of another file, and a denial of
-one file is not lifted by another. `layers` is the neighbour: it reads the files.
+It must not read the configuration files: its neighbour `layers` does, and calls these modules.
+
+`division` decides which settings wait, `held_settings` describes them for the user, and `trusted_folders` stores the
+answer. The rules of `addresses` and `restrictions` apply to trusted folders too: a key is never sent to the address of
+another file, and a denial in one file is never lifted by another file.
 """
 
 from jupyter_eca.config.trust.trusted_folders import TrustedFolders, open_trusted_folders

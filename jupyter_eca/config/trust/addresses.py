@@ -1,7 +1,8 @@
-"""Owns the rule that a key goes only to the address of its own file, or of a later file that brings its own key. Pure.
+"""Owns the rule that a key is never sent to an address that another, later file has set. Pure.
 
-Otherwise a project that sets only an address would get the key of the user's or the administrator's file. The rule
-holds for providers of models and for MCP servers, whether the folder is trusted or not. `layers` applies it.
+Without this rule, a project that sets only the address of a provider would receive the key from the user's own file.
+The rule applies to providers of models and to MCP servers, also in trusted folders. It must not read a file: its
+neighbour `layers` does, and applies the rule to each new layer.
 """
 
 from __future__ import annotations
@@ -14,24 +15,28 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A kind of entry with an address and secrets that are for this address only."""
+    """A kind of entry that has an address, and secrets for this address only."""
 
     noun: str
+    """What such an entry is called in a warning."""
     addresses: tuple[str, ...]
+    """The keys that make up the address."""
     secrets: tuple[str, ...]
+    """The keys whose values are secrets."""
 
 
 _TARGETS: Final = {
-    # The path is a part of the address: `url` and path are joined.
+    # `completionUrlRelativePath` is a part of the address, because it is appended to `url`.
     "providers": _Target("provider", ("url", "completionUrlRelativePath"), ("key", "extraHeaders")),
     "mcpServers": _Target("MCP server", ("url", "command", "args"), ("headers", "env", "clientSecret")),
 }
 
 
 def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[str]]:
-    """Return the settings of the layers below without the secrets that the new layer's addresses must not get.
+    """Return the settings of the earlier layers without the secrets that must not be sent to the new layer's addresses.
 
-    Also returns a warning for each entry that lost one. `where` names the new layer.
+    `below` are the earlier layers, merged, and `settings` is the new layer. `where` is its name. Also returns a warning
+    for each entry that has lost a secret and has no other in the new layer.
     """
     warnings: list[str] = []
     result = dict(below)
@@ -39,7 +44,7 @@ def drop_secrets(below: Json, settings: Json, where: str) -> tuple[Json, list[st
         for name, entry in _as_object(settings.get(section)).items():
             known = _as_object(_as_object(result.get(section)).get(name))
             if _changes_address(target, known, _as_object(entry)):
-                kept = _without_secrets(target, known)
+                kept = _remove_secrets(target, known)
                 if kept != known:
                     result[section] = {**result[section], name: kept}
                     warnings += _warn(target, name, _as_object(entry), where)
@@ -59,7 +64,8 @@ def _changes_address(target: _Target, known: Json, entry: Json) -> bool:
     return any(field in entry and entry[field] != known.get(field) for field in target.addresses)
 
 
-def _without_secrets(target: _Target, entry: Json) -> Json:
+def _remove_secrets(target: _Target, entry: Json) -> Json:
+    """Return an entry without its secrets, and without those of the models in it."""
     kept = {name: value for name, value in entry.items() if name not in target.secrets}
     models: Any = kept.get("models")
     if isinstance(models, dict):

@@ -1,8 +1,10 @@
-"""Owns the division of a project's settings: some hold at once, the others wait until the user trusts the folder. Pure.
+"""Divides a project's settings: some apply at once, and the others wait until the user trusts the folder. Pure.
 
-Somebody else may have written the project, or a model. So a setting holds at once only if the tables below say so, and
-only as far as it restricts what the other layers allow. A key that the tables do not name waits: so does each key that
-is added to the schema later. `held_settings` is the neighbour: it describes what waits.
+It must not ask the user or describe the settings: its neighbour `held_settings` describes those that wait.
+
+Somebody else, or a model, may have written the project. So a setting applies at once only if the tables below say so:
+if it restricts what the earlier layers allow, or if it can do no harm. A key that the tables do not name waits. So a
+key that is added to the schema later waits too, until somebody adds it to the tables.
 """
 
 from __future__ import annotations
@@ -21,75 +23,75 @@ from jupyter_eca.engine.approval.policy import Decision
 Json = dict[str, Any]
 
 NOTHING: Final = object()
-"""Stands for a part of a division that is empty. None is a value that a file can have."""
+"""Stands for an empty part of a division. It cannot be None, because a file may contain `null`."""
 
 Division = tuple[Any, Any]
-"""What holds at once, and what waits."""
+"""The part of a value that applies at once, and the part that waits."""
 _Divide = Callable[[Any, Any], Division]
-"""Divides a value. The second argument is the value of the layers below, or None."""
+"""A function that divides a value. Its second argument is the value in the earlier layers; None when there is none."""
 
-# These placeholders are replaced by something that is not in the file.
+# Placeholders that are replaced by something from outside of the file.
 _PLACEHOLDER: Final = re.compile(r"\$\{(?:env|file|netrc|cmd):")
 
-# From the loosest to the strictest, as they are declared.
+# From the mildest to the strictest decision, and from the least to the most detail, as they are declared.
 _DECISIONS: Final = tuple(Decision)
 _DETAILS: Final = tuple(VariableDetail)
 _BUILT_IN: Final = frozenset({CODE, PLAN, EXPLORER, GENERAL})
 
-# Keys that are read although they are no fields of the schema.
+# Keys that are read although they are not fields of the schema.
 _OTHER_KEYS: Final = frozenset({"extraConfigs", "netrcFile"})
 _KEYS: Final = frozenset(map(to_camel, Config.model_fields)) | _OTHER_KEYS
 
 
 def divide(settings: Json, below: Json) -> tuple[Json, Json]:
-    """Divide the settings of a project into those that hold at once and those that wait.
+    """Divide the settings of a project into those that apply at once and those that wait.
 
-    `below` are the settings of the layers below. Keys that we do not read are left out.
+    `below` are the settings of the earlier layers. Keys that we do not read are left out.
     """
     read = {name: value for name, value in settings.items() if name in _KEYS}
-    holds, waits = _divide_config(read, below)
-    return _as_object(holds), _as_object(waits)
+    applies, waits = _divide_config(read, below)
+    return _as_object(applies), _as_object(waits)
 
 
 def _wait(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
     return NOTHING, value
 
 
-def _hold(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
+def _apply(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
     return value, NOTHING
 
 
-def _hold_literal(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
-    """Hold a value without placeholders: a variable of the environment may be a secret."""
+def _apply_literal(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
+    """Apply a value if it has no placeholder. A placeholder may stand for a secret, such as an environment variable."""
     return (NOTHING, value) if _PLACEHOLDER.search(json.dumps(value)) else (value, NOTHING)
 
 
-def _hold_if(is_strict: Callable[[Any, Any], bool]) -> _Divide:
+def _apply_if(is_strict: Callable[[Any, Any], bool]) -> _Divide:
     return lambda value, below: (value, NOTHING) if is_strict(value, below) else (NOTHING, value)
 
 
-def _hold_fields(fields: Mapping[str, _Divide], rest: _Divide = _wait) -> _Divide:
+def _apply_fields(fields: Mapping[str, _Divide], rest: _Divide = _wait) -> _Divide:
     """Divide an object key by key. `rest` divides the keys that `fields` does not name."""
 
     def divide_fields(value: Any, below: Any) -> Division:
         if not isinstance(value, dict):
             return NOTHING, value
-        holds: Json = {}
+        applies: Json = {}
         waits: Json = {}
         under = _as_object(below)
         for name, item in cast("Json", value).items():
-            holding, waiting = fields.get(name, rest)(item, under.get(name))
-            if holding is not NOTHING:
-                holds[name] = holding
+            applying, waiting = fields.get(name, rest)(item, under.get(name))
+            if applying is not NOTHING:
+                applies[name] = applying
             if waiting is not NOTHING:
                 waits[name] = waiting
-        return holds or NOTHING, waits or NOTHING
+        return applies or NOTHING, waits or NOTHING
 
     return divide_fields
 
 
 def _add_to_list(value: Any, below: Any) -> Division:
-    """Hold a list together with that of the layers below, which it would replace."""
+    """Apply a list together with the list of the earlier layers, which it would replace otherwise."""
     if not isinstance(value, list):
         return NOTHING, value
     under = cast("list[Any]", below) if isinstance(below, list | tuple) else []
@@ -102,20 +104,22 @@ def _is_strict_decision(value: Any, below: Any) -> bool:
 
 
 def _is_smaller(value: Any, below: Any) -> bool:
-    """Return whether a limit is as low as the one below. None means that there is no limit."""
+    """Return whether a limit is as low as that of the earlier layers, or lower. None means that there is no limit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and (not isinstance(below, int | float) or value <= below)
 
 
-def _is_always(rule: Any, below: Any) -> bool:  # noqa: ARG001  # the argument of `_hold_if`
-    # The schema reads `args_matchers` too.
+def _selects_all_calls(rule: Any, below: Any) -> bool:  # noqa: ARG001  # an argument of `_apply_if`
+    # The schema accepts the spelling `args_matchers` too, so any other key may be a matcher.
     return rule in ({}, {"argsMatchers": {}})
 
 
 def _divide_variables(value: Any, below: Any) -> Division:
-    """Hold what lets the model learn less about variables. An object would replace a word for all kinds, so the object
-    that holds has all kinds."""
-    current, wanted = _by_kind(below), _by_kind(value)
+    """Apply what lets the model learn less about variables.
+
+    The result has all kinds of variables, because an object replaces the one word that may be in an earlier layer.
+    """
+    current, wanted = _get_details_by_kind(below), _get_details_by_kind(value)
     less = {kind: detail for kind, detail in wanted.items() if _rank(detail) <= _rank(current[kind])}
     more = {kind: detail for kind, detail in wanted.items() if kind not in less}
     named = _as_object(value) or wanted
@@ -123,7 +127,8 @@ def _divide_variables(value: Any, below: Any) -> Division:
     return {**current, **less}, waits or NOTHING
 
 
-def _by_kind(value: Any) -> dict[str, Any]:
+def _get_details_by_kind(value: Any) -> dict[str, Any]:
+    """Return the detail for each kind of variable. The value is an object, one word for all kinds, or None."""
     kinds = VariablesConfig.model_fields
     if isinstance(value, str):
         return dict.fromkeys(kinds, value)
@@ -131,56 +136,56 @@ def _by_kind(value: Any) -> dict[str, Any]:
 
 
 def _rank(detail: Any) -> int:
-    """Return how much a detail reveals. What is no detail counts as the most, so it waits, and the schema refuses it
-    later."""
+    """Return how much a detail reveals. A wrong value counts as the most, so it waits; the schema refuses it later."""
     return _DETAILS.index(detail) if detail in _DETAILS else len(_DETAILS)
 
 
 def _divide_agents(value: Any, below: Any) -> Division:
-    """Hold the restrictions of agents that exist already. A project's own agents wait as a whole."""
+    """Apply the restrictions of agents that exist in earlier layers. A project's own agents wait completely."""
     known = _BUILT_IN | _as_object(below).keys()
     names = _as_object(value).keys()
-    return _hold_fields({name: _divide_agent for name in names if name in known})(value, below)
+    return _apply_fields({name: _divide_agent for name in names if name in known})(value, below)
 
 
 def _as_object(value: Any) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
-# A rule for some arguments of an agent replaces the general rule for all arguments, so it waits.
-_divide_agent: Final = _hold_fields(
+# An `ask` rule of an agent replaces the rule of all agents for the same tool. If it is only for some arguments, it may
+# be the narrower one, so it waits.
+_divide_agent: Final = _apply_fields(
     {
-        "toolCall": _hold_fields(
-            {"approval": _hold_fields({"deny": _hold, "ask": _hold_fields({}, _hold_if(_is_always))})}
+        "toolCall": _apply_fields(
+            {"approval": _apply_fields({"deny": _apply, "ask": _apply_fields({}, _apply_if(_selects_all_calls))})}
         ),
         "disabledTools": _add_to_list,
     }
 )
 
-_divide_config: Final = _hold_fields(
+_divide_config: Final = _apply_fields(
     {
-        "toolCall": _hold_fields(
+        "toolCall": _apply_fields(
             {
-                "approval": _hold_fields({"deny": _hold, "ask": _hold, "byDefault": _hold_if(_is_strict_decision)}),
-                "outputTruncation": _hold_literal,
+                "approval": _apply_fields({"deny": _apply, "ask": _apply, "byDefault": _apply_if(_is_strict_decision)}),
+                "outputTruncation": _apply_literal,
             }
         ),
         "agent": _divide_agents,
         "disabledTools": _add_to_list,
-        "defaultAgent": _hold_if(lambda value, _: value == PLAN),
-        "chat": _hold_fields(
-            {"defaultTrust": _hold_if(lambda value, _: value is False), "autoSyncSystemPrompt": _hold_literal}
+        "defaultAgent": _apply_if(lambda value, _: value == PLAN),
+        "chat": _apply_fields(
+            {"defaultTrust": _apply_if(lambda value, _: value is False), "autoSyncSystemPrompt": _apply_literal}
         ),
-        "notebook": _hold_fields({"lock": _hold_literal, "variables": _divide_variables}),
-        "budget": _hold_fields({}, _hold_if(_is_smaller)),
-        "mcpSampling": _hold_fields({"approval": _hold_if(_is_strict_decision)}),
-        # The texts that a project brings for the model are read like its AGENTS.md.
-        "rules": _hold_literal,
-        "welcomeMessage": _hold_literal,
-        "autoCompactPercentage": _hold_literal,
-        "connectTimeoutSeconds": _hold_literal,
-        "streamIdleTimeoutSeconds": _hold_literal,
-        "mcpTimeoutSeconds": _hold_literal,
-        "mcpKeepAliveSeconds": _hold_literal,
+        "notebook": _apply_fields({"lock": _apply_literal, "variables": _divide_variables}),
+        "budget": _apply_fields({}, _apply_if(_is_smaller)),
+        "mcpSampling": _apply_fields({"approval": _apply_if(_is_strict_decision)}),
+        # These texts of a project are for the model, which also reads the project's AGENTS.md without trust.
+        "rules": _apply_literal,
+        "welcomeMessage": _apply_literal,
+        "autoCompactPercentage": _apply_literal,
+        "connectTimeoutSeconds": _apply_literal,
+        "streamIdleTimeoutSeconds": _apply_literal,
+        "mcpTimeoutSeconds": _apply_literal,
+        "mcpKeepAliveSeconds": _apply_literal,
     }
 )

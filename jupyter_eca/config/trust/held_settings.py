@@ -1,6 +1,6 @@
-"""Owns the description of settings that wait for trust: what they are in a few words, each of them, and their digest.
+"""Describes the settings that wait for trust: a summary, each setting by itself, and a digest of all of them.
 
-It must not decide which settings wait: `division` does.
+It must not decide which settings wait: its neighbour `division` does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# What one setting of a key is called, and several. Settings of all other keys are "other settings".
+# For each key, what one of its settings is called, and what several are called. All other keys are "other settings".
 _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "mcpServers": ("MCP server", "MCP servers"),
     "hooks": ("hook", "hooks"),
@@ -33,16 +33,16 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "toolCall": ("approval rule", "approval rules"),
 }
 _OTHER: Final = ("other setting", "other settings")
-# Below these keys, each key is one setting. `toolCall.approval.allow` has the rules that allow.
+# Objects in which each key is shown as a setting of its own. The others are shown as one setting.
 _OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.allow", "toolCall.approval.ask"}
 
 _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
-# A prompt or a script is smaller. A larger file counts by its size.
+# Of a larger file, only the size is a part of the digest. Prompts and scripts are smaller.
 _LARGEST: Final = 1_000_000
 
 
 def describe_held(folder: Path, parts: Sequence[Part]) -> HeldSettings:
-    """Describe the settings of a folder that wait, each with the layer that has it. Blocks: it reads files."""
+    """Describe the waiting settings of a folder. `parts` are its files with these settings. Blocks: it reads files."""
     settings = {path: value for _, waiting in parts for path, value in _flatten(waiting)}
     return HeldSettings(
         folder=str(folder),
@@ -56,6 +56,7 @@ def describe_held(folder: Path, parts: Sequence[Part]) -> HeldSettings:
 
 
 def _flatten(value: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each setting that is shown, with the keys that lead to it."""
     for name, item in value.items():
         here = (*path, name)
         if ".".join(here) in _OBJECTS and isinstance(item, dict):
@@ -73,7 +74,7 @@ def _count(settings: Mapping[tuple[str, ...], Any]) -> str:
 
 
 def _compute_digest(parts: Sequence[Part]) -> str:
-    """Return the digest of all that the settings say, and of the files that they name: a prompt, or a hook's script."""
+    """Return a digest of the settings, and of the files that they name, such as a prompt or the script of a hook."""
     digest = hashlib.sha256()
     for layer, waiting in parts:
         written = json.dumps(waiting, sort_keys=True)
@@ -84,6 +85,7 @@ def _compute_digest(parts: Sequence[Part]) -> str:
 
 
 def _list_scripts(settings: Json) -> Iterator[str]:
+    """Yield the paths of the scripts that hooks run."""
     hooks: Any = settings.get("hooks")
     for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
         actions: Any = cast("Json", hook).get("actions") if isinstance(hook, dict) else None
@@ -94,13 +96,13 @@ def _list_scripts(settings: Json) -> Iterator[str]:
 
 
 def _read(layer: Layer, name: str) -> bytes:
-    """Return the content of a file as far as it counts, and follow its changes from now on."""
+    """Return the part of a file that belongs to the digest. From now on, a change of the file is noticed."""
     try:
-        path = layer.path(name).resolve()
+        path = layer.resolve_path(name).resolve()
         if layer.within is not None and not path.is_relative_to(layer.within.resolve()):
             return b""  # such a file is never read
-        layer.found.watch(path)
-        # A FIFO or a device would not end.
+        layer.notes.watch(path)
+        # The content of a pipe or a device may have no end.
         if not path.is_file():
             return b""
         size = path.stat().st_size

@@ -1,7 +1,7 @@
-"""Owns the rule that a restriction of one layer is not lifted by a later one: all rules that deny or ask hold together.
+"""Owns the rule that a later layer never lifts a restriction: the `deny` and `ask` rules of all layers count. Pure.
 
-Where two layers have a rule for the same tool, merging would leave only the later, perhaps narrower one. It must not
-know how a rule is matched: `engine.approval.policy` does. Pure.
+If two layers have a rule for the same tool, plain merging would keep only the later rule, which may be narrower. This
+module must not know how a rule is matched: `engine.approval.policy` does. Its neighbour `layers` calls it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ Json = dict[str, Any]
 
 
 def keep_restrictions(config: Config, layers: Sequence[Json]) -> Config:
-    """Return the merged configuration with the restrictions of all layers. `layers` are what was merged."""
+    """Return the merged configuration with the restrictions of all its layers."""
     agents = {
         name: agent.model_copy(
-            update={"tool_call": _keep(agent.tool_call, [_at(layer, "agent", name) for layer in layers])}
+            update={"tool_call": _keep_rules(agent.tool_call, [_get(layer, "agent", name) for layer in layers])}
         )
         for name, agent in config.agent.items()
     }
-    return config.model_copy(update={"tool_call": _keep(config.tool_call, layers), "agent": agents})
+    return config.model_copy(update={"tool_call": _keep_rules(config.tool_call, layers), "agent": agents})
 
 
-def _keep(merged: ToolCallConfig, layers: Sequence[Json]) -> ToolCallConfig:
-    policies = [_at(layer, "toolCall", "approval") for layer in layers]
+def _keep_rules(merged: ToolCallConfig, layers: Sequence[Json]) -> ToolCallConfig:
+    """Return the merged settings of tool calls with the `deny` and `ask` rules of all layers."""
+    policies = [_get(layer, "toolCall", "approval") for layer in layers]
     policy = merged.approval
     changes: dict[str, Any] = {
-        kind: {name: _unite([_at(layer, kind).get(name) for layer in policies], rule) for name, rule in rules.items()}
+        kind: {name: _unite([_get(layer, kind).get(name) for layer in policies], rule) for name, rule in rules.items()}
         for kind, rules in (("deny", policy.deny), ("ask", policy.ask))
     }
     if any(layer.get("byDefault") == Decision.DENY for layer in policies):
@@ -45,13 +46,14 @@ def _keep(merged: ToolCallConfig, layers: Sequence[Json]) -> ToolCallConfig:
 
 
 def _unite(written: Sequence[Any], merged: Rule) -> Rule:
+    """Return one rule that unites the rules of all layers for the same selector. None stands for no rule."""
     rules = [Rule.model_validate(value) for value in written if value is not None]
     different = [rule for number, rule in enumerate(rules) if rule not in rules[:number]]
     return reduce(unite_rules, different) if len(different) > 1 else merged
 
 
-def _at(value: Json, *path: str) -> Json:
-    """Return the object at a path; empty if there is none."""
+def _get(value: Json, *path: str) -> Json:
+    """Return the object at a path; an empty one if there is none."""
     found: Any = value
     for name in path:
         found = cast("Json", found).get(name) if isinstance(found, dict) else None

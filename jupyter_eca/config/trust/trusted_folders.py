@@ -1,10 +1,13 @@
-"""Owns the settings of folders that the user trusts. They are stored for the user, outside of all projects.
+"""Stores which settings of which folders the user trusts. The file is outside of all projects.
 
-Trust is given to a content, by its digest: when the settings change, whoever changed them, the user is asked again. It
-must not know what the settings are: `division` and `held_settings` do. Everything here blocks.
+It must not know what the settings are: its neighbours `division` and `held_settings` do. Everything here blocks.
 
-Who starts a program can trust a folder for it, with `--trust-folder` or the variable `JUPYTER_ECA_TRUSTED_FOLDERS`
-(paths, separated as in `PATH`). That is for the settings as they are at the start: a later change is asked about.
+The user trusts a content, not a folder: the digest of the settings is stored. When the settings change, the user is
+asked again, no matter who has changed them.
+
+A program can be started with folders that it trusts: with `--trust-folder`, or with the variable
+`JUPYTER_ECA_TRUSTED_FOLDERS` (paths, separated as in `PATH`). This too is only for the settings as they are at the
+start: after a later change, the user is asked.
 """
 
 from __future__ import annotations
@@ -24,63 +27,71 @@ _log = logging.getLogger(__name__)
 
 VARIABLE: Final = "JUPYTER_ECA_TRUSTED_FOLDERS"
 
-# How many contents of a folder stay trusted. Somebody may go back to an earlier version of a project.
-_MOST: Final = 20
+# How many contents of a folder stay trusted. There is more than one because users go back to earlier versions.
+_MAX_CONTENTS: Final = 20
 
 
 class TrustedFolders:
     """The trusted contents of folders: those in a file, and those of this process only."""
 
     def __init__(self, file: Path, started_with: Iterable[Path] = ()) -> None:
-        """`started_with` are folders whose settings, as they are when they are first read, are trusted."""
+        """`started_with` are folders that are trusted with the settings that they have when they are first read."""
         self.file = file
+        """The file that stores the trusted contents."""
         self.trusts_all = False
-        """Whether the settings of all folders hold. So they do for an editor that cannot ask its user, as in ECA."""
-        self._starting = {_resolve(folder) for folder in started_with}
-        self._started: dict[str, str] = {}
+        """Whether all folders are trusted. As in ECA, this is so for an editor that cannot ask its user."""
+        self._started_with = {_resolve(folder) for folder in started_with}
+        """The folders with which the program was started."""
+        self._first_digests: dict[str, str] = {}
+        """For each place in these folders, the digest of its settings when they were first read."""
         self._lock = Lock()
 
     def has(self, folder: Path, place: Path, digest: str) -> bool:
-        """Return whether the user trusts this content of a place in a folder. The first content of a place is that with
-        which the program started; "" if there is none."""
+        """Return whether the user trusts a content of a place in a folder.
+
+        `place` is the folder itself or a file in it. `digest` is the digest of its settings; "" if it has none.
+        """
         name = _resolve(folder)
-        if name in self._starting:
-            first = self._started.setdefault(_resolve(place), digest)
+        if name in self._started_with:
+            first = self._first_digests.setdefault(_resolve(place), digest)
             if first == digest:
                 return True
-        return digest in self._entries().get(name, [])
+        return digest in self._read_entries().get(name, [])
 
     def add(self, folder: Path | str, digest: str) -> None:
         """Trust this content of a folder from now on. Raises: OSError."""
         with self._lock:
-            entries = self._entries()
+            entries = self._read_entries()
             name = _resolve(Path(folder))
             others = [known for known in entries.get(name, []) if known != digest]
-            entries[name] = [*others, digest][-_MOST:]
+            entries[name] = [*others, digest][-_MAX_CONTENTS:]
             self._write(entries)
 
     def remove(self, folder: Path | str) -> bool:
-        """Trust no content of a folder any more, also not the one with which the program started. Return whether
-        something was trusted. Raises: OSError."""
+        """End the trust in all contents of a folder, including the content at the start of the program.
+
+        Returns whether any content was trusted. Raises: OSError.
+        """
         with self._lock:
             name = _resolve(Path(folder))
-            was_started = name in self._starting
-            self._starting.discard(name)
-            entries = self._entries()
+            was_started = name in self._started_with
+            self._started_with.discard(name)
+            entries = self._read_entries()
             known = entries.pop(name, [])
             if known:
                 self._write(entries)
             return bool(known) or was_started
 
     def _write(self, entries: dict[str, list[str]]) -> None:
-        """Write the file completely or not at all. Only its owner can read it (`mkstemp`)."""
+        """Write the file completely or not at all. Only its owner can read it, because `mkstemp` creates it."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         handle, fresh = tempfile.mkstemp(dir=self.file.parent, prefix=self.file.name)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(json.dumps(entries, indent=1))
         Path(fresh).replace(self.file)
 
-    def _entries(self) -> dict[str, list[str]]:
+    def _read_entries(self) -> dict[str, list[str]]:
+        """Return the trusted digests by folder. If the file cannot be read, no folder is trusted."""
         try:
             data: Any = json.loads(self.file.read_text(encoding="utf-8"))
         except FileNotFoundError:

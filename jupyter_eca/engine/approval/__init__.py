@@ -1,1 +1,4 @@
-"""Whether a tool call may run, must be asked about or is denied, and the reason shown to the user."""
+"""Decides whether a tool call runs, needs approval or is denied, and says why.
+
+It must not run a call or ask the user. Its neighbour `engine/tool_calls` carries the decisions out.
+"""

@@ -1,9 +1,11 @@
-"""`ApprovalScope`: which calls one approval for the session covers, as a value and in words. Pure.
+"""Owns `ApprovalScope`: the calls that one "approve for this session" covers. Pure.
 
-The words on the button and the comparison with later calls come from this one value. It is never wider than what the
-user saw: a file tool is remembered for one folder, code for one notebook, a command for its line or, when it only
-reads, for its program. A tool of a server is remembered with its definition: when the server changes the tool, the
-approval does not hold for it.
+It must not decide about a call: its neighbour `policy` does, by comparing the scopes of a call with the remembered
+ones. The text on the button comes from the same value, so the button cannot promise anything else than what happens.
+
+A scope is never wider than what the user saw. A file tool is approved for one folder, and code for one notebook. A
+command is approved for its exact line, or for its program if the program only reads. A tool of another server is
+approved together with its definition: when the server changes the tool, the approval no longer counts.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.approval.call_targets import FOLDER
+from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.shell_parser import find_keys
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.protocol.content import Origin
@@ -28,13 +30,18 @@ if TYPE_CHECKING:
 
 
 class ScopeKind(StrEnum):
-    """What an approval is remembered for."""
+    """The kinds of scopes."""
 
     TOOL = "tool"
+    """All calls of the tool."""
     PROGRAM = "program"
+    """Commands that run this program, which only reads."""
     LINE = "line"
+    """Commands with exactly this line."""
     FOLDER = "folder"
+    """Calls whose paths are in these folders."""
     NOTEBOOK = "notebook"
+    """Calls for this notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +49,20 @@ class ApprovalScope:
     """The calls that one approval for the session covers."""
 
     tool: str
-    """The selector of the tool."""
+    """The selector of the tool, see `get_selector`."""
     name: str
-    """The name of the tool."""
+    """The name of the tool, for the button."""
     definition: str = ""
     """A digest of the tool's definition; empty for our own tools, which do not change."""
     kind: ScopeKind = ScopeKind.TOOL
+    """The kind of the scope."""
     value: str = ""
-    """The program, the line, the folders of the paths or the notebook; empty for every call of the tool."""
+    """The program, the line, the folders or the notebook, depending on the kind; empty for all calls of the tool."""
     folder: str = ""
-    """For a command, the folder where it runs."""
+    """For a command, the folder in which it runs."""
 
     def as_text(self) -> str:
-        """Return the words on the button."""
+        """Return the text on the button."""
         match self.kind:
             case ScopeKind.TOOL:
                 return self.name
@@ -66,26 +74,34 @@ class ApprovalScope:
                 return f"{self.name} in {self.value or 'this kernel'}"
 
 
-def key(tool: ToolSpec) -> str:
-    """Return the selector of one tool of one server."""
+def get_selector(tool: ToolSpec) -> str:
+    """Return the name by which rules select a tool: `server__tool`. Some tools already have such a name."""
     prefix = f"{tool.server}__"
     return tool.name if tool.name.startswith(prefix) else f"{prefix}{tool.name}"
 
 
 def is_same_tool(tool: ToolSpec, other: ToolSpec) -> bool:
-    """Return whether a tool is still the one that was shown: of the same server, with the same definition."""
-    return (key(tool), tool.origin, _compute_digest(tool)) == (key(other), other.origin, _compute_digest(other))
+    """Return whether two tools are the same: of the same server, with the same name and definition."""
+    return (
+        get_selector(tool) == get_selector(other)
+        and tool.origin == other.origin
+        and _compute_digest(tool) == _compute_digest(other)
+    )
 
 
 def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTargets) -> tuple[ApprovalScope, ...]:
-    """Return what "approve for this session" remembers of a call. Empty: the call is asked about each time."""
-    scope = ApprovalScope(key(tool), tool.name, _compute_digest(tool))
+    """Return the scopes that "approve for this session" remembers for a call.
+
+    A later call runs without approval if all of its scopes are remembered. Without any scope, a call needs approval
+    each time.
+    """
+    scope = ApprovalScope(get_selector(tool), tool.name, _compute_digest(tool))
     match tool.remembers:
         case Remembers.TOOL:
             return (scope,)
         case Remembers.COMMANDS:
             line = arguments.get("command")
-            folder = targets.paths.get(FOLDER, (".",))[0]
+            folder = targets.paths.get(FOLDER_ARGUMENT, (".",))[0]
             return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
         case Remembers.FOLDER:
             folders = [_name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
@@ -97,12 +113,13 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
 
 
 def _list_command_scopes(scope: ApprovalScope, line: str, folder: str) -> tuple[ApprovalScope, ...]:
-    found = find_keys(line)
-    if found is None:
+    """Return the scopes for a command line: its programs if they only read, else the line itself."""
+    keys = find_keys(line)
+    if keys is None:
         return ()
-    if found.line:
-        return (replace(scope, kind=ScopeKind.LINE, value=found.line, folder=folder),)
-    return tuple(replace(scope, kind=ScopeKind.PROGRAM, value=program, folder=folder) for program in found.programs)
+    if keys.line:
+        return (replace(scope, kind=ScopeKind.LINE, value=keys.line, folder=folder),)
+    return tuple(replace(scope, kind=ScopeKind.PROGRAM, value=program, folder=folder) for program in keys.programs)
 
 
 def _name_folder(path: str) -> str:
@@ -110,8 +127,11 @@ def _name_folder(path: str) -> str:
 
 
 def _compute_digest(tool: ToolSpec) -> str:
-    """Our own tools change with our version only. The description of one of them names other agents, and may change
-    while a chat goes on."""
+    """Return a digest of a tool's definition; empty for our own tools, which change only with our version.
+
+    The description of `spawn_agent` lists the agents and may change during a chat. So our own tools must not count as
+    changed when their description is another one.
+    """
     if tool.origin is Origin.NATIVE and not tool.definition:
         return ""
     text = json.dumps([tool.description, tool.parameters, tool.definition], sort_keys=True, default=str)

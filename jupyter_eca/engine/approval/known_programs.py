@@ -1,12 +1,14 @@
-"""The programs whose name alone can be remembered as approved: those that can neither write nor run another program.
+"""Owns the list of programs that only read: those that, with the listed options, neither write nor run other programs.
 
-The list is short and reviewed by hand. An option that is not in it may write (`sort -o`), run a program
-(`git grep -O`) or wait for one, so a command with such an option has no key of its own. Options are compared as whole
-words, because GNU programs accept abbreviations: `--outp=x` is `--output=x`. It must not parse anything:
-`shell_parser` uses the list.
+An approval can be remembered for such a program by its name. For all other programs it is remembered for the exact
+line. This module must not parse anything: its neighbour `shell_parser` uses the list.
 
-To add a program, read its manual for options and operands that write, run, or load something. When in doubt, leave it
-out: the whole line is remembered then.
+The list is short and reviewed by hand. An option that is not in it may write (`sort -o`) or run a program
+(`git grep -O`), so a command with such an option does not count as one that only reads. Options are compared as whole
+words, because GNU programs accept abbreviations: `--outp=x` is `--output=x`.
+
+To add a program, read its manual for options and operands that write, run or load something. When in doubt, leave it
+out: then approvals are remembered for its exact line.
 """
 
 from __future__ import annotations
@@ -18,24 +20,24 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyProgram:
-    """What a program may be given so that it only reads."""
+    """The arguments with which a program only reads."""
 
     options: re.Pattern[str]
-    """Each word that begins with a hyphen must match it as a whole, except a single hyphen."""
+    """The whole of each word that begins with a hyphen must match this, except a single hyphen."""
     operands: re.Pattern[str]
-    """Each other word must match it as a whole. A single hyphen is one: it stands for a file."""
-    most: int | None = None
-    """How many other words there may be. None: any number."""
+    """The whole of each other word must match this. A single hyphen is an operand too: it stands for a file."""
+    max_operands: int | None = None
+    """The maximum number of operands; None for any number."""
 
 
-# Files of the folder and below it, and words that are no files.
+# Paths in the current folder and below it, and words that are not paths.
 _INSIDE: Final = r"(?!/|=)(?!(?:.*/)?\.\.(?:/|$)).*"
 _ANY: Final = r".*"
 _NONE: Final = r"(?!)"
 
 
-def _program(options: str, operands: str = _INSIDE, most: int | None = None) -> ReadOnlyProgram:
-    return ReadOnlyProgram(re.compile(rf"--|{options}", re.DOTALL), re.compile(operands, re.DOTALL), most)
+def _program(options: str, operands: str = _INSIDE, max_operands: int | None = None) -> ReadOnlyProgram:
+    return ReadOnlyProgram(re.compile(rf"--|{options}", re.DOTALL), re.compile(operands, re.DOTALL), max_operands)
 
 
 _GREP: Final = _program(
@@ -129,25 +131,25 @@ READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
     "tree": _program(r"-[adfilpsugDhFC]+|-L[0-9]*|-[IP]|--(?:dirsfirst|noreport|prune)"),
     "true": _program(_NONE, _NONE),
     "uname": _program(r"-[asnrvmpio]+", _NONE),
-    # Its second operand is a file that it writes.
+    # At most one operand, because `uniq` writes to the file that its second operand names.
     "uniq": _program(r"-[cdDiuz]+|-[fsw][0-9]+|--(?:count|repeated|unique|ignore-case)", _INSIDE, 1),
     "wc": _program(r"-[clLmw]+|--(?:lines|words|bytes|chars|max-line-length)"),
     "which": _program(r"-a", r"[A-Za-z0-9_.+-]+"),
     "whoami": _program(_NONE, _NONE),
 }
 
-# These run the program that their arguments name.
+# Programs that run the program that their arguments name.
 RUNNERS: Final = frozenset(
     {
         *("builtin", "busybox", "command", "doas", "env", "eval", "exec", "nice", "nohup", "parallel", "setsid"),
         *("stdbuf", "sudo", "time", "timeout", "watch", "xargs"),
     }
 )
-# These do with such an option.
+# Programs that run the program that their arguments name, but only with such an option.
 RUNNING_OPTIONS: Final[dict[str, re.Pattern[str]]] = {
     "find": re.compile(r"-(?:exec|ok).*"),
     **dict.fromkeys(("sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"), re.compile(r"-[a-z]*c[a-z]*")),
 }
 
-# What these do depends on one more word, which is part of the name.
+# Programs whose next word, the subcommand, is part of the name in `READ_ONLY`: `git log`.
 FIRST_WORDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)

@@ -1,12 +1,15 @@
-"""Whether a tool call runs, is asked about or is denied, and why: ECA's `toolCall.approval` rules. Pure.
+"""Decides whether a tool call runs, needs approval or is denied, by ECA's `toolCall.approval` rules. Pure.
 
-Order (ECA 3.3): a `deny` rule, then what the user remembered for this chat, then `ask`, then `allow`, then the default.
-Two questions come after all of these, and nothing but a denial takes them back: a call that changes what may run
-without asking (`protected_paths`), and a command line where a rule denies some commands and it is not certain which
-ones the line runs. Trust turns every other question into a permission at the end, and never lifts a denial.
+It must not compare patterns or write texts: its neighbours `rule_matching` and `reason` do. `approval_scope` has the
+approvals that are remembered for a session.
 
-What is remembered are the scopes of `approval_scope`. How patterns are compared is in `rule_matching`; the words for a
-verdict are in `reason`.
+The order is that of ECA (3.3): first the `deny` rules, then what the user approved for this session, then the `ask`
+rules, then the `allow` rules, then the default. After that:
+
+- A call that is not denied needs approval each time, whatever the rules say, in two cases: if it may change a file that
+  decides what may run without approval (`protected_paths`); or if some commands are denied by a rule, and it is not
+  certain which commands the line of the call runs.
+- Trust allows all other calls that would need approval. It never allows a denied call.
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
-from jupyter_eca.engine.approval.approval_scope import ApprovalScope, key, list_scopes
+from jupyter_eca.engine.approval.approval_scope import ApprovalScope, get_selector, list_scopes
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
-from jupyter_eca.engine.approval.rule_matching import COMMAND, ReviewedCall
+from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT, ReviewedCall
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.content import Cause, RejectReason
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 
 class Decision(StrEnum):
+    """What to do with a tool call. The order is from the mildest to the strictest."""
+
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
@@ -39,37 +44,38 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to become of one call."""
+    """The decision about one call, with its reason."""
 
     decision: Decision
+    """The decision."""
     reason: RejectReason = RejectReason.CONFIG
-    """Why it is denied."""
+    """If the call is denied: who or what denies it."""
     words: str = ""
-    """What the model reads about a denial besides the reason."""
+    """If the call is denied: what the model reads besides the reason."""
     cause: Cause | None = None
-    """What decided; None where no policy was asked."""
+    """The rule, the approval or the default that decided; None when no policy decided."""
 
     @property
     def is_final(self) -> bool:
-        """Whether it is a question that neither trust nor an earlier approval answers."""
+        """Whether the call needs approval each time, whatever trust and earlier approvals say."""
         return self.cause is not None and self.cause.kind in {"protected", "unparsed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """What hooks and the preview make of a call before it is decided."""
+    """How hooks and the preview have changed a call, before the decision about it."""
 
     arguments: dict[str, Any] | None = None
-    """Other arguments; None leaves them."""
+    """The new arguments; None to keep the old ones."""
     decision: Decision | None = None
-    """A decision that counts where it is stricter than that of the rules."""
+    """The decision of the hooks; None for no decision. It counts only if it is stricter than that of the rules."""
     words: str = ""
     """What the model reads when a hook denies the call."""
     failure: str = ""
-    """Why the call must fail, in words for the model. Nobody is asked about such a call."""
+    """Why the call cannot succeed, in a sentence for the model; empty if it can. Such a call needs no approval."""
 
     def apply_to(self, verdict: Verdict) -> Verdict:
-        """Return the stricter of the verdict and the hooks' decision."""
+        """Return the verdict, or the decision of the hooks if that is stricter."""
         order = tuple(Decision)
         if self.decision is None or order.index(self.decision) <= order.index(verdict.decision):
             return verdict
@@ -80,14 +86,14 @@ class Rule(Model):
     """The calls that a rule selects. Its selector is a server, `server__tool`, or the name of one of our own tools."""
 
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """For each argument, regular expressions. One of them must match the whole value. A path is compared as it is from
-    the workspace, with its links followed. Of a command line, each command must match a rule that allows; one command
-    that matches is enough for the others. Empty: every call."""
+    """For each argument, regular expressions. One of them must match the whole value. Empty: the rule selects every
+    call. Paths are compared relative to the workspace, with all links followed. Command lines are compared command by
+    command: a rule that allows must match each command; a rule that asks or denies must match only one."""
 
     @field_validator("args_matchers")
     @classmethod
     def _compile(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        for pattern in (p for patterns in value.values() for p in patterns):
+        for pattern in (pattern for patterns in value.values() for pattern in patterns):
             try:
                 re.compile(pattern)
             except (re.error, OverflowError, RecursionError) as error:
@@ -96,44 +102,49 @@ class Rule(Model):
 
     @property
     def always(self) -> bool:
-        """Whether it matches whatever the arguments are."""
+        """Whether the rule selects every call of its tool."""
         return not self.args_matchers
 
     @property
     def arguments(self) -> frozenset[str]:
-        """The names of the arguments that it looks at."""
+        """The names of the arguments that the rule compares."""
         return frozenset(self.args_matchers)
 
     @property
     def owner(self) -> str | None:
-        """The agent whose own it is, None for everybody's."""
+        """The name of the agent to which the rule belongs; None for a rule of all agents."""
         return None
 
     @property
     def alternatives(self) -> tuple[Rule, ...]:
-        """The simple rules of which one must match: itself, unless it was united of several."""
+        """The simple rules of which one must match. For a simple rule, this is the rule itself."""
         return (self,)
 
     def find_match(self, call: ReviewedCall, *, allows: bool) -> Rule | None:
-        """Return itself when it matches. `allows`: whether it is a rule that allows."""
+        """Return the simple rule that matches the call; None when none does.
+
+        `allows` is True for a rule of `allow`, which must match each command of a command line.
+        """
         matchers = self.args_matchers.items()
         return self if all(call.matches(name, patterns, allows=allows) for name, patterns in matchers) else None
 
 
-class _Own(Rule):
-    """A rule that is an agent's own."""
+class _AgentRule(Rule):
+    """A rule that belongs to one agent."""
 
     agent: str
+    """The name of the agent."""
 
     @property
     def owner(self) -> str | None:
         return self.agent
 
 
-class _Either(Rule):
-    """Two rules for one selector, of which one is enough."""
+class _UnitedRule(Rule):
+    """Two rules for the same selector. It matches if one of them matches."""
 
     rules: tuple[Rule, Rule]
+    """The two rules."""
 
     @property
     def always(self) -> bool:
@@ -152,18 +163,18 @@ class _Either(Rule):
 
 
 def unite_rules(first: Rule, second: Rule) -> Rule:
-    """Return a rule that matches whatever one of the two matches."""
-    return _Either(rules=(first, second))
+    """Return a rule that matches a call if one of the two rules matches it."""
+    return _UnitedRule(rules=(first, second))
 
 
 Rules = Mapping[str, Rule]
-"""Keyed by selector: a server, `server__tool`, or the bare name of a native tool."""
+"""Rules by selector: a server, `server__tool`, or the name of one of our own tools."""
 
 
 class Policy(Model):
-    """Rules by selector. The first rule that selects a call decides, in this order: `deny`, what was approved for the
-    session, `ask`, `allow`, `byDefault`. No rule allows a call that changes what may run without asking: such a call is
-    denied or asked about each time."""
+    """Rules by selector. The first rule that selects a call decides, in this order: `deny`, the calls that you approved
+    for the session, `ask`, `allow`, `byDefault`. A call that may change what runs without approval is never allowed by
+    a rule: it is denied, or needs your approval each time."""
 
     deny: dict[str, Rule] = Field(default_factory=dict[str, Rule])
     """Calls that are denied. A tool that is always denied is not offered to the model."""
@@ -175,43 +186,47 @@ class Policy(Model):
     """The decision about all other calls."""
 
     @property
-    def default_of(self) -> str | None:
-        """The agent whose own the default is."""
+    def default_owner(self) -> str | None:
+        """The name of the agent whose policy has set the default; None for the default of all agents."""
         return None
 
 
-class _Merged(Policy):
+class _MergedPolicy(Policy):
+    """The policy of one agent, together with the policy of all agents."""
+
     defaults_agent: str | None = None
+    """See `default_owner`."""
 
     @property
-    def default_of(self) -> str | None:
+    def default_owner(self) -> str | None:
         return self.defaults_agent
 
 
-def merge_policies(over_all: Policy, agent: Policy, name: str = "") -> Policy:
-    """Return the rules for everybody together with those of the agent of that name.
+def merge_policies(shared: Policy, agent: Policy, name: str = "") -> Policy:
+    """Return the policy of all agents together with the policy of the agent of this name.
 
-    Where both ask or allow by the same selector, the agent's own rule counts. The order of `decide` still holds: what
-    is denied to everybody stays denied, whatever an agent allows.
+    If both have an `ask` or an `allow` rule for the same selector, the rule of the agent counts. Denials of both count:
+    a call that is denied for all agents stays denied, whatever an agent allows.
     """
-    deny, ask, allow = (_own_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
-    both = {name: unite_rules(rule, deny[name]) for name, rule in over_all.deny.items() if name in deny}
+    deny, ask, allow = (_assign_rules(rules, name) for rules in (agent.deny, agent.ask, agent.allow))
+    both = {name: unite_rules(rule, deny[name]) for name, rule in shared.deny.items() if name in deny}
     has_default = "by_default" in agent.model_fields_set
-    return _Merged(
-        deny={**over_all.deny, **deny, **both},
-        ask={**over_all.ask, **ask},
-        allow={**over_all.allow, **allow},
-        by_default=agent.by_default if has_default else over_all.by_default,
-        defaults_agent=(name or None) if has_default else over_all.default_of,
+    return _MergedPolicy(
+        deny={**shared.deny, **deny, **both},
+        ask={**shared.ask, **ask},
+        allow={**shared.allow, **allow},
+        by_default=agent.by_default if has_default else shared.by_default,
+        defaults_agent=(name or None) if has_default else shared.default_owner,
     )
 
 
-def _own_rules(rules: Rules, agent: str) -> dict[str, Rule]:
+def _assign_rules(rules: Rules, agent: str) -> dict[str, Rule]:
+    """Return the rules as rules of this agent."""
     if not agent:
         return dict(rules)
     return {
         name: reduce(
-            unite_rules, [_Own(args_matchers=simple.args_matchers, agent=agent) for simple in rule.alternatives]
+            unite_rules, [_AgentRule(args_matchers=simple.args_matchers, agent=agent) for simple in rule.alternatives]
         )
         for name, rule in rules.items()
     }
@@ -226,9 +241,10 @@ def decide(
     trust: bool = False,
     targets: CallTargets | None = None,
 ) -> Verdict:
-    """Decide about a call. The cause of the verdict is the first thing that selects the call.
+    """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
+    the call.
 
-    `targets` are what the call names; without them, they are found by the text of the arguments alone.
+    `targets` are the files that the call names. Without them, the paths are used as they are written.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -248,13 +264,14 @@ def decide(
 
 
 def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
-    """Return whether an approval of a tool was remembered, and the tool has another definition by now."""
+    """Return whether the user approved a tool for the session, and its definition has changed since then."""
     now = list_scopes(tool, {}, CallTargets())
-    then = {scope.definition for scope in remembered if scope.tool == key(tool)}
+    then = {scope.definition for scope in remembered if scope.tool == get_selector(tool)}
     return bool(then) and any(scope.definition not in then for scope in now)
 
 
 def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[ApprovalScope]) -> Verdict:
+    """Decide about a call by the rules and the remembered approvals alone."""
     if cause := _find_cause(policy.deny, call):
         return Verdict(Decision.DENY, cause=cause)
     scopes = list_scopes(call.tool, call.arguments, call.targets)
@@ -264,27 +281,30 @@ def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[Appro
         return Verdict(Decision.ASK, cause=cause)
     if cause := _find_cause(policy.allow, call, allows=True):
         return Verdict(Decision.ALLOW, cause=cause)
-    return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_of))
+    return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_owner))
 
 
 def _find_inapplicable_denial(policy: Policy, call: ReviewedCall) -> str | None:
-    """Return the rule that denies some commands, when it cannot be told which ones the line of a call runs."""
+    """Return the selector of a rule that denies some commands, if it is not certain which commands the call runs.
+
+    None when there is no such rule, or when the commands of the call are certain.
+    """
     if call.line is None:
         return None
     commands = parse_commands(call.line)
     if commands is not None and not any(command.hides_program for command in commands):
         return None
-    rules = policy.deny.items()
-    return next((name for name, rule in rules if _selects(name, call.tool) and COMMAND in rule.arguments), None)
+    denials = ((name, rule) for name, rule in policy.deny.items() if _selects(name, call.tool))
+    return next((name for name, rule in denials if COMMAND_ARGUMENT in rule.arguments), None)
 
 
 def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
-    """Return whether every call would be denied. Then the model is not offered the tool at all."""
+    """Return whether every call of a tool would be denied. Such a tool is not offered to the model."""
     return any(rule.always for selector, rule in policy.deny.items() if _selects(selector, tool))
 
 
 def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Decision, str]]:
-    """Yield the rules about a tool that look at its arguments."""
+    """Yield the decision and the selector of each rule for a tool that depends on the arguments of a call."""
     for decision, rules in ((Decision.DENY, policy.deny), (Decision.ASK, policy.ask), (Decision.ALLOW, policy.allow)):
         for selector, rule in rules.items():
             if _selects(selector, tool) and not rule.always:
@@ -292,13 +312,15 @@ def list_conditional_rules(policy: Policy, tool: ToolSpec) -> Iterator[tuple[Dec
 
 
 def _find_cause(rules: Rules, call: ReviewedCall, *, allows: bool = False) -> Cause | None:
+    """Return the first rule that selects the call; None when no rule does."""
     causes = (
-        Cause(kind="rule", rule=selector, agent=rule.owner)
-        for selector, either in rules.items()
-        if _selects(selector, call.tool) and (rule := either.find_match(call, allows=allows))
+        Cause(kind="rule", rule=selector, agent=match.owner)
+        for selector, rule in rules.items()
+        if _selects(selector, call.tool) and (match := rule.find_match(call, allows=allows))
     )
     return next(causes, None)
 
 
 def _selects(selector: str, tool: ToolSpec) -> bool:
-    return selector in {tool.server, key(tool)} or (tool.server == "eca" and selector == tool.name)
+    """Return whether a selector selects a tool: a server, `server__tool`, or the name of one of our own tools."""
+    return selector in {tool.server, get_selector(tool)} or (tool.server == "eca" and selector == tool.name)

@@ -1,8 +1,10 @@
-"""What "always" writes for one call: a rule that lets such calls run unasked, no wider than what was approved. Pure.
+"""Owns the rule that "Always…" adds to the configuration for one call, so that such calls run without approval. Pure.
 
-For a shell command it is the line as it stands, in the folder where it ran. For a tool that is remembered by folders it
-is the folders of its paths, without those below them. Characters are escaped in a way that Java's regular expressions,
-which are ECA's, know as well. It must not write files: the editing of configuration files is in `config`.
+The rule is never wider than what the user approved. For a shell command it allows the exact line in the same folder.
+For a tool that is approved by folders, it allows the folders of the paths, without their subfolders. Characters are
+escaped in a way that Java's regular expressions, which ECA uses, understand too.
+
+This module must not write files: its neighbour `config/approval_rules` does.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.engine.approval.approval_scope import key
-from jupyter_eca.engine.approval.call_targets import FOLDER
+from jupyter_eca.engine.approval.approval_scope import get_selector
+from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.policy import Rule
-from jupyter_eca.engine.approval.rule_matching import COMMAND
+from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
 from jupyter_eca.engine.model.request import Remembers
 
 if TYPE_CHECKING:
@@ -28,19 +30,23 @@ if TYPE_CHECKING:
 def propose_rule(
     rules: Rules, tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
 ) -> tuple[str, Rule] | None:
-    """Return a selector and a rule to add to those that `allow`; None where they leave no place for it."""
+    """Return the selector and the rule to add to the `allow` rules.
+
+    None when all possible selectors have a rule already that cannot be merged with the new one.
+    """
     added = Rule(args_matchers=dict(_list_matchers(tool, arguments, targets)))
-    names = (key(tool), tool.name) if tool.server == "eca" else (key(tool),)
+    names = (get_selector(tool), tool.name) if tool.server == "eca" else (get_selector(tool),)
     return next(((name, added) for name in names if merge_rules(rules.get(name), added) is not None), None)
 
 
 def _list_matchers(
     tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the arguments that the rule compares, with the patterns for them."""
     match tool.remembers:
         case Remembers.COMMANDS:
-            yield COMMAND, (re.escape(str(arguments.get(COMMAND, ""))),)
-            yield FOLDER, (re.escape(targets.paths.get(FOLDER, ("",))[0]),)
+            yield COMMAND_ARGUMENT, (re.escape(str(arguments.get(COMMAND_ARGUMENT, ""))),)
+            yield FOLDER_ARGUMENT, (re.escape(targets.paths.get(FOLDER_ARGUMENT, ("",))[0]),)
         case Remembers.FOLDER:
             for name, forms in targets.paths.items():
                 folder = posixpath.dirname(forms[0])
@@ -50,7 +56,7 @@ def _list_matchers(
 
 
 def merge_rules(old: Rule | None, added: Rule) -> Rule | None:
-    """Return a rule that matches what one of the two does, and nothing else; None when there is none."""
+    """Return one rule that matches exactly the calls that one of the two matches; None when there is no such rule."""
     if old is None or old == added:
         return added
     before, after = old.args_matchers, added.args_matchers
@@ -60,13 +66,13 @@ def merge_rules(old: Rule | None, added: Rule) -> Rule | None:
 
 
 def subtract_rule(old: Rule, removed: Rule) -> Rule | None:
-    """Return what is left of a rule without the other, None for nothing.
+    """Return the old rule without the part `removed`; None when nothing remains.
 
-    Raises: ValueError when `removed` is no part of it.
+    Raises: ValueError when `removed` is not a part of the rule.
     """
     before, after = old.args_matchers, removed.args_matchers
     if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
-        raise ValueError("the rule is another one by now")
+        raise ValueError("the rule has changed since")
     differing = _find_differences(old, removed)
     if not differing:
         return None

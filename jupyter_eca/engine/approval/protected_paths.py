@@ -1,7 +1,9 @@
-"""Which paths change what may run without asking: our configuration and instructions, and those of git and editors.
+"""Owns the list of protected paths: files and folders that decide what may run without the user's approval.
 
-The names are data. Names are compared without regard to case, and without the characters that some file systems ignore.
-It must not open a file: `call_targets` resolves paths with a function of its caller.
+These are our configuration and instructions, and the files of git, shells and editors that name programs to run. This
+module must not open a file or follow links: its neighbour `call_targets` gets resolved paths from its caller.
+
+Upper and lower case are equal, and characters that some file systems ignore are removed before names are compared.
 """
 
 from __future__ import annotations
@@ -12,52 +14,55 @@ import unicodedata
 from itertools import pairwise
 from typing import Final
 
-# Everything below folders of these names. `.git` has hooks and a configuration that name programs, `.husky` and
-# `.githooks` are where projects keep such hooks, `.vscode` has tasks, and `.ssh` names programs and who may come in.
+# Folders of these names are protected with all that is in them. `.git` has hooks and a configuration that name
+# programs, `.husky` and `.githooks` are where projects keep such hooks, and `.vscode` has tasks. `.ssh` names programs,
+# and the keys that may log in.
 FOLDERS: Final = frozenset(
     {
         *(".eca", ".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode"),
         *(".git", ".githooks", ".husky", ".vscode", ".jupyter", ".ipython", ".ssh"),
     },
 )
-# Files of these names, in any folder. Shells and git read theirs from the home folder, which may be the workspace: zsh
-# runs `.zshenv` before each command, and `.gitconfig` names programs that `git status` runs.
+# Files of these names are protected in any folder. Shells and git read their files from the home folder, which may be
+# the workspace: zsh runs `.zshenv` before each command, and `.gitconfig` names programs that `git status` runs.
 FILES: Final = frozenset(
     {
         *(".mcp.json", "agents.md", "claude.md", "opencode.json", "opencode.jsonc", ".gitconfig", ".envrc", ".profile"),
         *(".bashrc", ".bash_profile", ".bash_login", ".zshenv", ".zshrc", ".zprofile", ".zlogin"),
     }
 )
-# The user's own folders of the configuration, wherever the home folder is.
+# Folders of the user's own configuration, wherever the home folder is.
 _USER_FOLDERS: Final = frozenset((".config", name) for name in ("eca", "fish", "git", "opencode"))
 
 _NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sorted(map("/".join, _USER_FOLDERS)))))
-# A name in a text that is code, or a command that is not understood. `x.git` and `.gitignore` are other names.
+# Finds a protected name in code, or in a command that cannot be parsed. `x.git` and `.gitignore` are other names.
 _IN_TEXT: Final = re.compile(rf"(?<![\w.)\]-])(?:{_NAMES})(?![\w-]|\.\w)", re.IGNORECASE)
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _QUOTES: Final = re.compile(r"""['"\\]""")
-# Braces that stand for more words than this stand for any word.
-_MOST_WORDS: Final = 100
+# If braces stand for more words than this, they are treated as if they stood for any word.
+_MAX_WORDS: Final = 100
 
 
 def is_protected(path: str) -> bool:
-    """Return whether a path is one of these files, or one of these folders or below it."""
-    parts = [_fold(part) for part in re.split(r"[/\\]", path) if part not in {"", "."}]
+    """Return whether a path is a protected file or folder, or is in a protected folder."""
+    parts = [_normalize(part) for part in re.split(r"[/\\]", path) if part not in {"", "."}]
     in_user_folder = not _USER_FOLDERS.isdisjoint(pairwise(parts))
     return bool(parts) and (parts[-1] in FILES or in_user_folder or not FOLDERS.isdisjoint(parts))
 
 
 def find_in_text(text: str) -> str:
-    """Return the first of these names in a text; empty when there is none."""
+    """Return the first protected name in a text; empty when there is none."""
     found = _IN_TEXT.search(text)
     return found[0] if found else ""
 
 
 def is_protected_by_pattern(word: str) -> bool:
-    """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
-    stands for nothing in particular, and does not count."""
+    """Return whether a word that the shell expands (`.e*/x`, `.e{c,d}a`) may become a protected path.
+
+    A part that is only `*` does not count, because otherwise every command with `*` would need approval.
+    """
     words = _expand_braces(_QUOTES.sub("", word))
-    parts = {_fold(part) for one in words for part in one.split("/")}
+    parts = {_normalize(part) for expanded in words for part in expanded.split("/")}
     return any(
         part.strip("*") and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
         for part in parts
@@ -66,20 +71,23 @@ def is_protected_by_pattern(word: str) -> bool:
 
 
 def _expand_braces(word: str) -> list[str]:
-    """Return the words that the shell makes of the braces in a word, and perhaps more: `{a..f}` counts as `*`."""
+    """Return the words to which the shell expands the braces in a word, or patterns for them: `{a..f}` becomes `*`."""
     words = [word]
-    while (found := next(((one, match) for one in words if (match := _BRACES.search(one))), None)) is not None:
-        one, match = found
+    while (found := next(((text, match) for text in words if (match := _BRACES.search(text))), None)) is not None:
+        text, match = found
         choices = match[1].split(",") if "," in match[1] else ["*"]
-        words.remove(one)
-        words += [one[: match.start()] + choice + one[match.end() :] for choice in choices]
-        if len(words) > _MOST_WORDS:
+        words.remove(text)
+        words += [text[: match.start()] + choice + text[match.end() :] for choice in choices]
+        if len(words) > _MAX_WORDS:
             return [".*"]
     return words
 
 
-def _fold(part: str) -> str:
-    """Return a name as the most tolerant file system compares it: Windows ignores blanks and dots at the end, and a
-    colon begins the name of a stream (as in CVE-2019-1352); HFS+ ignores invisible characters (CVE-2014-9390)."""
+def _normalize(part: str) -> str:
+    """Return a name in the form in which the most tolerant file system would compare it.
+
+    Windows ignores blanks and dots at the end, and a colon begins the name of a stream (CVE-2019-1352). HFS+ ignores
+    invisible characters (CVE-2014-9390).
+    """
     visible = (letter for letter in unicodedata.normalize("NFKC", part) if unicodedata.category(letter) != "Cf")
     return "".join(visible).casefold().partition(":")[0].rstrip(" .")

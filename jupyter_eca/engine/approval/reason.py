@@ -1,6 +1,6 @@
-"""Why a call was allowed, asked about or forbidden, in words: for the reader of a cell, of a command, and the model.
+"""Owns the sentence that says why a call was allowed, needs approval or was denied. The user and the model read it.
 
-It must not decide anything: `policy` does.
+It must not decide anything: its neighbour `policy` does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DONE: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY:
 
 
 def describe_cause(decision: Decision, cause: Cause | None) -> str:
-    """Return the reason as a line without its full stop; "" where no policy decided."""
+    """Return the reason for a decision, as a sentence without its full stop; "" when no policy decided."""
     if cause is None:
         return ""
     rule = f"the rule `{cause.rule}`"

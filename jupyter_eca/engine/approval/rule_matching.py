@@ -1,8 +1,10 @@
-"""Whether the patterns of a rule match an argument of a call. Pure.
+"""Compares the patterns of an approval rule with the arguments of a tool call. Pure.
 
-A path is compared with every link followed, so that `notes/../.ssh/x` is not a path in `notes`. A command line is
-compared command by command, so that `git status.*` does not allow `git status; rm x`. Rules that deny or ask match in
-doubt, rules that allow do not. It must not decide anything: `policy` does.
+It must not decide about a call: its neighbour `policy` does.
+
+Paths are compared with all links followed, so `notes/../.ssh/x` is not a path in `notes`. Command lines are compared
+command by command, so `git status.*` does not allow `git status; rm x`. In doubt, a rule that denies or asks matches,
+and a rule that allows does not.
 """
 
 from __future__ import annotations
@@ -22,29 +24,33 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.shell_parser import ParsedCommand
     from jupyter_eca.engine.model.request import ToolSpec
 
-COMMAND: Final = "command"
+# The argument of a shell tool that has the command line.
+COMMAND_ARGUMENT: Final = "command"
 
-# A pattern that stands for one text: what "Always…" writes.
+# A pattern that matches only one text, such as "Always…" writes into the configuration.
 _LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedCall:
-    """A call about which rules are asked."""
+    """A call that is compared with rules."""
 
     tool: ToolSpec
+    """The tool."""
     arguments: Mapping[str, Any]
+    """The arguments of the call."""
     targets: CallTargets
+    """The files that the call names."""
 
     @property
     def line(self) -> str | None:
-        """The command line that it runs; None for a tool that runs none."""
-        return str(self.arguments.get(COMMAND, "")) if self.tool.remembers is Remembers.COMMANDS else None
+        """The command line that the call runs; None for a tool that runs no command line."""
+        return str(self.arguments.get(COMMAND_ARGUMENT, "")) if self.tool.remembers is Remembers.COMMANDS else None
 
     def matches(self, name: str, patterns: tuple[str, ...], *, allows: bool) -> bool:
-        """Return whether an argument matches one of the patterns. `allows`: for a rule that allows the call."""
+        """Return whether an argument matches one of the patterns. `allows` is True for a rule that allows calls."""
         text = str(self.arguments.get(name, ""))
-        if name == COMMAND and self.line is not None:
+        if name == COMMAND_ARGUMENT and self.line is not None:
             return _allows_line(text, patterns) if allows else _any_match(_list_texts(text), patterns)
         forms = self.targets.paths.get(name, ())
         if not allows:
@@ -61,21 +67,26 @@ def _any_match(texts: Iterable[str], patterns: tuple[str, ...]) -> bool:
 
 
 def _allows_line(line: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether each command of a line matches. A redirection into a file is no part of a command that a pattern
-    was written for; only a pattern for this very line allows it."""
+    """Return whether each command of a line matches one of the patterns.
+
+    A command with a redirection into a file does not match, because the author of the pattern did not think of it. Such
+    a line is allowed only by a pattern for exactly this line.
+    """
     if _any_match((line,), tuple(filter(_LITERAL.fullmatch, patterns))):
         return True
     commands = parse_commands(line)
-    return bool(commands) and all(_is_plain(one) and _any_match((one.text,), patterns) for one in commands)
+    return bool(commands) and all(
+        _writes_no_file(command) and _any_match((command.text,), patterns) for command in commands
+    )
 
 
-def _is_plain(command: ParsedCommand) -> bool:
+def _writes_no_file(command: ParsedCommand) -> bool:
     return all(redirect.is_harmless for redirect in command.redirects)
 
 
 def _list_texts(line: str) -> Iterator[str]:
-    """Yield all texts in which a rule may have meant a line: the line, and each of its commands, with and without its
-    quotes, its redirections and the folder of its program."""
+    """Yield all texts that the author of a rule may have had in mind for a line: the line, and each of its commands,
+    with and without its quotes, its redirections and the folder of its program."""
     yield line
     for command in parse_commands(line) or ():
         yield command.text

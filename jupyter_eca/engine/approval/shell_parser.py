@@ -1,16 +1,19 @@
-"""What a shell line runs, as far as that can be told without a shell, and what of it may be remembered as approved.
+"""Parses a shell line into its commands, for the approval rules, and tells what an approval of the line may remember.
 
-The grammar is a table of regular expressions over a small, plain part of the POSIX shell language. A line with anything
-else in it (`$`, backquotes, parentheses, here documents, comments) is not understood, and what is not understood is
-never remembered. Where a word ends must be told exactly as the shell does: a word here that is an operator there would
-let a command through that nobody approved.
+It must not run the line or decide about it: its neighbours `rule_matching` and `approval_scope` use the result.
 
-A line whose commands only read (`known_programs`) is remembered by its programs: `git status`, then also
-`git status -s`. Any other line is remembered as it stands. A word that the shell replaces by others (`*.py`, `{a,b}`,
-`~`) may be something else the next time, so a line with one is never remembered.
+The grammar is a small, plain part of the POSIX shell language, as a table of regular expressions. A line with anything
+else in it (`$`, backquotes, parentheses, here documents, comments) is not parsed, and no approval of it is remembered.
+The parser must end a word exactly where the shell ends it. If it took an operator for a part of a word, a command would
+run that nobody approved.
 
-Ruled out: bashlex is under the GPL, tree-sitter and its grammar are 3 MiB of compiled code, and shlex alone cannot tell
-a quoted `;` from an operator. It is used for what it does well, to take the quotes off a word.
+An approval of a line whose commands only read (`known_programs`) is remembered for its programs: after `git status`,
+`git status -s` needs no approval either. An approval of another line is remembered for exactly this line. If the shell
+expands a word of the line (`*.py`, `{a,b}`, `~`), nothing is remembered, because the word may expand to something else
+the next time.
+
+Ruled out: bashlex has the GPL as its licence, tree-sitter and its grammar are 3 MiB of compiled code, and shlex cannot
+distinguish a quoted `;` from an operator. shlex is used only to remove the quotes of a word.
 """
 
 from __future__ import annotations
@@ -39,23 +42,23 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 
-# shlex takes minutes over a word of 3,000,000 characters; nobody reads such a line before approving it.
+# shlex needs minutes for a word of 3,000,000 characters, and no user reads such a line before they approve it.
 _MAX_LINE: Final = 10_000
 
-# Words that are no commands where a command begins: what they make of the words after them is not read here.
+# Words of the shell language that are not commands. A line with one of them at the place of a command is not parsed.
 _RESERVED: Final = re.compile(
     r"!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|case|esac|for|select|while|until|do|done|in|function|coproc"
 )
 
-# The targets that make a redirection change no file: after `>&` and `<&` a descriptor, elsewhere only this device.
+# The targets of redirections that change no file. After `>&` and `<&` it is a descriptor, elsewhere only this device:
 # `> 5` writes a file named 5.
 _DESCRIPTOR: Final = re.compile(r"[0-9]+|-")
 _NOWHERE: Final = "/dev/null"
 
-# A program is named outright: no quotes, no folder. A program with a folder before it may be another program.
+# The name of a program without quotes or a folder. With a folder, it may be another program of the same name.
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
-# What the shell replaces in a word without quotes. zsh replaces `=ls` too.
+# The characters that make the shell expand a word, outside of quotes. zsh also expands `=ls`.
 _EXPANDED: Final = re.compile(r"[{}*?\[~]|^=")
 
 
@@ -64,11 +67,11 @@ class Redirect:
     """A redirection of a command."""
 
     operator: str
-    """With the descriptor before it: `2>`."""
+    """The operator, with the descriptor before it: `2>`."""
     target: str
-    """The word behind it, without quotes; empty where none is."""
+    """The word after the operator, without quotes; empty when there is none."""
     written: str
-    """The word behind it, as it is written."""
+    """The word after the operator, as it is written."""
 
     @property
     def text(self) -> str:
@@ -77,14 +80,14 @@ class Redirect:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it changes and reads no file."""
+        """Whether the redirection neither changes nor reads a file."""
         if self.operator.endswith(("<&", ">&")):
             return _DESCRIPTOR.fullmatch(self.written) is not None
         return self.written == _NOWHERE
 
     @property
     def writes(self) -> bool:
-        """Whether it may change a file."""
+        """Whether the redirection may change a file."""
         return ">" in self.operator and not self.is_harmless
 
 
@@ -93,16 +96,19 @@ class ParsedCommand:
     """One simple command of a line."""
 
     command: str
+    """The program, without quotes."""
     args: tuple[str, ...] = ()
+    """The arguments, without quotes."""
     words: tuple[str, ...] = ()
     """The program and its arguments as they are written, with their quotes."""
     redirects: tuple[Redirect, ...] = ()
+    """The redirections."""
     key: str | None = None
-    """The program, with its subcommand, when the command can neither write nor run another program; else None."""
+    """If the command only reads: the program, with its subcommand (`git log`). None for all other commands."""
 
     @property
     def text(self) -> str:
-        """The words as they are written, one blank between them."""
+        """The words as they are written, separated by one blank."""
         return " ".join(self.words)
 
     @property
@@ -112,17 +118,17 @@ class ParsedCommand:
 
     @property
     def whole_text(self) -> str:
-        """The words and the redirections."""
+        """The words and the redirections, as they are written."""
         return " ".join((*self.words, *(redirect.text for redirect in self.redirects)))
 
     @property
     def expands(self) -> bool:
-        """Whether the shell replaces one of its words by others."""
+        """Whether the shell expands one of the words."""
         return any(map(expands, self.words)) or any(expands(redirect.written) for redirect in self.redirects)
 
     @property
     def hides_program(self) -> bool:
-        """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
+        """Whether the command may run another program than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
         program = self.command.rpartition("/")[2]
         option = known_programs.RUNNING_OPTIONS.get(program)
         return (
@@ -134,20 +140,24 @@ class ParsedCommand:
 
 @dataclass(frozen=True, slots=True)
 class LineKeys:
-    """What an approval of a line remembers: the keys of its programs, or else the whole line."""
+    """What an approval of a line remembers: either programs or the line."""
 
     programs: tuple[str, ...] = ()
+    """The programs of the line, with their subcommands, if all of its commands only read; else empty."""
     line: str = ""
+    """The whole line, if one of its commands may do more than read; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
     kind: str
+    """The name of the group in `_TOKEN` that matched."""
     raw: str
+    """The text of the token, with its quotes."""
 
 
 def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
-    """Return the simple commands of a line, in order. None for a line that is not understood."""
+    """Return the simple commands of a line, in order; None when the line cannot be parsed."""
     tokens = _tokenize(line)
     if tokens is None:
         return None
@@ -165,7 +175,7 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
 
 
 def find_keys(line: str) -> LineKeys | None:
-    """Return what an approval of a line remembers; None for a line that must be asked about each time."""
+    """Return what an approval of a line remembers; None for a line that needs approval each time."""
     commands = parse_commands(line)
     if not commands or any(command.expands for command in commands):
         return None
@@ -175,17 +185,18 @@ def find_keys(line: str) -> LineKeys | None:
 
 @lru_cache(maxsize=256)
 def only_reads(line: str) -> bool:
-    """Return whether all commands of a line are known to change nothing."""
+    """Return whether it is known that no command of a line changes anything."""
     keys = find_keys(line)
     return keys is not None and bool(keys.programs)
 
 
 def expands(word: str) -> bool:
-    """Return whether the shell replaces a word, as it is written, by others."""
+    """Return whether the shell expands a word that is written in this way."""
     return _EXPANDED.search(_QUOTED.sub("q", word)) is not None
 
 
 def _tokenize(line: str) -> list[_Token] | None:
+    """Return the tokens of a line without blanks; None when a part of it is not in the grammar."""
     tokens: list[_Token] = []
     at = 0
     if len(line) > _MAX_LINE:
@@ -201,6 +212,7 @@ def _tokenize(line: str) -> list[_Token] | None:
 
 
 def _parse_command(part: list[_Token]) -> ParsedCommand:
+    """Return the simple command that these tokens form."""
     words: list[str] = []
     redirects: list[Redirect] = []
     operator = ""
@@ -224,8 +236,10 @@ def _unquote(word: str) -> str:
 
 
 def _find_key(raw: list[str], bare: list[str]) -> str | None:
-    """Return the name of a program that only reads, when it has only arguments with which it does. `raw` are the words
-    as they were written: nobody quotes a program or a subcommand without a reason.
+    """Return the program of a command, with its subcommand, if the command only reads; else None.
+
+    `raw` are the words as they are written, and `bare` the same words without quotes. The program and the subcommand
+    must be written without quotes: a command that quotes them may try to hide something.
     """
     name, rest = raw[0], 1
     while name in known_programs.FIRST_WORDS and rest < len(raw):
@@ -233,8 +247,8 @@ def _find_key(raw: list[str], bare: list[str]) -> str | None:
     program = known_programs.READ_ONLY.get(name)
     if program is None or not all(map(_PROGRAM.fullmatch, raw[:rest])) or any("{" in word for word in raw):
         return None
-    # A single hyphen is a file: `uniq - x` writes x.
+    # A single hyphen is an operand that stands for a file: `uniq - x` writes x.
     options = [word for word in bare[rest:] if word.startswith("-") and word != "-"]
     operands = [word for word in bare[rest:] if not word.startswith("-") or word == "-"]
     reads = all(map(program.options.fullmatch, options)) and all(map(program.operands.fullmatch, operands))
-    return name if reads and (program.most is None or len(operands) <= program.most) else None
+    return name if reads and (program.max_operands is None or len(operands) <= program.max_operands) else None

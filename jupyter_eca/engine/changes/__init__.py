@@ -1,1 +1,4 @@
-"""Review and undo of what a turn changed, decided without touching a file."""
+"""Decides how the changes of a turn are shown, reviewed and taken back.
+
+It must not read or write a file or a notebook: `host/operations` and `host/checkpoints` do.
+"""

@@ -1,12 +1,14 @@
-"""What was done to the cells of a notebook, and what takes it back, worked out on the notebook as it was read.
+"""Plans how changes to the cells of a notebook are taken back. It computes the steps from the notebook as it is now.
 
-Sources tell whether a change still stands: from one change of a cell to the next, and now, its source must be what the
-last one left. One that is as it was before a change needs nothing for that: it was never made, or undone by hand.
+It must not edit a notebook: `host/operations` does. Its neighbour `review` computes what the user sees of the changes.
 
-Places are told by order, not by number: whatever else came, went or was left alone, a cell goes back to behind the
-nearest cell that was before it and stands where it stood.
+A change *stands* if its effect is still in the notebook. The source of the cell tells: after each change, and now, it
+must be what the last change left. If the source is the one before a change, the change was undone by hand, and nothing
+has to be done for it.
 
-It must not touch a notebook: `host/operations` does. What a reader is shown of it is worked out in `review`.
+The place of a cell is found by the order of the cells, not by an index, because other cells may have been added or
+deleted. A cell goes back to the place after the nearest cell that was before it, among the cells that have kept their
+order.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 
 
 class Decided(StrEnum):
-    """What the user made of a change: accepted, or taken back."""
+    """What the user has decided about a change."""
 
     KEPT = "kept"
+    """The user accepted it."""
     REVERTED = "reverted"
+    """The user took it back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +40,23 @@ class Touch:
     """One change of one cell."""
 
     id: int
-    """The number of its checkpoint."""
+    """The number of the checkpoint that was made before the change."""
     turn: str
-    """The turn that made it."""
+    """The id of the turn that made the change."""
     cell: str
     """The id of the cell."""
     undo: CellChange
-    """What takes it back."""
+    """The opposite change, which takes this one back."""
     left: str | None
-    """The source that it left; None for no cell."""
+    """The source of the cell after the change; None when the change deleted the cell."""
     order: tuple[str, ...] = ()
-    """The ids of the notebook before it in their order; empty where they are not known."""
+    """The ids of all cells of the notebook before the change, in order; empty when they are unknown."""
     decided: Decided | None = None
-    """What the user made of it; None for nothing yet."""
+    """What the user has decided about the change; None for nothing yet."""
 
     @property
     def before(self) -> str | None:
-        """The source that the cell had; None for no cell."""
+        """The source of the cell before the change; None when the change inserted the cell."""
         match self.undo:
             case PutCell(cell=cell) | InsertCell(cell=cell):
                 return cell.source
@@ -65,30 +69,34 @@ class Touch:
 
     @property
     def moves(self) -> bool:
-        """Whether it moved the cell."""
+        """Whether the change moved the cell."""
         return isinstance(self.undo, MoveCell)
 
     @property
     def is_visible(self) -> bool:
-        """Whether it is more than a run. What a run put out goes with the source that it ran."""
+        """Whether the change moved the cell or changed its source. A run that changed only outputs is not shown."""
         return self.moves or self.before != self.left
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The changes of one cell that stand."""
+    """The changes of one cell that stand, see the top of this module."""
 
     touches: tuple[Touch, ...]
+    """These changes, from the oldest to the newest."""
     broken: bool
-    """Whether somebody else has changed the cell in between."""
+    """Whether somebody else has changed the cell after or between these changes."""
 
 
 def find_standing(touches: Iterable[Touch], now: str | None) -> Standing:
-    """Return which changes of a cell stand. `touches` are all since some time, `now` is its source."""
+    """Return the changes of a cell that stand.
+
+    `touches` are all changes of the cell since some time, and `now` is its source; None when the cell does not exist.
+    """
     standing: list[Touch] = []
     broken = False
     for touch in reversed(list(touches)):
-        # One that was taken back stands again when the user has undone that in the page.
+        # A change that was taken back stands again if the user has undone that with the undo of the page.
         restored = now == touch.left != touch.before
         if touch.decided is Decided.REVERTED and not restored:
             continue
@@ -101,18 +109,18 @@ def find_standing(touches: Iterable[Touch], now: str | None) -> Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """Works out what is to be done in a notebook."""
+class RevertPlanner:
+    """Plans the steps that take back changes of one notebook."""
 
     document: NotebookDocument
-    """The notebook as it was read."""
-    every: Sequence[Touch]
-    """All changes that were ever made to its cells."""
+    """The notebook as it is now."""
+    all_touches: Sequence[Touch]
+    """All changes that were ever made to its cells, from the oldest to the newest."""
 
-    def revert(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
-        """Return the steps that take changes back, in order.
+    def plan(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
+        """Return the steps that take back the chosen changes, in the order in which they must be made.
 
-        `chosen` are these changes: of each cell the newest ones that stand, in their order.
+        `chosen` has, by the id of the cell, the changes to take back: the newest ones that stand, oldest first.
         """
         now = {cell.id: cell.source for cell in self.document.cells}
         added = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
@@ -120,26 +128,29 @@ class Steps:
         for cell, touches in chosen.items():
             if cell in now and cell not in added and (content := _restore_content(touches, now[cell])) is not None:
                 steps.append(content)
-        homeless = {cell: touches for cell, touches in chosen.items() if self._lacks_place(cell, touches)}
-        return steps + self._restore_places(homeless, [id for id in now if id not in added])
+        misplaced = {cell: touches for cell, touches in chosen.items() if self._needs_place(cell, touches)}
+        return steps + self._restore_places(misplaced, [id for id in now if id not in added])
 
-    def _lacks_place(self, cell: str, touches: Sequence[Touch]) -> bool:
+    def _needs_place(self, cell: str, touches: Sequence[Touch]) -> bool:
+        """Return whether a cell must be put back to its place: it was deleted, or one of its changes moved it."""
         exists = self.document.cell(cell) is not None
         return touches[0].before is not None and (not exists or any(touch.moves for touch in touches))
 
-    def _restore_places(self, homeless: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
-        chosen = {touch.id for touches in homeless.values() for touch in touches}
-        moved = {t.cell for t in self.every if t.moves and t.id not in chosen and t.decided is not Decided.REVERTED}
-        first = restore_order(self.every)
-        # Cells that stay where a change has put them tell nothing of where others were, and come last.
-        order = sorted(homeless, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
-        unfit = moved | homeless.keys()
+    def _restore_places(self, misplaced: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
+        """Return the steps that put deleted and moved cells back. `ids` are the cells of the notebook, in order."""
+        chosen = {touch.id for touches in misplaced.values() for touch in touches}
+        moves = (touch for touch in self.all_touches if touch.moves and touch.id not in chosen)
+        moved = {touch.cell for touch in moves if touch.decided is not Decided.REVERTED}
+        first = restore_order(self.all_touches)
+        # Cells that stay moved come last, because their place says nothing about where other cells were.
+        order = sorted(misplaced, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
+        unreliable = moved | misplaced.keys()
         steps: list[CellChange] = []
         for cell in order:
-            touches = homeless[cell]
+            touches = misplaced[cell]
             was = _get_order(touches) if cell in moved else first
             rest = [id for id in ids if id != cell]
-            anchors = find_steady(rest, was, set() if cell in moved else unfit)
+            anchors = find_unmoved(rest, was, set() if cell in moved else unreliable)
             place = _find_place(cell, rest, was, anchors)
             index = _get_index(touches) if place is None else place
             index = min(index, len(rest))
@@ -148,15 +159,16 @@ class Steps:
             elif ids.index(cell) != index:
                 steps.append(MoveCell(cell_id=cell, index=index))
             ids = [*rest[:index], cell, *rest[index:]]
-            unfit -= {cell} - moved
+            unreliable -= {cell} - moved
         return steps
 
 
-def restore_order(every: Iterable[Touch]) -> tuple[str, ...]:
-    """Return all cells that there were, in the order in which they would stand if none had been moved or deleted."""
+def restore_order(touches: Iterable[Touch]) -> tuple[str, ...]:
+    """Return the ids of all cells that ever were in the notebook, in the order that they would have if no cell had been
+    moved or deleted."""
     order: list[str] = []
     moved: set[str] = set()
-    for touch in every:
+    for touch in touches:
         last = -1
         for id in () if set(order).issuperset(touch.order) else touch.order:
             if id not in order:
@@ -168,13 +180,16 @@ def restore_order(every: Iterable[Touch]) -> tuple[str, ...]:
     return tuple(order)
 
 
-def find_steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]) -> set[str]:
-    """Return as many cells as possible that stand in the order in which they were."""
+def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collection[str]) -> set[str]:
+    """Return the largest set of cells of `ids` that have the same order as in `order`, without the `unreliable` ones.
+
+    This is the longest increasing subsequence of their places in `order`.
+    """
     rank = {id: place for place, id in enumerate(order)}
     ends: list[int] = []
     runs: list[tuple[str, ...]] = []
     for id in ids:
-        if id in rank and id not in unfit:
+        if id in rank and id not in unreliable:
             at = bisect_left(ends, rank[id])
             run = (*(runs[at - 1] if at else ()), id)
             ends[at : at + 1], runs[at : at + 1] = [rank[id]], [run]
@@ -182,7 +197,10 @@ def find_steady(ids: Sequence[str], order: Sequence[str], unfit: Collection[str]
 
 
 def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
-    """Return where a cell belongs, None when nothing tells."""
+    """Return the index at which a cell belongs; None when its neighbours do not tell.
+
+    `ids` is the order of the cells now, `order` that of before, and `anchors` are the cells that have not moved.
+    """
     if cell not in order:
         return None
     rank = order.index(cell)
@@ -194,21 +212,25 @@ def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Co
 
 
 def _get_order(touches: Sequence[Touch]) -> tuple[str, ...]:
-    """Return the order of the notebook when the first of these changes took the cell from its place."""
+    """Return the order of the cells before the first of these changes that moved or deleted the cell."""
     return next((touch.order for touch in touches if touch.moves or touch.left is None), ())
 
 
 def _get_index(touches: Sequence[Touch]) -> int:
-    return next((t.undo.index for t in touches if isinstance(t.undo, MoveCell | PutCell)), 0)
+    """Return the index of the cell before the first of these changes that moved or deleted it."""
+    return next((touch.undo.index for touch in touches if isinstance(touch.undo, MoveCell | PutCell)), 0)
 
 
 def _restore_content(touches: Sequence[Touch], now: str) -> CellChange | None:
-    """Return what puts a cell's source and outputs back, None when they are as they were."""
+    """Return the change that restores the source and the outputs of a cell; None when they have not changed."""
     undo = next((touch.undo for touch in touches if isinstance(touch.undo, PutCell | EditCell)), None)
     return None if undo is None else undo.model_copy(update={"was": now})
 
 
 def _get_snapshot(touches: Sequence[Touch]) -> NotebookCell:
-    """Return a cell that is gone. Who deleted it kept it whole; an older source may be that of a smaller copy."""
+    """Return a deleted cell, with its source before the first of these changes.
+
+    The change that deleted the cell has all of it. The other changes may have only its source.
+    """
     cell = next(touch.undo.cell for touch in touches if isinstance(touch.undo, PutCell))
     return cell.model_copy(update={"source": touches[0].before or ""})

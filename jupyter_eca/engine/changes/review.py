@@ -1,6 +1,6 @@
-"""One cell under review: what stands of what some turns did to it, and whether that can be taken back alone.
+"""Owns the review of one cell: what remains of the changes that some turns made to it, and whether they can be undone.
 
-It must not touch a notebook: `host/operations` does. How changes are taken back is in `revert`.
+It must not edit a notebook: `host/operations` does. Its neighbour `revert` plans how changes are taken back.
 """
 
 from __future__ import annotations
@@ -22,66 +22,67 @@ Kind = Literal["inserted", "edited", "deleted", "moved"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What stands of the changes of some turns to one cell."""
+class CellReview:
+    """What remains of the changes that some turns made to one cell."""
 
     touches: tuple[Touch, ...]
     """The changes to take back."""
     kind: Kind
-    """What a reader would call it."""
+    """What the changes did to the cell, all together."""
     turn: str
-    """The last turn that had a part in it."""
+    """The id of the last turn that made one of the changes."""
     before: str | None
-    """The source before the changes; None for no cell."""
+    """The source before the changes; None when there was no cell."""
     after: str | None
-    """The source after them; None for no cell."""
+    """The source after the changes; None when there is no cell."""
     refused: str = ""
-    """Why it cannot be taken back alone, empty when it can."""
+    """Why these changes alone cannot be taken back; empty when they can."""
 
     @property
     def cell_type(self) -> CellType:
-        """The type of a cell that is gone."""
+        """The type of a deleted cell."""
         cells = (touch.undo.cell for touch in self.touches if isinstance(touch.undo, PutCell))
         return next((cell.cell_type for cell in cells), CellType.CODE)
 
     @property
     def left(self) -> str | None:
-        """The source that the last change left, where somebody has changed the cell since."""
+        """The source right after the last change, if the cell was changed again since then; else None."""
         source = self.touches[-1].left
         return None if source == self.after else source
 
     @property
     def place_before(self) -> int | None:
-        """Where the cell stood, counted from 1; None where that is not known."""
+        """The number of the cell before the changes, from 1; None when it is unknown."""
         first = self.touches[0]
         known = self.before is not None and first.cell in first.order
         return first.order.index(first.cell) + 1 if known else None
 
 
-def review_cell(of_cell: Sequence[Touch], turns: Collection[str], now: str | None) -> Reviewed | None:
-    """Return what stands of the changes of these turns, None when a reader would call nothing of it a change.
+def review_cell(touches: Sequence[Touch], turns: Collection[str], now: str | None) -> CellReview | None:
+    """Return what remains of the changes that these turns made to a cell; None when no visible change remains.
 
-    `of_cell` is all that was ever done to the cell, `now` its source.
+    `touches` are all changes that were ever made to the cell. `now` is its source; None when it does not exist.
     """
-    under_review = [touch for touch in of_cell if touch.turn in turns and touch.decided is not Decided.KEPT]
+    under_review = [touch for touch in touches if touch.turn in turns and touch.decided is not Decided.KEPT]
     if not under_review:
         return None
-    standing = find_standing(of_cell[of_cell.index(under_review[0]) :], now)
+    standing = find_standing(touches[touches.index(under_review[0]) :], now)
     stands = [touch for touch in standing.touches if touch in under_review]
     later = [touch for touch in standing.touches if touch not in under_review]
     if standing.broken:
         stands = [touch for touch in under_review if touch.decided is None]
     if not stands or (standing.broken and now is None):
         return None
-    over = any(touch.is_visible for touch in later)
-    before, after = stands[0].before, stands[-1].left if over else now
+    changed_later = any(touch.is_visible for touch in later)
+    before, after = stands[0].before, stands[-1].left if changed_later else now
     kind = _classify(before, after, moved=any(touch.moves for touch in stands))
-    refused = CHANGED if standing.broken else LATER if over else ""
-    touches = tuple(stands if over or standing.broken else standing.touches)
-    return Reviewed(touches, kind, stands[-1].turn, before, after, refused) if kind else None
+    refused = CHANGED if standing.broken else LATER if changed_later else ""
+    to_revert = tuple(stands if changed_later or standing.broken else standing.touches)
+    return CellReview(to_revert, kind, stands[-1].turn, before, after, refused) if kind else None
 
 
 def _classify(before: str | None, after: str | None, *, moved: bool) -> Kind | None:
+    """Return what happened to a cell, from its source before and after; None when nothing did."""
     if before is None or after is None:
         return None if before == after else "inserted" if before is None else "deleted"
     return "edited" if before != after else "moved" if moved else None

@@ -1,7 +1,7 @@
-"""Changes in words, for `%eca diff`, `%eca undo` and the commands `/diff` and `/undo`.
+"""Owns the texts of `%eca diff`, `%eca undo`, `/diff` and `/undo`: it parses their arguments and formats their answers.
 
-It reads which changes are meant, and writes how they look and what came of them. Where the words are Markdown, what
-others wrote stands in blocks of code. It must not take anything back: `revert` works that out.
+It must not take changes back: its neighbour `revert` plans that, and `host/operations` does it. In Markdown, text that
+was written by others is put into blocks of code, so that it cannot change the look of the answer.
 """
 
 from __future__ import annotations
@@ -25,27 +25,28 @@ _WANTED = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
 
 @dataclass(frozen=True, slots=True)
 class ChangeSelection:
-    """The changes that the user's words name."""
+    """The changes that the user has selected with the arguments of a command."""
 
     extent: ChangeExtent
-    """Of which turns."""
+    """The turns whose changes are meant."""
     numbers: tuple[int, ...]
-    """Which of those that were shown; empty for all."""
+    """The numbers of the changes, as they were shown; empty for all."""
 
     def select(self, changes: Iterable[Change]) -> list[Change]:
-        """Return the changes that are named."""
+        """Return the selected ones of these changes."""
         return [change for change in changes if not self.numbers or change.number in self.numbers]
 
     def list_missing(self, changes: Iterable[Change]) -> list[int]:
-        """Return the numbers that no change has."""
+        """Return the selected numbers that none of these changes has."""
         existing = {change.number for change in changes}
         return [number for number in self.numbers if number not in existing]
 
 
 def parse_selection(words: str) -> ChangeSelection | None:
-    """Parse what follows the command. `all` is the whole chat, else the last turn that changed something is meant.
+    """Parse the arguments of a command: numbers of changes, with or without `all` before them.
 
-    None for other words.
+    With `all`, the changes of the whole chat are meant; without it, those of the last turn that changed something.
+    Returns None when the arguments are something else.
     """
     match = _WANTED.fullmatch(words.strip())
     if match is None:
@@ -68,22 +69,26 @@ def format_changes_as_text(changes: Sequence[Change]) -> str:
 
 
 def describe_revert(result: ChatRevertResult, missing: Sequence[int] = ()) -> str:
-    """Return what was put back, and what was not."""
+    """Return the list of what was taken back and what was not, as Markdown.
+
+    `missing` are selected numbers that no change has.
+    """
     lines = [f"Taken back: {change.shown}" for change in result.reverted]
     lines += [f"Left as it is: {change.shown or 'a change'} ({change.why})" for change in result.left]
     lines += [f"There is no change {number} among them." for number in missing]
     return "\n".join(f"- {line}" for line in lines) or NOTHING
 
 
-def _format_head(change: Change, tick: str = "") -> str:
-    """Return the line above a change. `tick` is put around names."""
+def _format_head(change: Change, quote: str = "") -> str:
+    """Return the line above a change. `quote` is put before and after the path."""
     counts = f"+{change.text.lines_added} -{change.text.lines_removed}" if change.text else "not shown"
     refused = f"; cannot be taken back: {change.refused}" if change.refused else ""
-    path = f"{tick}{change.path.replace('`', '')}{tick}" if tick else change.path
+    path = f"{quote}{change.path.replace('`', '')}{quote}" if quote else change.path
     return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){refused}"
 
 
 def _format_place(change: Change) -> str:
+    """Return where the changed cell is in its notebook; empty for a file."""
     match change:
         case ChangedFile():
             return ""
@@ -98,6 +103,6 @@ def _format_place(change: Change) -> str:
 
 
 def _format_body(change: Change) -> str:
-    """Return the diff without the two lines that name the file: it has just been named."""
+    """Return the diff without its first two lines, which name the file: the head has named it already."""
     lines = change.text.diff.splitlines()[2:] if change.text else []
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""A chat as a Markdown document, or as the cells of a notebook, for people.
+"""Converts a chat into a Markdown document or into the cells of a notebook, for people.
 
-What only the model reads is left out: the asides of events are not looked at. Who writes the file is in
-`host/operations`.
+It must not write a file: its neighbour `host/commands/chats` does. The asides of events are ignored, because only the
+model reads them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
 
 
-# Code that an answer shows, at the left margin and marked as Python.
+# A block of code in an answer that is not indented and is marked as Python.
 _CODE = re.compile(r"^```(?:python|py|ipython)[0-9]?[ \t]*\n(?P<code>.*?)\n```[ \t]*$", re.M | re.S | re.I)
 
 
@@ -38,22 +38,26 @@ def format_chat(title: str, events: Iterable[Event]) -> str:
 
 
 def make_cells(title: str, events: Iterable[Event]) -> list[tuple[Literal["markdown", "code"], str]]:
-    """Return the chat as cells: the Python of answers as code, which was not run, and all else as Markdown."""
+    """Return the chat as cells, each with its type and its source.
+
+    The Python code of answers becomes code cells, which have not been run. All other text becomes Markdown cells.
+    """
     cells: list[tuple[Literal["markdown", "code"], str]] = []
-    words: list[str] = []
+    paragraphs: list[str] = []
     for role, text in _split_blocks(title, events):
         end = 0
         for code in _CODE.finditer(text) if role is Role.ASSISTANT else ():
-            words.append(text[end : code.start()].strip("\n"))
-            cells.append(("markdown", "\n\n".join(filter(None, words))))
+            paragraphs.append(text[end : code.start()].strip("\n"))
+            cells.append(("markdown", "\n\n".join(filter(None, paragraphs))))
             cells.append(("code", code["code"]))
-            words, end = [], code.end()
-        words.append(text[end:].strip("\n"))
-    cells.append(("markdown", "\n\n".join(filter(None, words))))
+            paragraphs, end = [], code.end()
+        paragraphs.append(text[end:].strip("\n"))
+    cells.append(("markdown", "\n\n".join(filter(None, paragraphs))))
     return [(kind, text) for kind, text in cells if text]
 
 
 def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, str]]:
+    """Yield the blocks of the document as Markdown. Only the text of answers has the role of the assistant."""
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = Role.SYSTEM
     for event in merge_pieces(events):
@@ -67,6 +71,7 @@ def _split_blocks(title: str, events: Iterable[Event]) -> Iterator[tuple[Role, s
 
 
 def _as_text(content: Content) -> str:
+    """Return a content as Markdown; empty for a content that is not exported."""
     match content:
         case TextContent(text=text):
             return text.strip("\n")
@@ -84,7 +89,7 @@ def _as_text(content: Content) -> str:
 
 
 def add_fence(text: str, language: str = "") -> str:
-    """Return a text inside a fence that is longer than any in the text."""
+    """Return a text in a block of code. Its fence is longer than any fence in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -95,6 +100,6 @@ def _quote(text: str) -> str:
 
 
 def make_file_name(title: str) -> str:
-    """Return a plain file name for a chat of this title."""
+    """Return a file name for a chat of this title, of plain letters, digits and hyphens."""
     plain = re.sub(r"[^\w]+", "-", title, flags=re.ASCII).strip("-").lower()
     return f"{plain[:40].rstrip('-') or 'chat'}.md"

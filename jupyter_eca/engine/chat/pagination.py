@@ -1,6 +1,7 @@
-"""A window on a chat's events, in whole turns: a tool call is never shown without its beginning. Pure.
+"""Owns the pages of a chat: it selects the events that a client sees at once. Pure.
 
-It must not know where the events come from: the store in `host/store` reads them.
+A page consists of whole turns, so a tool call is never shown without its beginning. This module must not know where the
+events come from: its neighbour `host/store` reads them.
 """
 
 from __future__ import annotations
@@ -18,31 +19,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some events of a chat, and where the others are."""
+    """Some events of a chat, and the cursors of the pages around them."""
 
     events: tuple[Event, ...]
     """The events of the page."""
     total: int
     """How many events the chat has."""
     before: int | None
-    """The cursor of the page before it; None where there is nothing more."""
+    """The cursor of the page before this one; None when there are no earlier events."""
     after: int | None
-    """The cursor of the page after it; None where there is nothing more."""
+    """The cursor of the page after this one; None when there are no later events."""
     summary: int | None = None
-    """The sequence number of the chat's last summary of itself."""
+    """The sequence number of the last summary that replaced the conversation for the model; None when there is none."""
 
 
 def make_page(
     events: Sequence[Event], limit: int | None = None, before: int | None = None, after: int | None = None
 ) -> Page:
-    """Return the newest events, at most `limit`, extended to the ends of their turns. With `before` or `after`, return
-    those before or after a sequence number.
+    """Return the newest events: at most `limit` ones, and the rest of the turns that would be cut in two.
+
+    `before` and `after` are sequence numbers. With `before`, return the newest events before it; with `after`, the
+    oldest events after it.
     """
     first, last = 0, len(events)
     if before is not None:
-        last = next((i for i, event in enumerate(events) if event.seq >= before), last)
+        last = next((index for index, event in enumerate(events) if event.seq >= before), last)
     if after is not None:
-        first = next((i for i, event in enumerate(events) if event.seq > after), last)
+        first = next((index for index, event in enumerate(events) if event.seq > after), last)
     if limit and limit > 0 and last - first > limit:
         if after is None:
             first = last - limit
@@ -65,18 +68,23 @@ def make_page(
 
 
 def find_last_summary(events: Sequence[Event]) -> int | None:
-    """Return the sequence number of the last event that stands for all before it, None when there is none."""
+    """Return the sequence number of the last summary, which replaced all events before it for the model; None when
+    there is none."""
     return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
 
 def _is_within_turn(events: Sequence[Event], at: int) -> bool:
-    """Return whether a turn has begun before that place and goes on there. Another title may stand in between."""
+    """Return whether a turn has begun before this index and goes on after it.
+
+    Events without a turn, such as a new title, may be in between.
+    """
     turn = next((event.turn for event in events[at:] if event.turn), None)
     before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
     return turn is not None and turn == before
 
 
 def find_turn_of_message(events: Sequence[Event], content_id: str) -> int | None:
-    """Return the index where the turn begins that has the user's message; None when there is no such message."""
-    turn = next((e.turn for e in events if getattr(e.content, "content_id", None) == content_id and e.turn), None)
-    return None if turn is None else next(i for i, event in enumerate(events) if event.turn == turn)
+    """Return the index of the first event of the turn that has this message of the user; None when there is none."""
+    of_message = (event for event in events if getattr(event.content, "content_id", None) == content_id)
+    turn = next((event.turn for event in of_message if event.turn), None)
+    return None if turn is None else next(index for index, event in enumerate(events) if event.turn == turn)

@@ -1,10 +1,14 @@
-"""A turn as it is recorded in a lock file, so that it can be made again without a model.
+"""Owns the format in which a turn is recorded in a lock file, so that it can be replayed later without a model.
 
-It is made of the turn's events, and goes back through the engine as a model's deltas would: nothing that shows, stores
-or continues a chat can tell a replayed turn from another. Texts are lists of lines in the file, so that a reviewer can
-read the code that a call ran, and git can show what has changed. Signatures of reasonings are left out: they are a
-vendor's proof for the next minutes, and a reasoning without one is never sent back. When a turn is recorded or replayed
-is decided in `host/turn/locked_answers`; the file is `workspace/notebooks/lockfile`'s.
+It must not decide when a turn is recorded or replayed: its neighbour `host/turn/locked_answers` does. The file itself
+belongs to `workspace/notebooks/lockfile`.
+
+A recording is made from the events of a turn. To replay it, its replies are fed to the engine as the deltas of a model
+would be. So everything that shows, stores or continues a chat works with a replayed turn as with any other.
+
+Texts are stored as lists of lines, so that a reviewer can read the code that a call ran, and git can show what has
+changed. Signatures of reasoning are left out: they are a vendor's proof for the next minutes, and reasoning without a
+signature is never sent back.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Event
 
-# Of a text that is replayed, so that a long one too is shown as it grows.
+# The characters of each piece of a replayed text, so that a long text grows on the screen as if a model wrote it.
 _PIECE: Final = 200
 
 
@@ -62,41 +66,43 @@ def _join_lines(value: object) -> object:
     return "".join(cast("list[str]", value)) if isinstance(value, list) else value
 
 
-def _unfold(arguments: dict[str, Any]) -> dict[str, Any]:
+def _split_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with each text of several lines as `{"$lines": [...]}`."""
     return {
         name: {"$lines": _split_lines(value)} if isinstance(value, str) and "\n" in value else value
         for name, value in arguments.items()
     }
 
 
-def _fold(value: object) -> object:
+def _join_arguments(value: object) -> object:
+    """Return the arguments with their lines joined to texts: the reverse of `_split_arguments`."""
     if not isinstance(value, dict):
         return value
-    return {name: _fold_value(item) for name, item in cast("dict[str, Any]", value).items()}
+    return {name: _join_argument(item) for name, item in cast("dict[str, Any]", value).items()}
 
 
-def _fold_value(value: object) -> object:
+def _join_argument(value: object) -> object:
     if isinstance(value, dict) and value.keys() == {"$lines"}:
         return _join_lines(cast("dict[str, Any]", value)["$lines"])
     return cast("object", value)
 
 
 Lines = Annotated[str, PlainSerializer(_split_lines), BeforeValidator(_join_lines)]
-Arguments = Annotated[dict[str, Any], PlainSerializer(_unfold), BeforeValidator(_fold)]
+Arguments = Annotated[dict[str, Any], PlainSerializer(_split_arguments), BeforeValidator(_join_arguments)]
 
 
 class Brief(Model):
-    """A model that is written without the fields that have their default."""
+    """A model that is serialized without the fields that have their default value, except `type`."""
 
     @model_serializer(mode="wrap")
-    def _brief(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialize(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields.items()
-        unsaid = [
+        left_out = [
             (name, field.alias)
             for name, field in fields
             if name != "type" and getattr(self, name) == field.get_default(call_default_factory=True)
         ]
-        return {name: value for name, value in write(self).items() if all(name not in names for names in unsaid)}
+        return {name: value for name, value in write(self).items() if all(name not in names for names in left_out)}
 
 
 class RecordedText(Brief):
@@ -107,11 +113,12 @@ class RecordedText(Brief):
 
 
 class RecordedReasoning(Brief):
-    """A reasoning of the model."""
+    """Reasoning of the model."""
 
     type: Literal["reasoning"] = "reasoning"
     text: Lines = ""
     took_ms: int = 0
+    """How many milliseconds it took."""
 
 
 class RecordedRemark(Brief):
@@ -122,13 +129,18 @@ class RecordedRemark(Brief):
 
 
 class RecordedCall(Brief):
-    """A tool call. `server` and `origin` are kept for tools that are not there when the turn is made again."""
+    """A tool call."""
 
     tool: str
+    """The name of the tool."""
     server: str = "eca"
+    """The server of the tool. It is recorded because the tool may not exist when the turn is replayed."""
     origin: Origin = Origin.NATIVE
+    """The kind of the server, recorded for the same reason."""
     arguments: Arguments = Field(default_factory=dict[str, Any])
+    """The arguments of the call."""
     details: ToolCallDetails | None = None
+    """What the call would do or has done, for the reader."""
 
 
 class RecordedResult(RecordedCall):
@@ -136,16 +148,24 @@ class RecordedResult(RecordedCall):
 
     type: Literal["ran"] = "ran"
     output: Lines = ""
+    """The text that the model read."""
     error: bool = False
+    """Whether the call failed."""
     took_ms: int = 0
+    """How many milliseconds the call took."""
     images: tuple[ImageContent, ...] = ()
+    """The pictures that the call returned."""
     links: tuple[UrlContent, ...] = ()
+    """The links that the call showed to the reader."""
     rule: str = ""
-    """The id of the user's rule whose text the output is."""
+    """The id of the user's rule, when the output is the text of a rule; else empty."""
 
     @property
     def fetched_rule(self) -> str:
-        """`rule`, or what it would be. Version 0.1.0 did not record it: there, only such an output begins so."""
+        """The id of the user's rule whose text the output is; empty when it is none.
+
+        Version 0.1.0 did not record `rule`. In its files, such an output is recognized by how it begins.
+        """
         if self.rule or self.error or self.tool != "fetch_rule" or not self.output.startswith("Rule "):
             return self.rule
         return str(self.arguments.get("id"))
@@ -156,8 +176,9 @@ class RecordedRejection(RecordedCall):
 
     type: Literal["refused"] = "refused"
     reason: RejectReason
+    """Why the call did not run."""
     words: Lines = ""
-    """What the user, a rule or a hook said about it."""
+    """What the user, a rule or a hook told the model about the rejection."""
 
 
 Part = Annotated[
@@ -166,21 +187,27 @@ Part = Annotated[
 
 
 class RecordedUsage(Brief):
-    """The tokens that a reply used when it was made."""
+    """The tokens that a reply used when it was recorded."""
 
     input: int
+    """The tokens that the model read."""
     output: int
+    """The tokens that the model wrote."""
     limit: Limit | None = None
+    """The limits of the model; None when they were unknown."""
 
 
 class RecordedReply(Brief):
-    """What the model said to one request."""
+    """The model's reply to one request."""
 
     parts: tuple[Part, ...] = ()
+    """The parts of the reply, in order."""
     usage: RecordedUsage | None = None
+    """The tokens that it used; None when they were unknown."""
 
     @property
     def calls(self) -> list[RecordedResult | RecordedRejection]:
+        """The tool calls among the parts."""
         return [part for part in self.parts if isinstance(part, RecordedResult | RecordedRejection)]
 
 
@@ -188,33 +215,35 @@ class RecordedReply(Brief):
 
 
 class _Draft:
-    """A reply in the making."""
+    """A reply that is being put together from events."""
 
     def __init__(self) -> None:
         self.parts: dict[str, Part | None] = {}
+        """The parts by an id: that of the call or the reasoning, else a number. None for a call that has not ended."""
         self.usage: RecordedUsage | None = None
+        """The tokens that the reply used."""
         self.ended = ""
-        """The last call that has ended: what the model says next is another reply."""
+        """The id of the last call that has ended; empty for none. The model's next text belongs to another reply."""
         self.running: set[str] = set()
-        """Calls that run: what is used meanwhile is a subagent's, and no part of the reply."""
+        """The ids of running calls. Tokens that are used meanwhile belong to a subagent, not to the reply."""
 
-    def add(self, part: Part) -> None:
+    def add_part(self, part: Part) -> None:
         self.parts[f"#{len(self.parts)}"] = part
 
-    def say(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         last = next(reversed(self.parts), "")
         before = self.parts.get(last)
         if isinstance(before, RecordedText):
             self.parts[last] = RecordedText(text=before.text + text)
         else:
-            self.add(RecordedText(text=text))
+            self.add_part(RecordedText(text=text))
 
-    def think(self, id: str, text: str = "", took_ms: int = 0) -> None:
+    def add_reasoning(self, id: str, text: str = "", took_ms: int = 0) -> None:
         before = self.parts.get(id)
         earlier = before.text if isinstance(before, RecordedReasoning) else ""
         self.parts[id] = RecordedReasoning(text=earlier + text, took_ms=took_ms)
 
-    def show(self, content: ImageContent | UrlContent) -> None:
+    def add_attachment(self, content: ImageContent | UrlContent) -> None:
         """Add a picture or a link to the call that has just ended."""
         call = self.parts.get(self.ended)
         if isinstance(call, RecordedResult) and isinstance(content, ImageContent):
@@ -224,12 +253,14 @@ class _Draft:
 
     @property
     def reply(self) -> RecordedReply:
+        """The finished reply."""
         return RecordedReply(parts=tuple(part for part in self.parts.values() if part is not None), usage=self.usage)
 
 
 def record_replies(events: Iterable[Event]) -> tuple[RecordedReply, ...]:
-    """Return the replies of a turn, from its events since the model was first asked. The last reply is the one without
-    calls.
+    """Return the replies of a turn, from its events since the first request to the model.
+
+    The last reply is the one without tool calls.
     """
     drafts = [_Draft()]
     for event in events:
@@ -237,32 +268,33 @@ def record_replies(events: Iterable[Event]) -> tuple[RecordedReply, ...]:
             continue
         if drafts[-1].ended and _is_from_model(event):
             drafts.append(_Draft())
-        _take(drafts[-1], event)
+        _add_event(drafts[-1], event)
     if drafts[-1].ended:
         drafts.append(_Draft())
     return tuple(draft.reply for draft in drafts)
 
 
 def _is_from_model(event: Event) -> bool:
-    """Return whether it is something that the model or its provider said."""
-    words = isinstance(event.content, TextContent) and event.role is not Role.USER
-    return words or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
+    """Return whether an event shows something that the model or its provider sent."""
+    is_text = isinstance(event.content, TextContent) and event.role is not Role.USER
+    return is_text or isinstance(event.content, ReasonStartedContent | ToolCallPrepareContent | UsageContent)
 
 
-def _take(draft: _Draft, event: Event) -> None:
+def _add_event(draft: _Draft, event: Event) -> None:
+    """Add to the draft of a reply what an event shows of it."""
     match event.content:
         case TextContent(text=text) if event.role is Role.ASSISTANT:
-            draft.say(text)
+            draft.add_text(text)
         case TextContent(text=text) if event.role is Role.SYSTEM:
-            draft.add(RecordedRemark(text=text))
+            draft.add_part(RecordedRemark(text=text))
         case ReasonStartedContent(id=id):
-            draft.think(id)
+            draft.add_reasoning(id)
         case ReasonTextContent(id=id, text=text):
-            draft.think(id, text)
+            draft.add_reasoning(id, text)
         case ReasonFinishedContent(id=id, total_time_ms=took):
-            draft.think(id, took_ms=took)
-        case UsageContent(message_input_tokens=asked, message_output_tokens=answered, limit=limit):
-            draft.usage = RecordedUsage(input=asked, output=answered, limit=limit)
+            draft.add_reasoning(id, took_ms=took)
+        case UsageContent(message_input_tokens=tokens_in, message_output_tokens=tokens_out, limit=limit):
+            draft.usage = RecordedUsage(input=tokens_in, output=tokens_out, limit=limit)
         case ToolCalledContent() as called:
             output = "\n".join(text_output.text for text_output in called.outputs)
             took = called.total_time_ms
@@ -280,8 +312,8 @@ def _take(draft: _Draft, event: Event) -> None:
             if isinstance(call, ToolCallRunningContent):
                 draft.running.add(id)
             draft.parts.setdefault(id, None)
-        case ImageContent() | UrlContent() as shown:
-            draft.show(shown)
+        case ImageContent() | UrlContent() as attachment:
+            draft.add_attachment(attachment)
         case _:
             pass
 
@@ -296,11 +328,14 @@ def _copy_call(call: ToolCalledContent | ToolCallRejectedContent) -> dict[str, A
     }
 
 
-# -- and back
+# -- to deltas
 
 
 def replay_deltas(reply: RecordedReply, ids: Sequence[str]) -> Iterator[tuple[int, Delta]]:
-    """Yield what a model would say, each with the milliseconds that it took. `ids` are for the calls, in order."""
+    """Yield the deltas of a recorded reply, each with the milliseconds that it took.
+
+    `ids` are the ids for the tool calls of the reply, in order.
+    """
     fresh = iter(enumerate(ids))
     for part in reply.parts:
         match part:

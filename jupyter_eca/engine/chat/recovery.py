@@ -1,6 +1,7 @@
-"""A chat made of its stored events, and the end of a turn that its server did not live to see.
+"""Rebuilds the state of a chat from its stored events, and ends a turn that was interrupted by the end of the server.
 
-It must not know the store. What the model remembers is folded by `model/history`, as in a live turn.
+It must not know the store, which passes the events in. Its neighbour `model/history` computes the model's conversation
+from the events, as in a live turn.
 """
 
 from __future__ import annotations
@@ -52,16 +53,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RestoredChat:
-    """A chat as it was left."""
+    """A chat that was rebuilt from its events."""
 
     state: ChatState
-    """The chat, with no turn under way."""
+    """The state of the chat, with no turn under way."""
     missing: tuple[Event, ...]
-    """Events to store after those that it was made of. They close what was open."""
+    """Events that must be stored now. They end the interrupted turn and everything in it that has not ended."""
 
 
 def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
-    """Make the chat of its events. `at` is the time of the events that are missing."""
+    """Rebuild a chat from its events. `at` is the time for the events that are missing."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
     history = reduce(remember, events, ())
     state = ChatState(
@@ -73,14 +74,14 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         notes=_find_notes(events),
     )
     state = replace(state, tasks=restore_plan(event.content for event in events).tasks, planned=_is_planned(events))
-    # What stands beside the turns (a flag, another title) has none.
+    # Some events belong to no turn, such as a flag or a new title.
     last = next((event for event in reversed(events) if event.turn), None)
     if last is None or last.outcome is not None:
         return RestoredChat(state, ())
     turn = last.turn
     state = replace(state, turn=turn)
     missing: list[Event] = []
-    for content, aside in _close_open(e for e in events if e.turn == turn):
+    for content, aside in _close_unfinished(event for event in events if event.turn == turn):
         event = Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=content, at=at, aside=aside)
         state = replace(state, history=remember(state.history, event))
         missing.append(event)
@@ -93,7 +94,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
 
 
 def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
-    """Return what happened beside the turns since the model last read of such things."""
+    """Return the notes that the model has not read yet, see `NoteAdded`."""
     notes: list[str] = []
     sent: list[str] = []
     for event in events:
@@ -110,20 +111,21 @@ def _find_notes(events: Iterable[Event]) -> tuple[str, ...]:
 
 
 def _is_planned(events: Sequence[Event]) -> bool:
-    """Return whether the last turn left a plan."""
+    """Return whether the last turn ended with a plan that the user can accept."""
     ends = (event.content for event in reversed(events) if event.outcome is not None)
     last = next(ends, None)
     return isinstance(last, ProgressContent) and bool(last.plan)
 
 
 def _find_cost(events: Iterable[Event]) -> float | None:
-    costs = [e.content.session_cost for e in events if isinstance(e.content, UsageContent)]
+    """Return what the chat has cost so far, in US dollars; None if a price was unknown."""
+    costs = [event.content.session_cost for event in events if isinstance(event.content, UsageContent)]
     last = costs[-1] if costs else "0"
     return None if last is None else float(last)
 
 
 def _find_window(events: Sequence[Event]) -> WindowUsage:
-    """Return how full the window was with the last reply. After a summary it is unknown until the next one."""
+    """Return how full the window was with the last reply. It is unknown between a summary and the next reply."""
     for event in reversed(events):
         match event.aside, event.content:
             case SummaryAside(), _:
@@ -135,8 +137,8 @@ def _find_window(events: Sequence[Event]) -> WindowUsage:
     return WindowUsage()
 
 
-def _close_open(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
-    """Return one terminal content for each call, each reasoning and each hook that has none."""
+def _close_unfinished(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
+    """Return one terminal content for each tool call, each reasoning and each hook that has not ended."""
     calls: dict[str, ToolCallContent] = {}
     reasonings: dict[str, None] = {}
     hooks: dict[str, str] = {}
@@ -162,10 +164,11 @@ def _close_open(events: Iterable[Event]) -> list[tuple[Content, Aside | None]]:
 
 
 def _close_call(call: ToolCallContent) -> tuple[Content, Aside | None]:
-    about: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
+    """Return the content that ends a call which was open when the server ended."""
+    fields: dict[str, Any] = {"id": call.id, "name": call.name, "server": call.server, "origin": call.origin}
     if isinstance(call, ToolCallRunningContent):
         outputs = (TextOutput(text=CRASHED_CALL),)
-        return ToolCalledContent(**about, arguments=call.arguments, error=True, outputs=outputs), None
+        return ToolCalledContent(**fields, arguments=call.arguments, error=True, outputs=outputs), None
     arguments = call.arguments if isinstance(call, ToolCallRunContent) else {}
     reason = RejectReason.STOP
-    return ToolCallRejectedContent(**about, arguments=arguments, reason=reason), RejectionAside(text=REJECTED[reason])
+    return ToolCallRejectedContent(**fields, arguments=arguments, reason=reason), RejectionAside(text=REJECTED[reason])

@@ -1,6 +1,7 @@
-"""Subagents as words: what one is asked, what it has said, and what the agent that spawned it reads of that.
+"""Owns the texts about subagents: the task that one gets, what it has said so far, and the result for its spawner.
 
-It must not run one: `host/turn/subagents` does.
+The spawner is the agent whose model called `spawn_agent`. This module must not run a subagent: its neighbour
+`host/turn/subagents` does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Event
 
-# Tools that a subagent never has: it spawns none, has no plan beside its spawner's, and asks nobody.
+# Tools that a subagent never has, because it must not spawn others, keep a plan of its own, or ask the user.
 WITHHELD: Final = frozenset({"spawn_agent", "task", "git", "ask_user"})
 
 NOTHING_SAID: Final = "(It ended without saying anything.)"
@@ -28,33 +29,35 @@ yourself, and say what you decided. If a call is rejected, go on without it."""
 
 @dataclass(frozen=True, slots=True)
 class SubagentTask:
-    """What a model asks a subagent for."""
+    """A task that a model gives to a subagent."""
 
     agent: str
+    """The name of the agent to spawn."""
     task: str
+    """The prompt for the subagent."""
     activity: str = ""
-    """What it does, in a few words for the user."""
+    """What the subagent does, in a few words for the user."""
     model: str = ""
-    """Another model than the agent's own; empty for that."""
+    """The model to use; empty for the agent's own model."""
     variant: str = ""
-    """Another variant than the agent's own; empty for that."""
+    """The variant of the model to use; empty for the agent's own."""
 
 
 @dataclass
 class SubagentTranscript:
-    """What a subagent has said so far."""
+    """What a subagent has said so far, as far as its result needs it."""
 
     last: str = ""
-    """Its text since its last tool call."""
+    """The text since its last tool call."""
     before: str = ""
-    """Its text before that call."""
+    """The text before that call."""
     remark: str = ""
-    """The last line by the system, such as an error."""
+    """The last text by the system, such as an error."""
     outcome: Outcome | None = None
-    """How its turn ended; None while it runs."""
+    """How the turn of the subagent ended; None while it is running."""
 
     def add(self, event: Event) -> None:
-        """Take over what an event says."""
+        """Add an event of the subagent's chat."""
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
                 self.last += text
@@ -67,7 +70,7 @@ class SubagentTranscript:
         self.outcome = event.outcome or self.outcome
 
     def as_result(self, name: str) -> tuple[str, bool]:
-        """Return what its spawner reads, and whether it is an error."""
+        """Return the result that the spawner reads, and whether it is an error. `name` is the name of the subagent."""
         if self.outcome is Outcome.COMPLETED:
             return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}", False
         why = "was stopped by the user" if self.outcome is Outcome.STOPPED else f"failed: {self.remark or 'no answer'}"
@@ -76,13 +79,13 @@ class SubagentTranscript:
 
 
 def write_rules(max_steps: int) -> str:
-    """Return what the subagent is told behind the agent's own instructions."""
+    """Return the text that follows the agent's own instructions in the system prompt of a subagent."""
     if not max_steps:
         return _RULES
     return f"{_RULES} You have {max_steps} steps at most: give your answer before they are used up."
 
 
 def describe_tool(description: str, agents: Iterable[tuple[str, str]]) -> str:
-    """Return the tool's description, with the agents that can be spawned."""
+    """Return the description of `spawn_agent`, followed by the agents that can be spawned."""
     lines = [f"- {name}: {about}" if about else f"- {name}" for name, about in agents]
     return "\n".join([description, "", "The agents:", *lines])

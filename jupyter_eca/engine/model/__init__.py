@@ -1,1 +1,4 @@
-"""What goes to a model and what comes back from it: requests, history, deltas, budgets, retries, compaction."""
+"""Owns what is sent to a model and what comes back from it: requests, history, deltas, budgets, retries, compaction.
+
+It must not send anything or know a vendor: `plugins/providers` does.
+"""

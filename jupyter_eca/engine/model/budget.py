@@ -1,8 +1,10 @@
-"""Whether a request may be paid for: limits in US dollars, and what is said and asked when one would be passed. Pure.
+"""Decides whether a request fits into the user's budgets, and writes the question to the user when it does not. Pure.
 
-A limit holds for what is known: a model without a price cannot be counted, and whoever is asked is told so. What the
-next request will cost is estimated from what it sends. The answer comes on top of it, so a limit may be passed by one
-answer, never by two. It must not know who pays: the ledger in `host/costs` does.
+It must not know who pays for a request: its neighbour `host/costs` does, and counts what was spent.
+
+A budget is a limit in US dollars. Only known prices count: the requests to a model without a price are not added up,
+and the question to the user says so. The cost of the next request is estimated from the text that it sends, without
+the answer, whose length nobody knows. So one answer may exceed a limit, but never two.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ if TYPE_CHECKING:
 GO_ON: Final = "Go on once"
 STOP: Final = "Stop"
 
-# The least amount by which a budget is raised.
+# The smallest amount by which a budget is raised.
 _STEP: Final = 0.01
 
-# A smaller amount is shown as less than this.
+# The smallest amount that is shown. A smaller one is shown as "less than" this.
 _LEAST: Final = 0.0001
 
 
 class Purse(StrEnum):
-    """What a limit is for, in the words of the configuration."""
+    """The chats that a budget counts. The values are the keys in the configuration (`budget.perChat`)."""
 
     CHAT = "perChat"
     NOTEBOOK = "perNotebook"
@@ -41,36 +43,37 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A limit, and what was spent of it."""
+    """A limit, and how much of it was spent."""
 
     purse: Purse
-    """What the limit is for."""
+    """The chats that the budget counts."""
     limit: float
-    """US dollars, from the configuration."""
+    """The limit in US dollars, from the configuration."""
     spent: float
-    """US dollars so far."""
+    """The US dollars that were spent so far."""
     unpriced: int = 0
-    """The number of requests whose price nobody knows."""
+    """The number of requests whose price is unknown. They are not part of `spent`."""
     raised: float = 0.0
-    """What the user has added to the limit."""
+    """The US dollars that the user has added to the limit."""
 
     @property
     def maximum(self) -> float:
-        """What may be spent in all."""
+        """The US dollars that may be spent in total."""
         return self.limit + self.raised
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetExcess:
-    """A budget that a request would pass."""
+    """A budget that a request would exceed."""
 
     budget: Budget
+    """The budget."""
     coming: float | None
-    """What the request would cost at least; None where nobody knows."""
+    """What the request would cost without its answer, in US dollars; None when the price is unknown."""
 
     @property
     def text(self) -> str:
-        """What the reader and the model are told, in whole sentences."""
+        """The sentence that tells the user about the budget and the request."""
         budget = self.budget
         raised = f", raised by {format_dollars(budget.raised)}" if budget.raised else ""
         known = f" ({budget.unpriced} more of unknown price)" if budget.unpriced else ""
@@ -87,18 +90,22 @@ class BudgetExcess:
 
     @property
     def increase(self) -> float:
-        """What the budget is raised by: as much again, and more where this request needs more."""
+        """The US dollars that "raise" adds to the budget: the limit once more, or more if this request needs more."""
         missing = self.budget.spent + (self.coming or 0.0) - self.budget.maximum
         return max(self.budget.limit, 2 * missing, _STEP)
 
     @property
     def refusal(self) -> str:
-        """What is said when the request is not sent."""
+        """The error text when the request is not sent."""
         return f"{self.text} It was not sent. Raise `budget.{self.budget.purse}` of the configuration to go on."
 
 
 def find_excess(budgets: Iterable[Budget], coming: float | None) -> BudgetExcess | None:
-    """Return the first budget that is used up, or would be passed. A request that costs nothing passes none."""
+    """Return the first budget that is used up or that the request would exceed; None when there is none.
+
+    `coming` is what the request would cost without its answer; None when the price is unknown. A request that costs
+    nothing exceeds no budget.
+    """
     for budget in budgets:
         if coming != 0.0 and (budget.spent >= budget.maximum or budget.spent + (coming or 0.0) > budget.maximum):
             return BudgetExcess(budget, coming)
@@ -106,12 +113,12 @@ def find_excess(budgets: Iterable[Budget], coming: float | None) -> BudgetExcess
 
 
 def format_increase(excess: BudgetExcess) -> str:
-    """Return the answer by which the user raises a budget."""
+    """Return the text of the button that raises the budget."""
     return f"Raise it by {format_dollars(excess.increase)} for this chat today"
 
 
 def format_dollars(amount: float) -> str:
-    """Return an amount with as many digits as are of use."""
+    """Return an amount as text: with four decimals below 1 USD, and with two above."""
     if 0 < amount < _LEAST:
         return f"less than {_LEAST} USD"
     return f"{amount:.4f} USD" if amount < 1 else f"{amount:.2f} USD"

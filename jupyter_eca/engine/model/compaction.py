@@ -1,9 +1,13 @@
-"""How a conversation becomes shorter: when a summary is due, what the model is asked for it, and what is left. Pure.
+"""Owns compaction: it shortens the conversation that the model reads, by a summary or by leaving out old results. Pure.
 
-The events stay as they are, so a reader, a rollback and a fork still see all of it. The request for the summary is the
-next one that would have been made anyway, with one more message at its end: the model's cache serves it. Loops are
-impossible: within one turn there is no second summary before five more replies, at most one removal of old results,
-and no summary of what is too little to be worth it. How a step uses this is in `engine/compaction_steps`.
+It must not call the model or change the state of a chat: its neighbour `engine/compaction_steps` does that in a step.
+
+Only the model's conversation becomes shorter. The stored events stay as they are, so readers, rollbacks and forks still
+have the whole chat. The request for a summary is the request that would have come next, with one more message at its
+end, so that the vendor's cache has already most of it.
+
+Compaction cannot repeat forever. Within one turn there is no second summary before five more replies, and old results
+are removed at most once. There is no summary of a conversation that is only a small part of the window.
 """
 
 from __future__ import annotations
@@ -29,91 +33,96 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import History
 
-# What stays of the results of tools when a model's server says that the request is too long; ECA keeps as much.
+# How many characters of tool results are kept when a model's server says that the request is too long. ECA keeps as
+# many.
 KEPT_RESULTS: Final = 40_000 * CHARS_PER_TOKEN
 
-# How many replies there must be between two summaries in one turn.
+# The minimum number of replies between two summaries in one turn.
 MIN_REPLIES: Final = 5
 
-# The share of the window that a summary must be made of. A summary of less frees nothing: then it is the tools and the
-# instructions that fill the window.
-_WORTH: Final = 0.25
+# A summary is made only if the conversation fills at least this share of the window. Otherwise the tools and the
+# instructions fill it, and a summary would free almost nothing.
+_MIN_SHARE: Final = 0.25
 
-# How many characters are sent of each result and text, when even the request for a summary must be short.
+# How many characters of each result and text are sent when even the request for a summary must be short.
 _SHORT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """How full the model's context window is, as the vendor counted for the last reply; 0 is unknown."""
+    """How full the model's context window was with the last reply, as the vendor counted it."""
 
     used: int = 0
-    """Tokens that are used."""
+    """The number of used tokens; 0 when it is unknown."""
     limit: int = 0
-    """Tokens that there is room for."""
+    """The size of the window in tokens; 0 when it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryUnderWay:
-    """A summary that is being made."""
+    """A summary that the model is writing."""
 
     text: str = ""
-    """What the model has written of it."""
+    """The text that has arrived so far."""
     forced: bool = False
-    """Whether a request was refused as too long, so that the turn cannot go on without the summary."""
+    """Whether the turn cannot go on without the summary, because a request was refused as too long."""
     focus: str = ""
-    """What the user wants kept above all."""
+    """What the summary must contain above all, in the user's words."""
 
 
-def is_due(window: WindowUsage, share: int, history: History, last: int | None, steps: int) -> bool:
-    """Return whether the next request would leave less room than it should.
+def is_summary_due(window: WindowUsage, share: int, history: History, last: int | None, steps: int) -> bool:
+    """Return whether a summary must be made before the next request.
 
-    `share` is in percent, 0 for never. `last` is the step of this turn before which the last summary was made.
+    A summary is due when the window is at least `share` percent full; never if `share` is 0. `steps` is the number of
+    steps in this turn, and `last` is that number when the last summary was made; None when there was none.
     """
     if not share or not window.limit or window.used * 100 < window.limit * share:
         return False
     if last is not None and steps - last < MIN_REPLIES:
         return False
-    return estimate_tokens(select_covered(history)) >= window.limit * _WORTH
+    return estimate_tokens(select_covered(history)) >= window.limit * _MIN_SHARE
 
 
 def estimate_tokens(history: History) -> int:
-    """Estimate the tokens of a conversation."""
+    """Estimate the number of tokens in a conversation, from its characters."""
     return (
         sum(len(text) for message in history for part in message.parts for text in _list_texts(part)) // CHARS_PER_TOKEN
     )
 
 
 def select_covered(history: History) -> History:
-    """Return what a summary is made of: all but a prompt that was not answered yet."""
+    """Return the messages that a summary replaces: all except a prompt that the model has not answered yet."""
     if not _find_unanswered_prompt(history):
         return history
     results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
     return (*history[:-1], replace(history[-1], parts=results)) if results else history[:-1]
 
 
-def build_summary_messages(history: History, summing: SummaryUnderWay) -> History:
-    """Return the messages by which the model is asked for a summary."""
-    words = SUMMARISE + (SUMMARY_FOCUS.format(summing.focus) if summing.focus else "")
+def build_summary_messages(history: History, summary: SummaryUnderWay) -> History:
+    """Return the messages of the request for a summary."""
+    instruction = SUMMARISE + (SUMMARY_FOCUS.format(summary.focus) if summary.focus else "")
     before = select_covered(history)
-    if summing.forced:
+    if summary.forced:
         before = tuple(replace(message, parts=tuple(map(_shorten, message.parts))) for message in before)
     if before and before[-1].role == "user":
-        return (*before[:-1], replace(before[-1], parts=(*before[-1].parts, TextPart(words))))
-    return (*before, ChatMessage("user", (TextPart(words),)))
+        return (*before[:-1], replace(before[-1], parts=(*before[-1].parts, TextPart(instruction))))
+    return (*before, ChatMessage("user", (TextPart(instruction),)))
 
 
 def compact(history: History, summary: str) -> History:
-    """Return what is left after a summary: its text, and the prompt that is still to be answered, word for word."""
+    """Return the conversation after a summary: the text of the summary, and the prompt that is not answered yet.
+
+    If the last message has only results of tools, a prompt was answered in part. Then the prompt is repeated.
+    """
     parts: tuple[Part, ...] = (TextPart(summary), *_find_unanswered_prompt(history))
     if len(parts) == 1 and history and history[-1].role == "user":
-        earlier = (_get_words(history[:end]) for end in range(len(history), 0, -1))
+        earlier = (_get_prompt_text(history[:end]) for end in range(len(history), 0, -1))
         parts = (*parts, TextPart(UNANSWERED.format(next(filter(None, earlier), ""))))
     return (ChatMessage("user", parts),)
 
 
 def prune(history: History) -> History:
-    """Leave out the results of tools, but for the last ones, which together may be as long as `KEPT_RESULTS`."""
+    """Return the conversation without old results of tools. The newest ones stay, up to `KEPT_RESULTS` characters."""
     room = KEPT_RESULTS
     messages: list[ChatMessage] = []
     for message in reversed(history):
@@ -130,20 +139,24 @@ def prune(history: History) -> History:
 
 
 def _find_unanswered_prompt(history: History) -> tuple[Part, ...]:
-    """Return what the user said and the model has not answered. A turn that was stopped leaves results before it."""
+    """Return the parts of the prompt that the model has not answered yet; empty when there is none.
+
+    A stopped turn leaves results of tools in the same message, before the prompt.
+    """
     if not history or history[-1].role != "user":
         return ()
     prompt = tuple(part for part in history[-1].parts if not isinstance(part, ToolResultPart))
     return prompt if any(isinstance(part, TextPart) for part in prompt) else ()
 
 
-def _get_words(history: History) -> str:
-    """Return the user's words of an unanswered prompt, without the contexts beside them."""
+def _get_prompt_text(history: History) -> str:
+    """Return the text of the prompt that is not answered yet, without its contexts."""
     texts = (part.text for part in _find_unanswered_prompt(history) if isinstance(part, TextPart))
     return CONTEXT.sub("", "\n".join(texts)).strip()
 
 
 def _list_texts(part: Part) -> Iterable[str]:
+    """Yield the texts of a part, whose characters are counted."""
     match part:
         case TextPart(text=text) | ReasoningPart(text=text) | ToolResultPart(text=text):
             yield text
@@ -155,6 +168,7 @@ def _list_texts(part: Part) -> Iterable[str]:
 
 
 def _shorten(part: Part) -> Part:
+    """Return a part that is short enough for a request that must be short."""
     match part:
         case TextPart(text=text) | ToolResultPart(text=text) if len(text) > _SHORT:
             return replace(part, text=f"{text[: _SHORT // 2]}\n[...]\n{text[-_SHORT // 2 :]}")

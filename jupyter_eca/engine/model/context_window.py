@@ -1,6 +1,7 @@
-"""What fills a model's context window: estimated from the request, corrected by what the vendor counted. Pure.
+"""Estimates what fills a model's context window (tools, files, messages ...), and draws it for the reader. Pure.
 
-It must not know how room is made: `compaction` does.
+The estimate comes from the request, and is scaled to the number of tokens that the vendor counted. This module must not
+make the conversation shorter: its neighbour `compaction` does.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 # The usual rule of thumb for English and code.
 CHARS_PER_TOKEN = 4
 
-# Squares, not colours of ours: they are the same in every client and theme.
+# Emoji squares in place of colours, because they look the same in every client and theme.
 EMOJI = {
     "System prompt": "🟦",
     "Tools": "🟪",
@@ -31,7 +32,7 @@ EMOJI = {
     "Messages": "🟩",
     "Tool results": "🟧",
 }
-# For clients that draw a bar of their own: those of the squares, by their names in CSS.
+# The colours of the squares as CSS names, for clients that draw their own bar.
 COLORS = {
     "System prompt": "royalblue",
     "Tools": "mediumpurple",
@@ -44,9 +45,9 @@ BAR_SQUARES = 20
 
 
 def break_down(request: ModelRequest, usage: UsageContent | None = None) -> ContextBreakdown:
-    """Divide the context window among its categories.
+    """Return how many tokens of the context window each category uses.
 
-    `usage` is the chat's last one. Its sum is exact; the estimates only divide it.
+    `usage` is the last usage of the chat. Its number of tokens is exact; the estimates only divide it.
     """
     characters = dict.fromkeys(EMOJI, 0)
     for name, text in _list_pieces(request):
@@ -54,10 +55,10 @@ def break_down(request: ModelRequest, usage: UsageContent | None = None) -> Cont
     estimated = {name: -(-count // CHARS_PER_TOKEN) for name, count in characters.items()}
     estimated_total = sum(estimated.values())
     used = usage.session_tokens if usage is not None and usage.session_tokens else estimated_total
-    # Rounded as running sums, so that the parts are exactly the whole.
+    # The running sums are rounded, not the parts, so that the parts add up to exactly the whole.
     ends = [
-        round(sum_ * used / estimated_total) if estimated_total else 0
-        for sum_ in accumulate(estimated.values(), initial=0)
+        round(running_sum * used / estimated_total) if estimated_total else 0
+        for running_sum in accumulate(estimated.values(), initial=0)
     ]
     tokens = {name: end - start for name, (start, end) in zip(estimated, pairwise(ends), strict=True)}
     limit = usage.limit.context if usage is not None and usage.limit is not None else None
@@ -72,6 +73,7 @@ def break_down(request: ModelRequest, usage: UsageContent | None = None) -> Cont
 
 
 def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
+    """Yield the category and the text of each piece of a request."""
     yield "System prompt", request.system
     for tool in request.tools:
         yield "Tools", f"{tool.name}{tool.description}{json.dumps(tool.parameters)}"
@@ -89,13 +91,14 @@ def _list_pieces(request: ModelRequest) -> Iterator[tuple[str, str]]:
                 case ToolResultPart(text=text):
                     yield "Tool results", text
                 case _:
-                    pass  # what an image weighs is not in its characters
+                    pass  # the characters of an image say nothing about its tokens
 
 
 def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
-    """Return Markdown: a bar, and a table of shares of the window, or of what is used when its size is not known.
+    """Return a bar and a table of the categories, in Markdown.
 
-    `system` are the sections of the system prompt. Each has a line of its own.
+    The shares are shares of the window; if its size is unknown, they are shares of the used tokens. `system` are the
+    sections of the system prompt, each of which gets its own row.
     """
     total = parts.context_limit or parts.used_tokens or 1
     rows = [(category.emoji, category.name, category.tokens) for category in parts.categories]
@@ -115,7 +118,7 @@ def draw_window(parts: ContextBreakdown, system: Sequence[Section] = ()) -> str:
 
 
 def _divide(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
-    """Divide the tokens of the system prompt among its sections, so that the parts are exactly the whole."""
+    """Yield each section of the system prompt with its tokens. Together they are exactly `tokens`."""
     ends = list(accumulate((len(section.text) for section in sections), initial=0))
     shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)
     for section, (start, end) in zip(sections, shares, strict=True):

@@ -1,6 +1,7 @@
-"""The pieces of a provider's stream, in neutral words. A provider yields them in the order in which they came.
+"""Owns the deltas: the pieces in which a model's reply arrives, in the same form for all vendors.
 
-They must not know any vendor. The request that they answer is in `request`.
+They must not know any vendor. A provider of `plugins/providers` yields them in the order in which they arrive. The
+request that they answer is in `request`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ class TextDelta:
     """A piece of text."""
 
     text: str
+    """The piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class ReasoningDelta:
     """A piece of reasoning."""
 
     text: str
+    """The piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class ReasoningEnd:
     """The reasoning so far is complete."""
 
     signature: str = ""
-    """What must go back to the vendor with it, word for word."""
+    """A text of the vendor that must be sent back with the reasoning, unchanged; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,51 +38,53 @@ class ToolCallDelta:
     """A piece of a tool call."""
 
     index: int
-    """Tells the calls of one reply apart: some servers repeat ids or leave them out."""
+    """The number of the call in its reply. It identifies the call: some servers repeat ids or leave them out."""
     id: str = ""
-    """The vendor's id of the call, if there is one."""
+    """The vendor's id of the call; empty when there is none."""
     name: str = ""
-    """The tool that is called; empty in the later pieces."""
+    """The name of the tool in the first piece of a call; empty in the later pieces."""
     arguments_text: str = ""
     """A piece of the arguments, which are JSON."""
     signature: str = ""
-    """What must go back to the vendor with the call, word for word."""
+    """A text of the vendor that must be sent back with the call, unchanged; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageDelta:
-    """What this request used."""
+    """The tokens that this request used, and their cost."""
 
     input_tokens: int
-    """Tokens that were read, without those that the cache served or took."""
+    """The tokens that the model read, except those that were read from the cache or written to it."""
     output_tokens: int
-    """Tokens that were written."""
+    """The tokens that the model wrote."""
     cache_read_tokens: int = 0
-    """Tokens that the vendor's cache served."""
+    """The tokens that were read from the vendor's cache."""
     cache_write_tokens: int = 0
-    """Tokens that the vendor's cache took."""
+    """The tokens that were written to the vendor's cache."""
     web_searches: int = 0
-    """How often the vendor searched the web for it."""
+    """How often the vendor searched the web for the reply."""
     cost: float | None = None
-    """US dollars; None when the price is unknown."""
+    """The cost in US dollars; None when the price is unknown."""
     context_limit: int = 0
-    """The size of the model's context window in tokens; 0 is unknown."""
+    """The size of the model's context window in tokens; 0 when it is unknown."""
     output_limit: int = 0
-    """How many tokens the model can write; 0 is unknown."""
+    """The maximum number of tokens that the model can write; 0 when it is unknown."""
     replayed: bool = False
-    """Whether it was spent when the answer was recorded, and costs nothing now."""
+    """Whether the tokens were used when the answer was recorded. The replay itself costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark for the reader, not for the model: a refusal, an answer cut off at the output limit."""
+    """A remark of the provider for the reader, not for the model: for example, that the answer was cut off at the
+    output limit."""
 
     text: str
+    """The remark, in whole sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The vendor stopped in the middle of a long answer. It writes the rest when it is sent what it has said."""
+    """The vendor interrupted a long answer. It writes the rest when it gets the conversation with the part so far."""
 
 
 Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | UsageDelta | Remark | Paused

@@ -1,7 +1,8 @@
-"""`remember`: what a model knows of a chat, as a fold over its events.
+"""Owns `remember`, which computes the conversation that a model reads from the events of a chat.
 
-A live turn and a restart use the same fold, so they agree. It goes by the kinds of `Aside`, never by the wording of a
-text. The parts that it makes are in `request`; how a conversation becomes shorter is in `compaction`.
+It adds one event at a time. A live turn and a restart use the same function, so both get the same conversation. It must
+not compare the wording of a text: the kinds of `Aside` tell what an event means to the model. Its neighbours are
+`request`, which has the parts of a conversation, and `compaction`, which makes one shorter.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 def remember(history: History, event: Event) -> History:
     """Return the conversation with an event added.
 
-    Events that the model has no business with (progress, usage, texts by the system, what is local) change nothing.
+    Events that are not for the model change nothing: progress, usage, texts by the system, and local events.
     """
     if event.local:
         return history
@@ -69,9 +70,9 @@ def remember(history: History, event: Event) -> History:
         case PrunedAside():
             return prune(history)
         case ImagesRefusedAside():
-            return _without_images(history)
+            return _leave_out_images(history)
         case RefusedAside(results=results):
-            return _without_refused(history, results=results)
+            return _leave_out_refused(history, results=results)
         case UnansweredAside(text=text) if is_unanswered(history):
             return _add(history, "user", TextPart(text))
         case WithdrawnAside():
@@ -82,43 +83,46 @@ def remember(history: History, event: Event) -> History:
             return _add(history, "user", DocumentPart(name, base64))
         case ContextAside(text=text) | NotesSentAside(text=text):
             history = _remember_content(history, event.content, event.role, None)
-            return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart), "user")
+            return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart), "user")
         case SignatureAside() | RejectionAside() | FetchedRuleAside() | NoteAside() | UnansweredAside() | None:
             return _remember_content(history, event.content, event.role, event.aside)
 
 
 def _remember_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
+    """Return the conversation with one content added, without the special effects of an aside."""
     match content:
         case ImageContent(media_type=media_type, base64=base64):
             return _add(history, "user", ImagePart(media_type, base64))
         case TextContent(text=text) if role is Role.USER:
             return _add(history, "user", TextPart(text))
         case TextContent(text=text) if role is Role.ASSISTANT:
-            return _grow(history, TextPart(text), lambda p: isinstance(p, TextPart))
+            return _append_text(history, TextPart(text), lambda part: isinstance(part, TextPart))
         case ReasonTextContent(id=id, text=text):
-            return _grow(history, ReasoningPart(id, text), lambda p: isinstance(p, ReasoningPart) and p.id == id)
+            return _append_text(
+                history, ReasoningPart(id, text), lambda part: isinstance(part, ReasoningPart) and part.id == id
+            )
         case ReasonFinishedContent(id=id):
-            return _sign(history, id, _signature_of(aside))
+            return _sign_reasoning(history, id, _get_signature(aside))
         case ToolCallRunContent(id=id, name=name, arguments=arguments) if not has_call(history[-2:], id):
-            # It is shown once more when it is approved and still waits for a call before it.
-            return _add(history, "assistant", ToolUsePart(id, name, arguments, _signature_of(aside)))
+            # This content is emitted a second time when a call is approved but still waits for an earlier call.
+            return _add(history, "assistant", ToolUsePart(id, name, arguments, _get_signature(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
-            return _add(history, "user", ToolResultPart(id, "\n".join(o.text for o in outputs), error, rule))
+            return _add(history, "user", ToolResultPart(id, "\n".join(output.text for output in outputs), error, rule))
         case ToolCallRejectedContent(id=id) if has_call(history, id):
-            # A call that was stopped while its arguments were still being written was never part of a reply.
-            why = aside.text if isinstance(aside, RejectionAside) else ""
-            return _add(history, "user", ToolResultPart(id, why, error=True))
+            # A call that was stopped before its arguments were complete is not in the conversation and gets no result.
+            reason = aside.text if isinstance(aside, RejectionAside) else ""
+            return _add(history, "user", ToolResultPart(id, reason, error=True))
         case _:
             return history
 
 
-def _signature_of(aside: Aside | None) -> str:
+def _get_signature(aside: Aside | None) -> str:
     return aside.signature if isinstance(aside, SignatureAside) else ""
 
 
 def _replace_prompt(history: History, *parts: TextPart) -> History:
-    """Put these in the place of the prompt, which is the last that was said."""
+    """Replace the prompt, which is the last part of the conversation, by these parts."""
     if not (history and isinstance(history[-1].parts[-1], TextPart)):
         return history
     replaced = (*history[-1].parts[:-1], *parts)
@@ -126,25 +130,28 @@ def _replace_prompt(history: History, *parts: TextPart) -> History:
 
 
 def is_unanswered(history: History) -> bool:
-    """Return whether the last word is not the model's."""
+    """Return whether the last message is the user's, so that the model has not answered it yet."""
     return bool(history) and history[-1].role == "user"
 
 
 def has_unanswered_words(history: History) -> bool:
-    """Return whether the user said something after the model's last word. Results of tools say themselves how they
-    ended."""
+    """Return whether the last message is the user's and contains text.
+
+    A message with only results of tools does not count: each result says itself how its call ended.
+    """
     return is_unanswered(history) and any(isinstance(part, TextPart) for part in history[-1].parts)
 
 
 def has_media(history: History) -> bool:
-    """Return whether there is an image or a document in it."""
+    """Return whether the conversation contains an image or a document."""
     return any(isinstance(part, ImagePart | DocumentPart) for message in history for part in message.parts)
 
 
-def _without_images(history: History) -> History:
-    """Leave out what a server refuses: it is refused with every later request too (ECA 6.1, class 11).
+def _leave_out_images(history: History) -> History:
+    """Replace refused images and documents by a text. The server would refuse every later request with them too (ECA
+    6.1, class 11).
 
-    What the model has answered was accepted, so what is new is left out first.
+    The server has accepted what the model has answered. So only the new message is changed, if it has any of them.
     """
     new = history[-1:] if is_unanswered(history) else ()
     old = history[: len(history) - len(new)]
@@ -157,8 +164,11 @@ def _replace_all_media(message: ChatMessage) -> ChatMessage:
     return replace(message, parts=tuple(map(_replace_media, message.parts)))
 
 
-def _without_refused(history: History, *, results: bool) -> History:
-    """Leave out what the model has not answered. A call must keep its result, but not the text of it."""
+def _leave_out_refused(history: History, *, results: bool) -> History:
+    """Leave out the message that the model has not answered, because the server refused it.
+
+    Results of tools stay, because each call must have a result. With `results`, their texts are replaced.
+    """
     if not is_unanswered(history):
         return history
     kept = [part for part in history[-1].parts if isinstance(part, ToolResultPart)]
@@ -178,25 +188,27 @@ def _replace_media(part: Part) -> Part:
 
 
 def has_call(history: History, id: str) -> bool:
-    """Return whether the model has made a call of this id."""
+    """Return whether the conversation contains a tool call of this id."""
     return any(isinstance(part, ToolUsePart) and part.id == id for message in history for part in message.parts)
 
 
 def _add(history: History, role: str, part: Part) -> History:
+    """Add a part to the last message, or a new message if the last one has another role."""
     if history and history[-1].role == role:
         last = history[-1]
         if isinstance(part, ToolResultPart):
-            # Vendors want the results first, whatever was shown between them.
-            results = sum(isinstance(p, ToolResultPart) for p in last.parts)
+            # Vendors want the results first in a message. But images may have been shown between two results.
+            results = sum(isinstance(other, ToolResultPart) for other in last.parts)
             return (*history[:-1], replace(last, parts=(*last.parts[:results], part, *last.parts[results:])))
         return (*history[:-1], replace(last, parts=(*last.parts, part)))
     return (*history, ChatMessage(role, (part,)))
 
 
-def _grow(
-    history: History, piece: TextPart | ReasoningPart, same: Callable[[Part], bool], role: str = "assistant"
+def _append_text(
+    history: History, piece: TextPart | ReasoningPart, belongs_to: Callable[[Part], bool], role: str = "assistant"
 ) -> History:
-    if not (history and history[-1].role == role and same(history[-1].parts[-1])):
+    """Append a piece of text to the last part if it belongs to that part. Otherwise add it as a new part."""
+    if not (history and history[-1].role == role and belongs_to(history[-1].parts[-1])):
         return _add(history, role, piece)
     last = history[-1]
     part = last.parts[-1]
@@ -205,11 +217,12 @@ def _grow(
     return (*history[:-1], ChatMessage(last.role, (*last.parts[:-1], part)))
 
 
-def _sign(history: History, id: str, signature: str) -> History:
+def _sign_reasoning(history: History, id: str, signature: str) -> History:
     if not (history and signature):
         return history
     last = history[-1]
     parts = tuple(
-        replace(p, signature=signature) if isinstance(p, ReasoningPart) and p.id == id else p for p in last.parts
+        replace(part, signature=signature) if isinstance(part, ReasoningPart) and part.id == id else part
+        for part in last.parts
     )
     return (*history[:-1], replace(last, parts=parts))

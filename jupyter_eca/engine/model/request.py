@@ -1,7 +1,7 @@
-"""The neutral request to a model, and the parts of a conversation.
+"""Owns the request to a model and the parts of a conversation, in the same form for all vendors.
 
-It must not know any vendor: the modules of `plugins/providers` put it in their vendor's words. How a conversation is
-made of events is in `history`.
+It must not know any vendor: the modules of `plugins/providers` translate the request for theirs. Its neighbour
+`history` makes a conversation from the events of a chat.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from jupyter_eca.protocol.content import Origin
 
 
 class Remembers(StrEnum):
-    """What "approve for this session" remembers: the tool, the shell line in its `command`, the tool in the folders of
-    its `paths`, or the tool in one notebook."""
+    """Which later calls of a tool "approve for this session" covers."""
 
     TOOL = "tool"
+    """All calls of the tool."""
     COMMANDS = "commands"
+    """Calls with the same shell line in the argument `command`, or with the same programs if they only read."""
     FOLDER = "folder"
+    """Calls whose `paths` are in the same folders."""
     NOTEBOOK = "notebook"
+    """Calls for the same notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +31,30 @@ class ToolSpec:
     """A tool as the model sees it."""
 
     name: str
-    """Unique over all servers."""
+    """The name of the tool. No other server has a tool of this name."""
     description: str
-    """What the model reads about it."""
+    """The description that the model reads."""
     parameters: dict[str, Any]
-    """A JSON schema."""
+    """The JSON schema of the arguments."""
     server: str = "eca"
-    """The server that offers it; `eca` is ours."""
+    """The server that offers the tool; `eca` for our own tools."""
     origin: Origin = Origin.NATIVE
-    """Where it comes from."""
+    """The kind of the server, see `Origin`."""
     summary: str = ""
-    """A line for the reader with `{argument}` in it: "Reading {path}"."""
+    """A line for the reader, with places for arguments: "Reading {path}"."""
     remembers: Remembers = Remembers.TOOL
-    """What an approval for the session remembers of a call."""
+    """Which later calls "approve for this session" covers."""
     paths: tuple[str, ...] = ()
-    """The arguments that name a file or a folder. Any argument of another server's tool may name one."""
+    """The names of the arguments that are paths. For a tool of another server, any argument may be a path."""
     code: tuple[str, ...] = ()
-    """The arguments with source code that runs in a kernel, now or later."""
+    """The names of the arguments with source code that runs in a kernel, now or later."""
     changes: tuple[str, ...] = ()
-    """Paths that it changes whatever its arguments are."""
+    """Paths that the tool always changes, whatever its arguments are."""
     reads: bool = False
-    """Whether it changes nothing. Such calls run side by side, and all others run in the order of the answer. Of a tool
-    of another server, this is only what the server says."""
+    """Whether the tool changes nothing. Calls of such tools run in parallel; other calls run in the order of the reply.
+    For a tool of another server, this is what the server claims."""
     definition: str = ""
-    """What a tool that can change is made of, besides its description and its schema."""
+    """The command of a custom tool, which the user can change at any time. Empty for other tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +62,19 @@ class TextPart:
     """Text of the user or of the model."""
 
     text: str
+    """The text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """What the model thought."""
+    """Reasoning of the model."""
 
     id: str
+    """The id of the reasoning in the events of the chat."""
     text: str
+    """The text of the reasoning."""
     signature: str = ""
-    """The vendor's proof that the text is its own. Without it the part must not be sent back."""
+    """The vendor's proof that the text comes from its model. Without it, the part must not be sent back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,43 +82,47 @@ class ImagePart:
     """A picture."""
 
     media_type: str
+    """The media type, such as `image/png`."""
     base64: str
-    """The raw data, without a prefix."""
+    """The data in base64, without a `data:` prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A PDF document, whole."""
+    """A whole PDF document."""
 
     name: str
-    """What it is called where it came from."""
+    """The name of the file or the address that it comes from."""
     base64: str
-    """The raw data, without a prefix."""
+    """The data in base64, without a `data:` prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUsePart:
-    """A call that the model made."""
+    """A tool call that the model made."""
 
     id: str
+    """The id of the call."""
     name: str
+    """The name of the tool."""
     arguments: dict[str, Any]
+    """The arguments of the call."""
     signature: str = ""
-    """What the vendor wants back with the call, word for word."""
+    """A text of the vendor that must be sent back with the call, unchanged; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     id: str
     """The id of the call."""
     text: str
-    """What the model reads."""
+    """The text that the model reads."""
     error: bool = False
-    """Whether the call failed, or did not run."""
+    """Whether the call failed or did not run."""
     rule: str = ""
-    """The id of the user's rule whose text this is. It is for our own use, and not sent."""
+    """The id of the user's rule, when `text` is the text of a rule; else empty. It is not sent to the vendor."""
 
 
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart
@@ -125,6 +135,7 @@ class ChatMessage:
     role: str
     """`user` (text, images, documents and tool results) or `assistant` (text, reasoning, tool uses)."""
     parts: tuple[Part, ...]
+    """The parts of the message, in order. There is at least one."""
 
     @property
     def text(self) -> str:
@@ -132,13 +143,13 @@ class ChatMessage:
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-# What a model remembers of a chat. `history.remember` makes it of the events.
+# The conversation that a model reads. `history.remember` computes it from the events of a chat.
 History = tuple[ChatMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What is sent to a model."""
+    """A request to a model."""
 
     model: str
     """The full name `provider/model`."""
@@ -147,6 +158,6 @@ class ModelRequest:
     messages: tuple[ChatMessage, ...]
     """The conversation."""
     tools: tuple[ToolSpec, ...] = field(default=())
-    """What the model may call."""
+    """The tools that the model may call."""
     variant: str = ""
-    """One of those that the model's configuration has, such as a reasoning effort."""
+    """The name of a variant from the model's configuration, such as a reasoning effort; empty for no variant."""

@@ -1,8 +1,11 @@
-"""Whether a request that failed is repeated, and after how long. Pure: chance comes in as a number, waiting goes out.
+"""Decides whether a failed request to a model is repeated, and after how many seconds. Pure.
 
-A wait doubles with each attempt. Half of it is left to chance, so that many chats that failed at once do not come back
-at once. A server that says when to come back is not asked before; one that says "in an hour" is not waited for.
-Which errors may be repeated is decided in `plugins/providers`.
+It must not wait or draw random numbers: the host passes a random number in, and waits. Its neighbours in
+`plugins/providers` decide which errors may be repeated at all.
+
+The wait doubles with each attempt. Half of it is random, so that many chats that failed at the same moment do not all
+come back at the same moment. If the server says when to come back, the request is not repeated earlier; if that is too
+late (an hour, say), it is not repeated at all.
 """
 
 from __future__ import annotations
@@ -13,59 +16,63 @@ from typing import Final
 
 from jupyter_eca.errors import FailureKind
 
-# ECA's own (3.12), but for the network: a name that is not found is a mistyped one more often than one that comes back.
+# The same numbers as in ECA (3.12), except the limit for the network: when a host name is not found, it is more often
+# mistyped than temporarily away.
 MAX_RETRIES: Final = 10
 LIMITS: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
 MAX_WAIT_SECONDS: Final = 60.0
 
 FIRST_WAIT_SECONDS = 1.0
 
-# Every second is shown of the last ten, and every fifth before: each is an event that is stored.
+# The reader sees every second of the last ten, and before that every fifth. Each one is an event that is stored.
 _COARSE_SECONDS = 10.0
 _COARSE_STEP = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure of a request that may be repeated."""
+    """The failure of a request that may be repeated."""
 
     kind: FailureKind = FailureKind.OTHER
-    """What went wrong."""
+    """Why the request failed."""
     label: str = ""
-    """What the reader is shown of it; empty for the words of its kind."""
+    """A short text about the failure for the reader; empty to use the text for its kind."""
     retry_after: float | None = None
-    """Seconds after which the server wants to be asked again; None when it does not say."""
+    """The seconds that the server asks us to wait; None when it does not say."""
     jitter: float = 0.0
-    """Drawn from 0 to 1."""
+    """A random number between 0 and 1."""
     limit: int = MAX_RETRIES
-    """How often the request is repeated at most."""
+    """The maximum number of repetitions."""
     max_wait: float = MAX_WAIT_SECONDS
-    """A server that wants to be left alone for longer, in seconds, is not asked again."""
+    """The longest wait in seconds. If the server asks for a longer one, the request is not repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A repetition that is waited for."""
+    """A planned repetition of a request."""
 
     attempt: int
-    """Its number, from 1."""
+    """The number of the repetition, from 1."""
     limit: int
-    """How many there are at most."""
+    """The maximum number of repetitions."""
     left: float
-    """Seconds until then."""
+    """The seconds until the repetition."""
     failure: Failure
-    """What it repeats."""
+    """The failure that is the reason for the repetition."""
 
     @property
     def pause(self) -> float:
-        """Seconds until the reader is shown another number, or it is time."""
+        """The seconds until the shown number of seconds changes, or until the repetition."""
         if self.left > _COARSE_SECONDS:
             return self.left - _COARSE_STEP * (ceil(self.left / _COARSE_STEP) - 1)
         return self.left - max(ceil(self.left) - 1, 0)
 
 
 def plan_retry(failure: Failure | None, last: Retry | None) -> Retry | None:
-    """Return the repetition after a failure, None when it is not worth one. `last` is the one that has just failed."""
+    """Return the repetition to make after a failure; None when the request must not be repeated.
+
+    `last` is the repetition that has just failed; None when the first request has failed.
+    """
     if failure is None:
         return None
     attempt = last.attempt + 1 if last else 1

@@ -1,6 +1,7 @@
-"""Help at the cursor of an editor: the request to rewrite or complete, and the text that is meant by the answer.
+"""Builds the requests to rewrite a selection or to complete text at the cursor, and extracts the text from the answer.
 
-It must not know any stream. The providers send the request; the fronts put the text in its place.
+It must not send a request or change an editor. `plugins/providers` sends requests; `fronts/eca/cursor_help` uses this
+module and returns the text to the client.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NO_COMPLETION_MODEL = (
     'Set `"completion": {"model": "PROVIDER/MODEL"}` in ~/.config/eca/config.json.'
 )
 
-# What a completion may cost: about a thousand tokens of what is before the cursor and a quarter of it of what follows.
+# How much text a completion may send, because it is paid for: about 1,000 tokens before the cursor and 250 after it.
 BEFORE_CHARS = 4_000
 AFTER_CHARS = 1_000
 
@@ -32,16 +33,18 @@ _FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class TextSelection:
-    """A piece of text that is to be rewritten."""
+    """A piece of text to rewrite."""
 
     text: str
+    """The selected text."""
     instruction: str
+    """How the user wants it rewritten."""
     place: str = ""
-    """Where the text is from; empty when that is not known."""
+    """The file and the lines of the text, for the model; empty when they are unknown."""
 
 
 def describe_place(path: str | None, lines: tuple[int, int] | None) -> str:
-    """Return a place in words. `lines` are the first and the last, counted from 0."""
+    """Return the file and the lines as text. `lines` are the first and the last line, counted from 0."""
     return f"{path}, lines {lines[0] + 1} to {lines[1] + 1}" if path and lines else path or ""
 
 
@@ -63,13 +66,16 @@ def _build_request(model: str, system: str, prompt: str) -> ModelRequest:
 
 
 def extract_replacement(original: str, answer: str) -> str:
-    """Return the answer without the fence that a model put around it. A selection's last line break is kept."""
+    """Return the answer without the code fence that a model put around it.
+
+    If the original text ends with a line break, the result does too.
+    """
     text = answer if original.lstrip().startswith(_FENCE) else remove_fence(answer)
     return f"{text}\n" if original.endswith("\n") and not text.endswith("\n") else text
 
 
 def remove_fence(text: str) -> str:
-    """Return what is inside of a single fence around everything. A text with more than one fence stays as it is."""
+    """Return the text without a code fence around all of it. A text with more than one fence stays as it is."""
     lines = text.strip().split("\n")
     fence = lines[0][: len(lines[0]) - len(lines[0].lstrip("`"))]
     inside = [line.strip() for line in lines[1:-1]]
@@ -80,7 +86,8 @@ def remove_fence(text: str) -> str:
 
 
 def split_at(text: str, line: int, character: int) -> tuple[str, str]:
-    """Return what is before and after a position, counted from 0. One outside of the text becomes its nearest end."""
+    """Return the text before and after a position, counted from 0. A position outside of the text counts as the nearest
+    one inside."""
     lines = text.split("\n")
     if line >= len(lines):
         return text, ""
@@ -90,7 +97,7 @@ def split_at(text: str, line: int, character: int) -> tuple[str, str]:
 
 
 def extract_insertion(before: str, answer: str) -> str:
-    """Return the answer without a fence, and without the beginning of the line that many models repeat."""
+    """Return the answer without a code fence, and without the beginning of the current line if the model repeats it."""
     text = remove_fence(answer)
     line = before.rpartition("\n")[2]
     text = text.removeprefix(line) if line.strip() else text

@@ -1,7 +1,7 @@
-"""A chat's plan: a short list of tasks that the model keeps and the reader sees. Pure but for its one holder, `Plan`.
+"""Owns the plan of a chat: a short list of tasks that the model keeps and the reader sees. Pure, except class `Plan`.
 
-It is stored nowhere of its own: each change is shown as the details of a tool call, and the last of these is the plan.
-The tool `task` changes it, in `plugins/tools`.
+It must not store the plan: each change is in the details of a tool call, and the newest of these details are the plan.
+Its neighbour is the tool in `plugins/tools/task`, with which the model changes the plan.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Tasks = tuple[Task, ...]
 
-# What "go" means to the model.
+# What the model reads when the user accepts a plan with "go".
 CARRY_OUT: Final = """(The user has accepted the plan: carry it out. You are no longer in plan mode; you have tools \
 that change and run things. Put the steps into the list of `task` unless they are in it already. Take them in order, \
 one at a time: start the step, make its change as it was previewed, run what you changed and read the real output, \
@@ -31,14 +31,16 @@ _LIST: Final = "(The list of tasks as it stands now, word for word. The tool `ta
 
 @dataclass
 class Plan:
-    """The plan of a chat while the chat is live. The calls of one turn change it one after the other."""
+    """The plan of a live chat. It is mutable: the calls of one turn change it one after the other."""
 
     tasks: Tasks = ()
+    """The tasks, in order."""
     active_summary: str | None = None
+    """What the model is working on now, in a few words; None when it has not said so."""
 
 
 def restore_plan(contents: Iterable[Content]) -> Plan:
-    """Return the plan of a chat from what was shown in it."""
+    """Return the plan of a chat, from the contents of its events."""
     plan = Plan()
     for content in contents:
         if isinstance(content, ToolCalledContent) and isinstance(content.details, TaskDetails) and not content.error:
@@ -47,7 +49,7 @@ def restore_plan(contents: Iterable[Content]) -> Plan:
 
 
 def add_tasks(tasks: Tasks, subjects: Iterable[str]) -> Tasks:
-    """Return the tasks with more at the end. Ids count on from the highest one."""
+    """Return the tasks with new ones at the end. Their ids follow the highest one."""
     first = max((int(task.id) for task in tasks if task.id.isdecimal()), default=0) + 1
     return (*tasks, *(Task(id=str(id), subject=subject) for id, subject in enumerate(subjects, first)))
 
@@ -74,10 +76,10 @@ def make_details(plan: Plan) -> TaskDetails:
 
 
 def format_tasks(tasks: Tasks) -> str:
-    """Return the tasks as the model reads them."""
+    """Return the tasks as text for the model."""
     return "\n".join(f"[{_BOX[task.status]}] {task.id}. {task.subject}" for task in tasks)
 
 
 def format_for_summary(tasks: Tasks) -> str:
-    """Return the tasks as they stand behind a summary, whatever that says of them; "" for none."""
+    """Return the text after a summary that gives the model the exact list of tasks; "" for no tasks."""
     return f"\n\n{_LIST}\n{format_tasks(tasks)}" if tasks else ""

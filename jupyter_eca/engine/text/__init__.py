@@ -1,1 +1,4 @@
-"""Text that people type, parsed: mentions, slash commands and shell templates."""
+"""Parses text that people write: mentions, slash commands and shell templates.
+
+It must not carry out what the text asks for: `host` and `plugins` do.
+"""

@@ -1,7 +1,7 @@
-"""What a message points at, with `@` or `#` before it.
+"""Finds the mentions in a message: words with `@` or `#` before them, such as `@data.csv`.
 
-It must not know whether there is such a thing: the plugs of `plugins/contexts` find out. An e-mail address, a decorator
-or a heading may look like a mention, and stays what it is when nothing has that name.
+It must not know whether a mentioned thing exists: its neighbours in `plugins/contexts` find out. An e-mail address, a
+decorator or a heading may look like a mention. It has no effect when nothing of that name exists.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# Code that is quoted is shown, and points at nothing.
+# Quoted code. It contains no mentions.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
-# At the beginning of a word. What is in quotes may have spaces; its lines stand behind the quotes.
+# A mention begins at the beginning of a word. In quotes it may contain spaces; its lines follow the quotes.
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<"']))([@#])(?:"([^"\n]+)"(:L\d+(?:-L?\d+)?)?|([^\s"'`@#!<>|*?]\S*))""")
 
 _LINES = re.compile(r"(.+):L(\d+)(?:-L?(\d+))?")
 
-# What only a live notebook has. Ids of cells are nbformat's, some languages allow a dot in a name, and what is taken of
-# a variable is the sentence's.
+# A mention of something in a live notebook. Ids of cells have the characters that nbformat allows. The name of a
+# variable may contain dots, as some languages allow them. What follows it, such as `[0]` or `'s`, is ignored.
 _LIVE = re.compile(
     r"(?:(cell|output):([\w-]+)|(var):([^\W\d]\w*(?:\.\w+)*)(?:[\[(].*)?|(notebook)(?::(.+))?|(selection|error))(?:'s)?"
 )
@@ -28,17 +28,18 @@ _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 @dataclass(frozen=True, slots=True)
 class LiveMention:
-    """A part of a notebook or its kernel that a mention names."""
+    """A mention of a part of a live notebook or of its kernel."""
 
     kind: str
+    """`cell`, `output`, `var`, `notebook`, `selection` or `error`."""
     name: str = ""
-    """Which one; empty where the kind says it all."""
+    """The cell, the variable or the path of the notebook; empty when the kind needs no name."""
 
 
 def find_mentions(message: str, signs: str = "@#") -> list[str]:
-    """Return what a message mentions, each once, in order.
+    """Return the mentions in a message without their signs, each once, in order.
 
-    These are paths (with `:L10-20` when they have lines), addresses, and words that `live` knows.
+    They are paths (with `:L10-20` if they have lines), addresses, and words that `parse_live` understands.
     """
     mentions: dict[str, None] = {}
     for match in _MENTION.finditer(_CODE.sub(" ", message)):
@@ -51,7 +52,7 @@ def find_mentions(message: str, signs: str = "@#") -> list[str]:
 
 
 def parse_live(mention: str) -> LiveMention | None:
-    """Return what a mention names in a notebook, None when it names nothing there."""
+    """Parse a mention of a part of a live notebook. Return None when it is something else."""
     if (match := _LIVE.fullmatch(mention)) is None:
         return None
     kind = match[1] or match[3] or match[5] or match[7]
@@ -59,7 +60,7 @@ def parse_live(mention: str) -> LiveMention | None:
 
 
 def split_mention(mention: str) -> tuple[str, int, int]:
-    """Return the path, its first and its last line. The lines are 0 and 0 when all of it is meant."""
+    """Return the path of a mention, and its first and last line. Both lines are 0 when the whole file is meant."""
     match = _LINES.fullmatch(mention)
     if match is None or not 0 < int(match[2]) < 10**9:
         return mention, 0, 0
@@ -68,7 +69,7 @@ def split_mention(mention: str) -> tuple[str, int, int]:
 
 
 def _trim(word: str) -> str:
-    """Return a word without the punctuation of the sentence around it. Brackets that it opens are its own."""
+    """Return a word without the punctuation at its end. A closing bracket stays if the word has the opening one."""
     while word:
         last = word[-1]
         opening = _BRACKETS.get(last)

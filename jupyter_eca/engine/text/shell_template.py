@@ -1,11 +1,14 @@
-"""A shell line with places for arguments, filled so that an argument is never more than text where it stands.
+"""Fills arguments into a shell line in such a way that the shell takes each argument as text and never runs it.
 
-The words of a custom tool's `command` are its author's, the arguments are a model's. What has to be done to one depends
-on what is around its place: nothing, quotes of either kind, a here document. So the line is read once as a shell reads
-it, and each place remembers which. It must not run the line: `host/tools` has the custom tools.
+It must not run the line: its neighbour `plugins/tools/custom` has the custom tools. The `command` of a custom tool is
+written by the user, but its arguments are written by a model.
 
-Ruled out: one way of quoting for all places, which breaks `"{{text}}"` and here documents; and variables of the
-environment, which nothing puts into a quoted here document.
+How an argument must be quoted depends on what is around its place `{{name}}`: nothing, single or double quotes, or a
+here document. So `parse` reads the line once as a shell would, and stores with each place what is around it. `fill`
+then quotes each argument for its place.
+
+Ruled out: one way of quoting for all places, which breaks `"{{text}}"` and here documents; and environment variables,
+which the shell does not expand in a quoted here document.
 """
 
 from __future__ import annotations
@@ -23,19 +26,19 @@ if TYPE_CHECKING:
 _PLACE: Final = re.compile(r"\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 _DELIMITER: Final = re.compile(r"[ \t]*(?P<word>'[\w.+-]+'|\"[\w.+-]+\"|\\?[\w.+-]+)(?=[\s;&|()<>]|$)")
 
-# What may stand in a stretch that is passed over: nothing that could end it elsewhere than where it seems to end.
+# The text that may be in a skipped construct, such as `$((...))`. It has no character that could move its end.
 _SIMPLE: Final = re.compile(r"[^'\"\\`$(){}\n]*")
 
 
-class Around(Enum):
-    """What a place stands in."""
+class Quoting(Enum):
+    """What is around a place."""
 
     NOTHING = auto()
     SINGLE = auto()
     DOUBLE = auto()
     ESCAPED = auto()  # $'...'
-    DOCUMENT = auto()  # a here document in which variables are filled in
-    RAW = auto()  # one in which they are not
+    DOCUMENT = auto()  # a here document in which the shell expands variables
+    RAW = auto()  # a here document in which it does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,44 +46,47 @@ class ArgumentPlace:
     """A place for an argument."""
 
     name: str
-    """The argument."""
-    around: Around
-    """What it stands in."""
+    """The name of the argument."""
+    quoting: Quoting
+    """What is around the place."""
     line: int
-    """Its line in the command, for error messages."""
+    """The line of the place in the command, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class HereDocument:
-    """A here document: no line of it may be its delimiter once it is filled in."""
+    """A here document. When it is filled, no line of it may equal its delimiter, which would end it too early."""
 
     delimiter: str
+    """The word that ends the document."""
     tabs: bool
+    """Whether tabs at the beginning of a line are ignored (`<<-`)."""
     parts: tuple[str | ArgumentPlace, ...]
+    """The text and the places of the document, in order."""
 
 
 Part = str | ArgumentPlace | HereDocument
 
 
 def parse(command: str, names: Collection[str]) -> tuple[Part, ...]:
-    """Find the places of a command.
+    """Split a command into its texts and its places for arguments.
 
-    `names` are those of arguments; anything else in double braces is the command's own.
+    `names` are the names of the arguments. Another name in double braces is not a place, but text of the command.
 
-    Raises: ValueError, with the line, where it cannot be told what a place stands in, or nothing is only text there.
+    Raises: ValueError when a place is in a construct where no text is safe, or whose end is uncertain. It has the line.
     """
     known = frozenset(names)
     if not any(match["name"] in known for match in _PLACE.finditer(command)):
         return (command,)
     reader = _Reader(command, known)
-    reader.plain("")
+    reader.read_plain("")
     return tuple(reader.parts)
 
 
 def fill(parts: tuple[Part, ...], values: Mapping[str, Any]) -> str:
-    """Return the command with its arguments. A place without a value becomes empty.
+    """Return the command with its arguments filled in. A place without a value becomes empty.
 
-    Raises: ValueError for a value that cannot stand in its place.
+    Raises: ValueError when a value is not possible at its place.
     """
     return "".join(_fill_part(part, values) for part in parts)
 
@@ -90,7 +96,7 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
         case str():
             return part
         case ArgumentPlace():
-            return _quote(values[part.name], part.around) if values.get(part.name) is not None else ""
+            return _quote(values[part.name], part.quoting) if values.get(part.name) is not None else ""
         case HereDocument():
             body = "".join(_fill_part(inner, values) for inner in part.parts)
             joined = (body, body.replace("\\\n", ""))
@@ -100,73 +106,83 @@ def _fill_part(part: Part, values: Mapping[str, Any]) -> str:
             return body
 
 
-def _quote(value: Any, quoting: Around) -> str:
-    if isinstance(value, list) and quoting is Around.NOTHING:
+def _quote(value: Any, quoting: Quoting) -> str:
+    """Return a value as text that the shell takes literally at such a place."""
+    if isinstance(value, list) and quoting is Quoting.NOTHING:
         return " ".join(_quote(item, quoting) for item in cast("list[Any]", value))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if "\0" in text:
         raise ValueError("an argument may not hold a NUL character")
     match quoting:
-        case Around.NOTHING:
+        case Quoting.NOTHING:
             return shlex.quote(text)
-        case Around.SINGLE:
+        case Quoting.SINGLE:
             return text.replace("'", "'\\''")
-        case Around.DOUBLE:
+        case Quoting.DOUBLE:
             return re.sub(r'([\\$"`])', r"\\\1", text)
-        case Around.ESCAPED:
+        case Quoting.ESCAPED:
             return re.sub(r"([\\'])", r"\\\1", text)
-        case Around.DOCUMENT:
+        case Quoting.DOCUMENT:
             return re.sub(r"([\\$`])", r"\\\1", text)
-        case Around.RAW:
+        case Quoting.RAW:
             return text
 
 
 @dataclass
 class _Reader:
-    text: str
-    names: frozenset[str]
-    at: int = 0
-    parts: list[Part] = field(default_factory=list["Part"])
-    _waiting: list[tuple[str, bool, bool]] = field(default_factory=list[tuple[str, bool, bool]])
+    """Reads a command as a shell would. Each method reads one construct, beginning at the current position."""
 
-    def plain(self, end: str) -> None:
-        """Read what is outside of quotes, to the `end` of a substitution or of the text."""
+    text: str
+    """The command."""
+    names: frozenset[str]
+    """The names of the arguments."""
+    at: int = 0
+    """The current position in the text."""
+    parts: list[Part] = field(default_factory=list["Part"])
+    """The texts and places that have been read."""
+    _waiting: list[tuple[str, bool, bool]] = field(default_factory=list[tuple[str, bool, bool]])
+    """The here documents that begin after the current line: delimiter, whether it is raw, whether tabs are ignored."""
+
+    def read_plain(self, end: str) -> None:
+        """Read text outside of quotes, up to the character `end`, or to the end of the text if `end` is empty."""
         while self.at < len(self.text):
-            if self._place(Around.NOTHING) or self._dollar():
+            if self._read_place(Quoting.NOTHING) or self._read_dollar():
                 continue
-            char = self._take()
+            char = self._copy()
             if char == end:
                 return
             match char:
                 case "\\":
-                    self._take()
+                    self._copy()
                 case "'":
-                    self._until("'", Around.SINGLE)
+                    self._read_until("'", Quoting.SINGLE)
                 case '"':
-                    self._double('"')
+                    self._read_double_quotes('"')
                 case "`":
                     self._skip_to("`", "backquotes")
                 case "(":
-                    self._inside()
+                    self._read_parentheses()
                 case "#" if self.at < 2 or self.text[self.at - 2] in " \t\n;&|()<>":
-                    self._comment()
+                    self._skip_comment()
                 case "<" if self.text.startswith("<<", self.at):
-                    self._take(2)  # a here string: what follows is a word
+                    self._copy(2)  # a here string: a word follows, as anywhere else
                 case "<" if self.text.startswith("<", self.at):
-                    self._take()
-                    self._delimiter()
+                    self._copy()
+                    self._read_delimiter()
                 case "\n":
-                    self._documents()
+                    self._read_documents()
                 case _:
                     pass
 
-    def _take(self, count: int = 1) -> str:
+    def _copy(self, count: int = 1) -> str:
+        """Copy characters to the parts as they are."""
         text = self.text[self.at : self.at + count]
         self.at += count
         self.parts.append(text)
         return text
 
-    def _place(self, quoting: Around) -> bool:
+    def _read_place(self, quoting: Quoting) -> bool:
+        """Read a place for an argument. Return False when there is none at the current position."""
         match = _PLACE.match(self.text, self.at)
         if match is None or match["name"] not in self.names:
             return False
@@ -178,106 +194,111 @@ class _Reader:
     def _line(self) -> int:
         return self.text.count("\n", 0, self.at) + 1
 
-    def _dollar(self) -> bool:
-        """Read what a `$` begins, in and out of double quotes."""
+    def _read_dollar(self) -> bool:
+        """Read a construct that begins with `$`, in or outside of double quotes. Return False when there is none."""
         rest = self.text[self.at : self.at + 3]
         if rest == "$((":
-            self._take(3)
+            self._copy(3)
             self._skip_to("))", "arithmetic")
         elif rest.startswith("$("):
-            self._take(2)
-            self._inside()
+            self._copy(2)
+            self._read_parentheses()
         elif rest.startswith("${"):
-            self._take(2)
+            self._copy(2)
             self._skip_to("}", "the expansion of a variable")
         elif rest.startswith("$'"):
-            self._take(2)
-            self._until("'", Around.ESCAPED)
+            self._copy(2)
+            self._read_until("'", Quoting.ESCAPED)
         else:
             return False
         return True
 
-    def _until(self, end: str, quoting: Around) -> None:
+    def _read_until(self, end: str, quoting: Quoting) -> None:
+        """Read text in other quotes, up to the character `end`."""
         while self.at < len(self.text):
-            if self._place(quoting):
+            if self._read_place(quoting):
                 continue
-            char = self._take()
+            char = self._copy()
             if char == end:
                 return
-            if char == "\\" and quoting is Around.ESCAPED:
-                self._take()
+            if char == "\\" and quoting is Quoting.ESCAPED:
+                self._copy()
 
-    def _double(self, end: str) -> None:
+    def _read_double_quotes(self, end: str) -> None:
+        """Read text in double quotes, in which the shell still expands `$` and backquotes."""
         while self.at < len(self.text):
-            if self._place(Around.DOUBLE) or (not self.text.startswith("$'", self.at) and self._dollar()):
+            if self._read_place(Quoting.DOUBLE) or (not self.text.startswith("$'", self.at) and self._read_dollar()):
                 continue
-            char = self._take()
+            char = self._copy()
             if char == end:
                 return
             if char == "\\":
-                self._take()
+                self._copy()
             elif char == "`":
                 self._skip_to("`", "backquotes")
 
-    def _inside(self) -> None:
-        """Read parentheses. The patterns of a `case` have one that closes nothing."""
+    def _read_parentheses(self) -> None:
+        """Read up to the closing parenthesis. Refuse a `case`, whose patterns have closing parentheses of their own."""
         begin = self.at
-        self.plain(")")
+        self.read_plain(")")
         if re.search(r"\bcase\b", self.text[begin : self.at]):
-            raise self._unclear("a case in parentheses")
+            raise self._make_error("a case in parentheses")
 
     def _skip_to(self, end: str, construct: str) -> None:
-        """Pass over a stretch without places."""
+        """Copy a construct up to its end. It may contain only simple text and no places."""
         stop = self.text.find(end, self.at)
         if stop < 0 or not _SIMPLE.fullmatch(self.text, self.at, stop):
-            raise self._unclear(construct)
-        self._take(stop - self.at + len(end))
+            raise self._make_error(construct)
+        self._copy(stop - self.at + len(end))
 
-    def _comment(self) -> None:
+    def _skip_comment(self) -> None:
         end = self.text.find("\n", self.at)
         end = len(self.text) if end < 0 else end
         if any(match["name"] in self.names for match in _PLACE.finditer(self.text, self.at, end)):
-            raise self._unclear("a comment")
-        self._take(end - self.at)
+            raise self._make_error("a comment")
+        self._copy(end - self.at)
 
-    def _unclear(self, construct: str) -> ValueError:
+    def _make_error(self, construct: str) -> ValueError:
         return ValueError(f"{construct} cannot have arguments in or near it (line {self._line} of the command)")
 
-    def _delimiter(self) -> None:
+    def _read_delimiter(self) -> None:
+        """Read the word after `<<`. Its here document begins after the current line."""
         tabs = self.text.startswith("-", self.at)
         if tabs:
-            self._take()
+            self._copy()
         match = _DELIMITER.match(self.text, self.at)
         if match is None:
-            raise self._unclear("a here document without a plain delimiter")
+            raise self._make_error("a here document without a plain delimiter")
         word = match["word"]
-        self._take(match.end() - self.at)
+        self._copy(match.end() - self.at)
         self._waiting.append((word.strip("'\"\\"), word[0] in "'\"\\", tabs))
 
-    def _documents(self) -> None:
+    def _read_documents(self) -> None:
+        """Read the here documents that begin after the current line."""
         waiting, self._waiting = self._waiting, []
         for delimiter, raw, tabs in waiting:
             pattern = rf"^{chr(9) + '*' if tabs else ''}{re.escape(delimiter)}$"
             match = re.compile(pattern, re.MULTILINE).search(self.text, self.at)
             if match is None:
-                raise self._unclear("a here document without an end")
+                raise self._make_error("a here document without an end")
             stop = match.start()
             inside = _Reader(self.text[:stop], self.names, self.at)
-            inside.document(raw=raw)
+            inside.read_document(raw=raw)
             without_documents = [part for part in inside.parts if not isinstance(part, HereDocument)]
             self.parts.append(HereDocument(delimiter, tabs, tuple(without_documents)))
             self.at = stop
-            self._take(match.end() - stop)
+            self._copy(match.end() - stop)
 
-    def document(self, *, raw: bool) -> None:
+    def read_document(self, *, raw: bool) -> None:
+        """Read the text of a here document. If it is `raw`, the shell expands nothing in it."""
         while self.at < len(self.text):
-            if self._place(Around.RAW if raw else Around.DOCUMENT):
+            if self._read_place(Quoting.RAW if raw else Quoting.DOCUMENT):
                 continue
             if not raw and self.text[self.at] == "$" and self.text[self.at + 1 : self.at + 2] in {"(", "{"}:
                 self._skip_to(")" if self.text[self.at + 1] == "(" else "}", "a substitution")
                 continue
-            char = self._take()
+            char = self._copy()
             if char == "\\" and not raw:
-                self._take()
+                self._copy()
             elif char == "`" and not raw:
                 self._skip_to("`", "backquotes")

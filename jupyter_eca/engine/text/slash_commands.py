@@ -1,6 +1,6 @@
-"""The `/` commands of a chat as words: which message is one, and what a custom one says.
+"""Parses the `/` commands of a chat, ranks them for a list, and fills the arguments into custom commands.
 
-It must not know which commands there are, nor run one: `host/commands` does.
+It must not know which commands exist or run one: its neighbour `host/commands` does.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.command import ChatCommand
 
-# A name, or a server's prompt; then a space or the end. `/home/ada` has a second slash and is a path.
+# A name of a command, or `server:prompt`; then a space or the end. `/home/ada` has a second slash, so it is a path.
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)?)(?:\s+(?P<text>.*))?\s*", re.DOTALL)
 
-# One pass over the template, so that an argument that holds `$1` is not filled in once more.
+# A place for an argument. One expression for all forms, so that the template is filled in one pass: an argument that
+# contains `$1` must not be filled a second time.
 _PLACE = re.compile(r"\$ARG(?:S|UMENTS)\b|\$(?:ARG)?(?P<number>[1-9]\d?)(?!\d)|\{\{\s*(?P<name>[A-Za-z_][\w-]*)\s*\}\}")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
@@ -31,14 +32,15 @@ class CommandCall:
     """A message that is a command."""
 
     name: str
+    """The name of the command, without the slash."""
     text: str = ""
-    """Everything behind the name, as it was written."""
+    """Everything after the name, as it was written."""
     arguments: tuple[str, ...] = ()
     """The words of the text."""
 
 
 def parse(message: str) -> CommandCall | None:
-    """Parse a message. None when it is no command; whether there is one of that name is not known here."""
+    """Parse a message. Return None when it is not a command. A command of this name may not exist."""
     match = _COMMAND.fullmatch(message.strip())
     if match is None:
         return None
@@ -47,7 +49,7 @@ def parse(message: str) -> CommandCall | None:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Split a text as a shell does. A text with a lone quote in it ("don't") is split at its spaces."""
+    """Split a text into words, as a shell does. A text with only one quote in it ("don't") is split at its spaces."""
     try:
         return tuple(shlex.split(text))
     except ValueError:
@@ -55,10 +57,10 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCommand, ...]:
-    """Return the commands that match the query, the best first; equally good ones stay in their order.
+    """Return the commands that match a query, the best ones first. Commands that match equally well keep their order.
 
-    `go` finds `/go` before `/goals`, `/let-go`, `/cargo` and `/gallop`, and then those that are described with it. The
-    panel ranks names in the same way: `labextension/src/chat/command_names.ts`.
+    `go` finds `/go` before `/goals`, `/let-go`, `/cargo` and `/gallop`, and then the commands with `go` in their
+    description. The panel ranks names in the same way: `labextension/src/chat/command_names.ts`.
     """
     wanted = query.strip().removeprefix("/").casefold()
     ranked = [(rank_command(command, wanted), command) for command in commands]
@@ -67,7 +69,10 @@ def filter_commands(commands: Iterable[ChatCommand], query: str) -> tuple[ChatCo
 
 
 def rank_command(command: ChatCommand, wanted: str) -> int | None:
-    """Return how well a command matches, 0 for an exact name; None when it does not. `wanted` has no capitals."""
+    """Return how well a command matches: 0 for the exact name, more for worse matches, None for no match.
+
+    `wanted` must be in lower case.
+    """
     name = command.name.casefold()
     letters = iter(name)
     fits = (
@@ -82,13 +87,13 @@ def rank_command(command: ChatCommand, wanted: str) -> int | None:
 
 
 def guess_command(name: str, names: Iterable[str]) -> str:
-    """Return the command that a mistyped name was meant to be, "" when it looks like none."""
-    # Two thirds alike: `cost` and `modle` are found, `opt`, `tmp` and `data` are not.
+    """Return the name that a mistyped name was probably meant to be; "" when it is similar to none."""
+    # Two thirds of the letters must be alike: `cost` and `modle` find a command; `opt`, `tmp` and `data` find none.
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.67)), "")
 
 
 def hide_key(message: str) -> str:
-    """Return a message as it may be kept: what stands behind the provider of a `/login` is a key, and is left out."""
+    """Return a message in the form that may be stored: without the key that follows the provider of a `/login`."""
     called = parse(message)
     if called is None or called.name != "login" or len(called.arguments) < 2:
         return message
@@ -96,9 +101,9 @@ def hide_key(message: str) -> str:
 
 
 def find_mixed_line(template: str) -> int:
-    """Return the line on which places by name and by position first meet, 0 if they do not.
+    """Return the first line of a template where it has used both places by name and places by position; 0 if none.
 
-    Where they meet, it is not known which word is meant for which.
+    Such a template is an error: it would not be clear which word of the user belongs to which place.
     """
     kinds = set[bool]()
     for match in _PLACE.finditer(template):
@@ -111,13 +116,13 @@ def find_mixed_line(template: str) -> int:
 def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument, ...]:
     """Return the arguments of a custom command, in the order in which they are filled.
 
-    `declared` is what its front matter says of them: by name, or by position for those that have none. Those by name
-    are required unless it says no.
+    `declared` is the list of arguments in its front matter. An argument with a place by name is found there by its
+    name, and one with a place by position by its position. Arguments by name are required, unless the list says no.
     """
     matches = list(_PLACE.finditer(template))
     numbers = sorted({int(match["number"]) for match in matches if match["number"]})
     names = list(dict.fromkeys(match["name"] for match in matches if match["name"]))
-    every = ["args"] if any(match["number"] is match["name"] is None for match in matches) else []
+    all_words = ["args"] if any(match["number"] is match["name"] is None for match in matches) else []
     known = (
         [_parse_declared(declaration) for declaration in cast("list[Any]", declared)]
         if isinstance(declared, list)
@@ -125,11 +130,11 @@ def list_arguments(template: str, declared: Any = None) -> tuple[CommandArgument
     )
     by_name = {argument.name: argument for argument in known if argument is not None}
     placed = [(str(number), known[number - 1] if number <= len(known) else None) for number in numbers]
-    all_arguments = known[0] if every and not numbers and len(known) == 1 else None
+    all_arguments = known[0] if all_words and not numbers and len(known) == 1 else None
     return (
         *(argument or CommandArgument(name=name) for name, argument in placed),
         *(by_name.get(name) or CommandArgument(name=name, required=True) for name in names),
-        *(all_arguments or CommandArgument(name=name) for name in every),
+        *(all_arguments or CommandArgument(name=name) for name in all_words),
     )
 
 
@@ -143,9 +148,9 @@ def _parse_declared(declaration: Any) -> CommandArgument | None:
 
 
 def expand(template: str, called: CommandCall) -> str:
-    """Return the prompt that a custom command stands for.
+    """Return the prompt of a custom command, with the arguments filled into its template.
 
-    A template without a place for arguments gets them at its end.
+    If the template has no place for arguments, they are added at its end.
     """
     names = [match["name"] for match in _PLACE.finditer(template) if match["name"]]
     values = bind_arguments(tuple(dict.fromkeys(names)), called.arguments)
@@ -164,20 +169,20 @@ def expand(template: str, called: CommandCall) -> str:
 
 
 def bind_arguments(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
-    """Return the arguments by name.
+    """Return the values of named arguments.
 
-    `name=value` goes to its name, the others to the names that are left, in order; the last one takes all the words
-    that remain.
+    A word `name=value` is the value of that name. The other words go to the remaining names, in order, and the last
+    name gets all words that are left.
     """
     values: dict[str, str] = {}
-    loose: list[str] = []
+    unnamed: list[str] = []
     for argument in arguments:
         named = _NAMED.fullmatch(argument)
         if named is not None and named["name"] in names:
             values[named["name"]] = named["value"]
         else:
-            loose.append(argument)
+            unnamed.append(argument)
     free = [name for name in names if name not in values]
-    for at, name in enumerate(free[: len(loose)]):
-        values[name] = " ".join(loose[at:]) if name == free[-1] else loose[at]
+    for at, name in enumerate(free[: len(unnamed)]):
+        values[name] = " ".join(unnamed[at:]) if name == free[-1] else unnamed[at]
     return values

@@ -1,9 +1,17 @@
-"""The Agent Host Protocol front.
+"""Owns the front for the Agent Host Protocol (AHP). The plug `FRONT` serves it to any number of clients.
 
-`reducers` are the protocol's own, pure; `hub` holds the shared state, numbers every action and keeps the last ones for
-clients that come back; `session` joins one chat of ours to one session of theirs; `connection` is one client,
-`commands` what it can ask for; `front` owns them all. Everything that only version 0.1.0 has on the wire is in
-`protocol.ahp` and `dialect`. The front must not know the server that runs it.
+In this protocol, host and clients share states: one for the whole host (the root), one for each session, one for each
+terminal. A client subscribes to a state by its URI. A state changes only by actions. Every client applies the same
+actions in the same order with the same reducers, so that all have the same state.
+
+- `connection.py` owns the connection to one client, and `commands.py` the requests that the client can send;
+- `hub.py` holds the states. It numbers each action, applies it, and sends it to the subscribers;
+- `reducers/` has the pure functions that apply an action to a state;
+- `session/` shows one chat as one session: events become actions, and actions of clients become calls of the host;
+- `front.py` holds the sessions, and is the subscriber of the host;
+- `dialect.py` and `protocol/ahp/` have everything that belongs to the wire format of version 0.1.0.
+
+The front must not know the server that runs it.
 """
 
 from __future__ import annotations
@@ -23,11 +31,12 @@ if TYPE_CHECKING:
 
 
 class AhpPlug:
-    """The plug, a `base.LinkFront`. Its imports wait for the first client."""
+    """The plug, a `base.LinkFront`. It imports the other modules only when the first client comes, in a thread, so that
+    the server starts fast."""
 
     @asynccontextmanager
     async def open(self, host: Host, shells: Shells | None) -> AsyncGenerator[AhpFront]:
-        """Open one front for all clients: they share its state."""
+        """Open the front that all clients share, and close it when the context ends."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.ahp.front")
         from jupyter_eca.fronts.ahp.front import AhpFront
 

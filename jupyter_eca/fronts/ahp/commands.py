@@ -1,8 +1,8 @@
-"""Owns the protocol's commands: one table with a function for each command. An error that a function raises becomes the
-answer.
+"""Owns the commands of the protocol: the table `COMMANDS` has one function for each command. A function returns the
+result of the request. If it raises an error, the client gets this error as the answer.
 
-It must not know the connection that a command came over; `CommandCaller` is all it needs of one. `connection.py` reads
-and answers the requests.
+It must not know the connection: a function sees it only as a `CommandCaller`. `connection.py` reads the requests and
+sends the answers.
 """
 
 from __future__ import annotations
@@ -59,25 +59,28 @@ class CommandCaller(Protocol):
         """The chats whose sessions the client is subscribed to."""
         ...
 
-    async def add(self, uri: str) -> bool:
+    async def subscribe(self, uri: str) -> bool:
         """Subscribe the client to a resource. Return False if there is no such resource."""
         ...
 
 
 class CommandOrder(Enum):
-    """What a command waits for. A command that may take long must not delay a client's Stop."""
+    """Says which earlier messages of the same client a command waits for.
+
+    A user may send Stop at any time. So a command that may take long is not `IN_TURN`: Stop would have to wait for it.
+    """
 
     IN_TURN = auto()
-    """For all earlier messages of the client but those below."""
+    """The command waits for all earlier messages, except for commands of the two kinds below."""
     AMONG_FILES = auto()
-    """For the earlier commands about files. No other message waits for it."""
+    """The command waits for the earlier commands about files. Other messages do not wait for it."""
     AT_ONCE = auto()
-    """For nothing, and nothing waits for it."""
+    """The command waits for no other message, and no other message waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AhpCommand:
-    """One row of the table."""
+    """One row of the table of commands."""
 
     params: type[Ahp]
     """The model of the parameters."""
@@ -86,6 +89,7 @@ class AhpCommand:
     """The function that answers."""
 
     order: CommandOrder = CommandOrder.IN_TURN
+    """Which earlier messages the command waits for."""
 
 
 async def _find_session(front: AhpFront, uri: str) -> AhpSession:
@@ -100,12 +104,17 @@ def _check_provider(name: str | None) -> None:
 
 
 async def subscribe(caller: CommandCaller, params: requests.Subscribe) -> Json:
-    if not await caller.add(params.resource):
+    if not await caller.subscribe(params.resource):
         raise RemoteError(f"There is no resource {params.resource}.", AhpErrorCode.SESSION_NOT_FOUND)
     return {"snapshot": write_snapshot(caller.front.hub.snapshot(params.resource))}
 
 
 async def create_session(caller: CommandCaller, params: requests.CreateSession) -> None:
+    """Create a session, or make one from a copy of another session's chat (`fork`). The client may become its active
+    client.
+
+    Raises: RemoteError.
+    """
     front, uri = caller.front, params.session
     _check_provider(params.provider)
     chat = parse_chat(uri)
@@ -118,8 +127,8 @@ async def create_session(caller: CommandCaller, params: requests.CreateSession) 
     folder = None
     if params.working_directory is not None:
         folder = await asyncio.to_thread(find_folder, front.host.workspace.files, params.working_directory)
-    described = config.describe_schema(front.host, params.model.id if params.model else "")
-    if params.config and (reason := refuse_config({"schema": described}, params.config)):
+    schema = config.describe_schema(front.host, params.model.id if params.model else "")
+    if params.config and (reason := refuse_config({"schema": schema}, params.config)):
         raise RemoteError(reason, AhpErrorCode.INVALID_PARAMS)
     if not caller.approves and (params.config or {}).get("approval") == config.AUTO:
         raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.INVALID_PARAMS)
@@ -128,12 +137,12 @@ async def create_session(caller: CommandCaller, params: requests.CreateSession) 
     session = await _find_session(front, uri) if params.fork else await front.create(params, folder)
     if params.active_client is not None:
         session.dispatch(actions.ActiveClientChanged(session=uri, active_client=params.active_client))
-        session.lend()
+        session.offer_client_tools()
         session.refresh()
 
 
 async def _fork(front: AhpFront, source: requests.ForkSource, chat: str, folder: Path | None) -> None:
-    """Copy a chat up to the end of a turn, with what was chosen for it."""
+    """Copy a chat up to the end of a turn, with the model, agent and folder that were chosen for it."""
     origin = await _find_session(front, source.session)
     own = front.host.workspace.files.start.resolve()
     if folder is not None and str(folder) != (config.read_choice(origin.state).folder or str(own)):
@@ -150,7 +159,7 @@ async def dispose_session(caller: CommandCaller, params: requests.DisposeSession
     await caller.front.dispose(await _find_session(caller.front, params.session))
 
 
-async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # its filter means nothing yet
+async def list_sessions(caller: CommandCaller, params: requests.ListSessions) -> Json:  # noqa: ARG001  # 0.1.0 does not define the meaning of its filter
     return {"items": await caller.front.list_summaries()}
 
 
@@ -173,11 +182,12 @@ async def complete(caller: CommandCaller, params: requests.Completions) -> Json:
 async def resolve_config(caller: CommandCaller, params: requests.ResolveSessionConfig) -> Json:
     _check_provider(params.provider)
     host = caller.front.host
-    described = config.describe_schema(host, await host.catalog.default())
-    return {"schema": described, "values": config.complete_values(described, params.config or {})}
+    schema = config.describe_schema(host, await host.catalog.default())
+    return {"schema": schema, "values": config.complete_values(schema, params.config or {})}
 
 
 async def complete_config(caller: CommandCaller, params: requests.SessionConfigCompletions) -> Json:
+    """Return the values of one property of the configuration that contain the query."""
     resolved = await resolve_config(caller, params)
     schema = record(record(resolved["schema"], "properties"), params.property)
     if not schema:
@@ -204,31 +214,31 @@ async def dispose_terminal(caller: CommandCaller, params: requests.DisposeTermin
     await caller.front.terminals.dispose(params.terminal)
 
 
-async def resource_read(caller: CommandCaller, params: requests.ResourceRead) -> Json:
+async def read_resource(caller: CommandCaller, params: requests.ResourceRead) -> Json:
     return await caller.front.resources.read(params, caller.client)
 
 
-async def resource_write(caller: CommandCaller, params: requests.ResourceWrite) -> Json:
+async def write_resource(caller: CommandCaller, params: requests.ResourceWrite) -> Json:
     return await caller.front.resources.write(params, caller.client)
 
 
-async def resource_list(caller: CommandCaller, params: requests.ResourceList) -> Json:
+async def list_resource(caller: CommandCaller, params: requests.ResourceList) -> Json:
     return await caller.front.resources.list(params, caller.client)
 
 
-async def resource_copy(caller: CommandCaller, params: requests.ResourceCopy) -> Json:
+async def copy_resource(caller: CommandCaller, params: requests.ResourceCopy) -> Json:
     return await caller.front.resources.copy(params, caller.client)
 
 
-async def resource_move(caller: CommandCaller, params: requests.ResourceMove) -> Json:
+async def move_resource(caller: CommandCaller, params: requests.ResourceMove) -> Json:
     return await caller.front.resources.move(params, caller.client)
 
 
-async def resource_delete(caller: CommandCaller, params: requests.ResourceDelete) -> Json:
+async def delete_resource(caller: CommandCaller, params: requests.ResourceDelete) -> Json:
     return await caller.front.resources.delete(params, caller.client)
 
 
-async def resource_request(caller: CommandCaller, params: requests.ResourceRequest) -> Json:
+async def request_resource(caller: CommandCaller, params: requests.ResourceRequest) -> Json:
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
@@ -244,11 +254,11 @@ COMMANDS: Final[Mapping[str, AhpCommand]] = {
     "authenticate": AhpCommand(requests.Authenticate, authenticate),
     "createTerminal": AhpCommand(requests.CreateTerminal, create_terminal),
     "disposeTerminal": AhpCommand(requests.DisposeTerminal, dispose_terminal),
-    "resourceRead": AhpCommand(requests.ResourceRead, resource_read, CommandOrder.AMONG_FILES),
-    "resourceWrite": AhpCommand(requests.ResourceWrite, resource_write, CommandOrder.AMONG_FILES),
-    "resourceList": AhpCommand(requests.ResourceList, resource_list, CommandOrder.AMONG_FILES),
-    "resourceCopy": AhpCommand(requests.ResourceCopy, resource_copy, CommandOrder.AMONG_FILES),
-    "resourceMove": AhpCommand(requests.ResourceMove, resource_move, CommandOrder.AMONG_FILES),
-    "resourceDelete": AhpCommand(requests.ResourceDelete, resource_delete, CommandOrder.AMONG_FILES),
-    "resourceRequest": AhpCommand(requests.ResourceRequest, resource_request, CommandOrder.AT_ONCE),
+    "resourceRead": AhpCommand(requests.ResourceRead, read_resource, CommandOrder.AMONG_FILES),
+    "resourceWrite": AhpCommand(requests.ResourceWrite, write_resource, CommandOrder.AMONG_FILES),
+    "resourceList": AhpCommand(requests.ResourceList, list_resource, CommandOrder.AMONG_FILES),
+    "resourceCopy": AhpCommand(requests.ResourceCopy, copy_resource, CommandOrder.AMONG_FILES),
+    "resourceMove": AhpCommand(requests.ResourceMove, move_resource, CommandOrder.AMONG_FILES),
+    "resourceDelete": AhpCommand(requests.ResourceDelete, delete_resource, CommandOrder.AMONG_FILES),
+    "resourceRequest": AhpCommand(requests.ResourceRequest, request_resource, CommandOrder.AT_ONCE),
 }

@@ -1,4 +1,5 @@
-"""Owns what is offered while a user types a message: contexts after `@`, commands after a `/` at the beginning.
+"""Owns the completions that are offered while a user types a message: contexts after `@`, and commands after a `/` at
+the beginning.
 
 It must not know the connection. `resources/attachments.py` turns a chosen context into an attachment.
 """
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.engine.text.slash_commands import filter_commands
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.resources import attachments
-from jupyter_eca.host.commands import list_commands as commands
+from jupyter_eca.host.commands import list_commands
 from jupyter_eca.plugins.contexts.resolve import list_offers
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.context import CursorContext, DirectoryContext, FileContext
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.ports import Files
 
+# The characters after which a client asks for completions.
 TRIGGERS: Final = ("@", "/")
 
 _COMMAND: Final = re.compile(r"/(?P<query>\S*)")
@@ -29,7 +31,8 @@ _CONTEXT: Final = re.compile(r"(?:.*\s)?(?P<token>@(?P<query>\S*))", re.DOTALL)
 
 
 async def list_items(host: Host, chat: str, files: Files, text: str, offset: int) -> list[Json]:
-    """Return the completions at an offset. Offsets and ranges count UTF-16 code units. `files` are those of the chat.
+    """Return the completions at an offset of a text. Offsets and ranges count UTF-16 code units, as the protocol
+    requires. `files` are the files of the chat.
 
     Raises: RemoteError when the offset is outside of the text.
     """
@@ -38,25 +41,27 @@ async def list_items(host: Host, chat: str, files: Files, text: str, offset: int
         raise RemoteError("The offset is outside of the text.", AhpErrorCode.INVALID_PARAMS)
     typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
     if match := _COMMAND.fullmatch(typed):
-        named = filter_commands(await commands(host), match["query"])
+        matching = filter_commands(await list_commands(host), match["query"])
         return [
-            _item(offset, typed, f"/{command.name} ", _command(command.name, command.description)) for command in named
+            _make_item(offset, typed, f"/{command.name} ", _make_command_attachment(command.name, command.description))
+            for command in matching
         ]
     if match := _CONTEXT.fullmatch(typed):
         root = host.workspace.files.roots[0]
         contexts = await list_offers(host.tool_contexts.build_surroundings(chat, None), match["query"], live=True)
         insertions = (
-            (context, _insert_text(context, files)) for context in contexts if not isinstance(context, CursorContext)
+            (context, _format_mention(context, files)) for context in contexts if not isinstance(context, CursorContext)
         )
         return [
-            _item(offset, match["token"], f"@{word} ", attachments.make_attachment(context, root))
+            _make_item(offset, match["token"], f"@{word} ", attachments.make_attachment(context, root))
             for context, word in insertions
             if word
         ]
     return []
 
 
-def _insert_text(context: ChatContext, files: Files) -> str:
+def _format_mention(context: ChatContext, files: Files) -> str:
+    """Return the text that is written after the `@`: a path from the chat's folder, or the name of the context."""
     if isinstance(context, FileContext | DirectoryContext):
         real, start = files.resolve(context.path), files.start.resolve()
         return str(real.relative_to(start) if real.is_relative_to(start) else real)
@@ -64,11 +69,11 @@ def _insert_text(context: ChatContext, files: Files) -> str:
     return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
 
 
-def _command(name: str, description: str) -> Json:
-    """Describe a command as an attachment. It has a name only: no content is attached for it."""
+def _make_command_attachment(name: str, description: str) -> Json:
+    """Make the attachment of a command. It has a name and no content, because the text itself runs the command."""
     return {"type": "simple", "label": f"/{name}", "_meta": {"description": description}}
 
 
-def _item(offset: int, token: str, insert: str, attachment: Json) -> Json:
+def _make_item(offset: int, token: str, insert: str, attachment: Json) -> Json:
     start = offset - len(token.encode("utf-16-le", "surrogatepass")) // 2
     return {"insertText": insert, "rangeStart": start, "rangeEnd": offset, "attachment": attachment}

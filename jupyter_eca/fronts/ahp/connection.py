@@ -1,7 +1,8 @@
-"""Owns one client: handles its messages in the order in which they came, and sends it actions in the order of their
-numbers.
+"""Owns the connection to one client: it handles the client's messages in the order in which they came, and sends
+actions to the client in the order of their numbers.
 
-It must not know what a command does (`commands.py`) or an action (`session/`, `terminals/`). `hub.py` sends through it.
+It must not know what a command does (`commands.py`) or what an action does (`session/`, `terminals/`). The hub
+(`hub.py`) sends its actions through the connections.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound="Ahp")
 
-# How many messages a client may be behind before it is disconnected. It reconnects, and gets what it missed.
+# If more messages than this wait to be sent, the client is disconnected. It can reconnect, and gets what it missed.
 MAX_BEHIND: Final = 20_000
-# How many clients' last numbers are remembered, for when they reconnect.
+# For how many clients the number of the last action and the language are remembered, in case they reconnect.
 MAX_CLIENTS: Final = 1_000
 
+# Ends a sentence about an action or about params.
 _TOO_DEEP: Final = f"nested more than {dialect.MAX_DEPTH} levels deep"
 
 _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
@@ -53,23 +55,30 @@ _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
 
 
 class AhpConnection:
-    """One client, as a `hub.HubClient`. `opened` returns the front, which is made for the first client."""
+    """The connection to one client. It implements `hub.HubClient` and `commands.CommandCaller`.
 
-    def __init__(self, link: Link, opened: Callable[[], Awaitable[AhpFront]], *, approves: bool = True) -> None:
+    `open_front` returns the front that all clients share. The first client's call opens the front.
+    """
+
+    def __init__(self, link: Link, open_front: Callable[[], Awaitable[AhpFront]], *, approves: bool = True) -> None:
         self.client = ""
+        """The id that the client gave in `initialize` or `reconnect`; "" before that."""
         self.approves = approves
-        """Whether the client may approve: see `fronts.base.LinkFront`."""
+        """Whether the client may approve tool calls: see `fronts.base.LinkFront`."""
         self.subscriptions: set[str] = set()
+        """The URIs of the resources that the client is subscribed to."""
         self._link = link
-        self._opened = opened
+        self._open_front = open_front
         self._front: AhpFront | None = None
         self._incoming: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._file_requests: asyncio.Queue[Request] = asyncio.Queue()
-        self._out: deque[Message | Envelope] = deque()
+        self._outgoing: deque[Message | Envelope] = deque()
         self._wake = asyncio.Event()
-        self._closing = False  # whether the connection ends after all messages were written
-        self._cut = asyncio.Event()  # ends the connection at once
-        self._concurrent: set[asyncio.Task[None]] = set()
+        self._ends_after_writing = False  # whether the connection ends after all messages were written
+        self._abort = asyncio.Event()  # ends the connection at once
+        # The tasks that run commands with the order `AT_ONCE`.
+        self._concurrent_tasks: set[asyncio.Task[None]] = set()
+        # The requests to the client that wait for its answer.
         self._requests: dict[Id, asyncio.Future[Any]] = {}
         self._request_count = 0
 
@@ -89,20 +98,25 @@ class AhpConnection:
         return [chat for uri in self.subscriptions if (chat := dialect.parse_chat(uri)) is not None]
 
     async def run(self) -> None:
-        """Serve until the client leaves, or the same client opens another connection."""
+        """Serve the client until it leaves, or until it opens another connection."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 reading = self._tasks.create_task(self._read())
-                working = (self._tasks.create_task(self._work()), self._tasks.create_task(self._work_on_files()))
-                ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._cut.wait()))
+                working = (
+                    self._tasks.create_task(self._handle_messages()),
+                    self._tasks.create_task(self._answer_file_requests()),
+                )
+                ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._abort.wait()))
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for task in (*working, *ends, *self._concurrent):
+                for task in (*working, *ends, *self._concurrent_tasks):
                     task.cancel()
         finally:
             self._leave()
             await self._link.close()
 
     def _leave(self) -> None:
+        """Leave the hub. Fail the requests to the client, and tell the front that the client is gone, unless it has
+        opened a newer connection."""
         if self._front is None:
             return
         subscriptions, self.subscriptions = self.subscriptions, set()
@@ -113,25 +127,27 @@ class AhpConnection:
             self._front.remove_client(self.client, subscriptions)
         else:
             for uri in subscriptions:
-                self._front.check_watched(uri)
+                self._front.handle_unsubscribe(uri)
 
     # -- to the client
 
     def send(self, envelope: Envelope) -> None:
-        self._push(envelope)
+        self._enqueue(envelope)
 
     def notify(self, notification: Json) -> None:
-        self._push(dialect.write_notification(notification))
+        self._enqueue(dialect.write_notification(notification))
 
-    def _push(self, message: Message | Envelope) -> None:
-        if self._cut.is_set():
+    def _enqueue(self, message: Message | Envelope) -> None:
+        """Queue a message for the client. If too many wait, join pieces of text; if there are still too many,
+        disconnect the client."""
+        if self._abort.is_set():
             return
-        self._out.append(message)
-        if len(self._out) > MAX_BEHIND:
-            self._out = deque(_join_pieces(self._out))
-            if len(self._out) > MAX_BEHIND:
-                self._out.clear()
-                self._cut.set()
+        self._outgoing.append(message)
+        if len(self._outgoing) > MAX_BEHIND:
+            self._outgoing = deque(_join_pieces(self._outgoing))
+            if len(self._outgoing) > MAX_BEHIND:
+                self._outgoing.clear()
+                self._abort.set()
         self._wake.set()
 
     async def request(self, method: str, params: Json) -> Any:
@@ -139,39 +155,41 @@ class AhpConnection:
         self._request_count += 1
         id = self._request_count
         future = self._requests[id] = asyncio.get_running_loop().create_future()
-        self._push(Request(id, method, params))
+        self._enqueue(Request(id, method, params))
         try:
             return await future
         finally:
             del self._requests[id]
 
     async def _write(self) -> None:
-        """Send the waiting messages. A client that reads slowly gets longer pieces, not more of them, and nobody waits
-        for it."""
-        while not (self._closing and not self._out):
+        """Send the waiting messages. For a client that reads slowly, pieces of one text are joined to longer pieces.
+        No other client waits for it."""
+        while not (self._ends_after_writing and not self._outgoing):
             await self._wake.wait()
             self._wake.clear()
-            behind, self._out = self._out, deque()
-            for piece in _join_pieces(behind):
+            waiting, self._outgoing = self._outgoing, deque()
+            for piece in _join_pieces(waiting):
                 await self._link.send(dialect.write_action_message(piece) if isinstance(piece, Envelope) else piece)
 
     def close(self) -> None:
-        """End this connection: the same client has opened another."""
-        self._cut.set()
+        """End this connection. Called when the same client has opened another one."""
+        self._abort.set()
 
     # -- from the client
 
     async def _read(self) -> None:
+        """Read messages from the link. Requests and notifications wait for `_handle_messages`. Results complete the
+        requests to the client."""
         async for message in self._link:
             match message:
                 case Request(id=id, method="ping"):
-                    self._push(Result(id, None))  # answers may come at any time, whatever request is being handled
+                    self._enqueue(Result(id, None))  # `ping` does not wait for other requests: it tests the connection
                 case Request(id, method, params) if fault := find_fault(params):
-                    self._push(ErrorResponse(id, AhpErrorCode.INVALID_PARAMS, f"{method[:80]}: {fault}."))
+                    self._enqueue(ErrorResponse(id, AhpErrorCode.INVALID_PARAMS, f"{method[:80]}: {fault}."))
                 case Request() | Notification():
                     self._incoming.put_nowait(message)
                 case FrameError():
-                    self._push(ErrorResponse(None, message.code, str(message)))
+                    self._enqueue(ErrorResponse(None, message.code, str(message)))
                 case Result(id, result):
                     if (future := self._requests.get(id)) and not future.done():
                         future.set_result(replace_half_surrogates(result))
@@ -179,8 +197,9 @@ class AhpConnection:
                     if id is not None and (future := self._requests.get(id)) and not future.done():
                         future.set_exception(RemoteError(text, code, data))
 
-    async def _work(self) -> None:
-        """Handle messages one after the other, so that each one meets the state that its sender had seen."""
+    async def _handle_messages(self) -> None:
+        """Handle the messages one after the other. A client wrote each message after its earlier ones, and expects
+        that they have taken effect."""
         while True:
             message = await self._incoming.get()
             if isinstance(message, Notification):
@@ -194,18 +213,19 @@ class AhpConnection:
                     self._file_requests.put_nowait(message)
                 case CommandOrder.AT_ONCE:
                     task = self._tasks.create_task(self._answer(message))
-                    self._concurrent.add(task)
-                    task.add_done_callback(self._concurrent.discard)
+                    self._concurrent_tasks.add(task)
+                    task.add_done_callback(self._concurrent_tasks.discard)
 
-    async def _work_on_files(self) -> None:
-        """Answer requests about files one after the other: one may read what the one before has written."""
+    async def _answer_file_requests(self) -> None:
+        """Answer requests about files one after the other, because a request may read what an earlier one wrote."""
         while True:
             await self._answer(await self._file_requests.get())
 
     async def _answer(self, request: Request) -> None:
-        """Answer a request. Nothing is awaited between reading a state and queueing the answer that contains it."""
+        """Answer a request. Between the moment when a command reads a state, and the moment when its answer is queued,
+        nothing is awaited. An action that was queued in between would reach the client before the older state."""
         try:
-            answer: Message = Result(request.id, await self._result(request))
+            answer: Message = Result(request.id, await self._run_request(request))
         except RemoteError as error:
             answer = ErrorResponse(request.id, error.code, redaction.redact(str(error)), error.data)
         except EcaError as error:
@@ -216,27 +236,29 @@ class AhpConnection:
             answer = ErrorResponse(
                 request.id, AhpErrorCode.INTERNAL, redaction.redact(f"{request.method} failed inside: {error!r}")
             )
-        self._push(answer)
+        self._enqueue(answer)
 
-    def _result(self, request: Request) -> Awaitable[Json | None]:
+    def _run_request(self, request: Request) -> Awaitable[Json | None]:
+        """Parse the params of a request, and run its command. Raises: RemoteError."""
         if dialect.is_nested_too_deeply(request.params):
             raise RemoteError(f"The params are {_TOO_DEEP}.", AhpErrorCode.INVALID_PARAMS)
         values = dialect.drop_nulls({} if request.params is None else request.params)
         match request.method:
             case "initialize":
-                return self._initialize(_parse(requests.Initialize, values))
+                return self._initialize(_parse_params(requests.Initialize, values))
             case "reconnect":
-                return self._reconnect(_parse(requests.Reconnect, values))
+                return self._reconnect(_parse_params(requests.Reconnect, values))
             case method if self.front and method in COMMANDS:
                 command = COMMANDS[method]
-                return command.run(self, _parse(command.params, values))
+                return command.run(self, _parse_params(command.params, values))
             case method:
                 raise RemoteError(f"There is no request {method!r}.", AhpErrorCode.METHOD_NOT_FOUND)
 
-    async def _open(self, client: str) -> AhpFront:
+    async def _join_front(self, client: str) -> AhpFront:
+        """Register the client with the front, and end its earlier connection. Raises: RemoteError the second time."""
         if self._front is not None:
             raise RemoteError("This connection is open already.", AhpErrorCode.INVALID_REQUEST)
-        front = await self._opened()
+        front = await self._open_front()
         self.client = client
         before = front.hub.join(self)
         if isinstance(before, AhpConnection):
@@ -245,14 +267,15 @@ class AhpConnection:
         return front
 
     async def _initialize(self, params: requests.Initialize) -> Json:
+        """Answer `initialize`: choose the version and the language, and subscribe the client to its first resources."""
         version = dialect.choose_version(params.protocol_versions)
         if version is None and self._front is None:
-            self._closing = True  # the connection ends after this answer
+            self._ends_after_writing = True  # the connection ends after this answer
             supported = {"supportedVersions": [VERSION]}
             raise RemoteError(
                 f"This server has version {VERSION}.", AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION, supported
             )
-        front = await self._open(params.client_id)
+        front = await self._join_front(params.client_id)
         # A client that initializes again numbers its actions from the start.
         front.last_client_seqs.pop(self.client, None)
         front.languages.pop(self.client, None)
@@ -270,7 +293,9 @@ class AhpConnection:
         }
 
     async def _reconnect(self, params: requests.Reconnect) -> Json:
-        front = await self._open(params.client_id)
+        """Answer `reconnect` with the actions that the client has missed, or with snapshots if they are not known any
+        more."""
+        front = await self._join_front(params.client_id)
         wanted = [uri for uri in params.subscriptions if await self._exists(uri)]
         replay = front.hub.replay(self.client, params.last_seen_server_seq, params.subscriptions)
         if replay is None:
@@ -286,9 +311,10 @@ class AhpConnection:
         return [dialect.write_snapshot(self.front.hub.snapshot(uri)) for uri in existing if self.front.hub.has(uri)]
 
     async def _exists(self, uri: str) -> bool:
+        """Return whether there is a resource with this URI. A session is read from the store if it is not in memory."""
         return self.front.hub.has(uri) or await self.front.find_session(uri) is not None
 
-    async def add(self, uri: str) -> bool:
+    async def subscribe(self, uri: str) -> bool:
         if not await self._exists(uri):
             return False
         self._subscribe(uri)
@@ -302,13 +328,13 @@ class AhpConnection:
     # -- notifications
 
     async def _handle_notification(self, message: Notification) -> None:
-        """Handle a notification. The protocol wants a malformed one to be ignored."""
+        """Handle a notification. The protocol requires that a malformed notification is ignored."""
         if self._front is None:
             return
         try:
             if message.method == "unsubscribe":
                 self.subscriptions.discard(uri := requests.Unsubscribe.model_validate(message.params).resource)
-                self._front.check_watched(uri)
+                self._front.handle_unsubscribe(uri)
             elif message.method == "dispatchAction":
                 fault = find_fault(message.params)
                 await self._dispatch(self._front, requests.DispatchAction.model_validate(message.params), fault)
@@ -318,8 +344,10 @@ class AhpConnection:
             _log.exception("%s failed", message.method)
 
     async def _dispatch(self, front: AhpFront, params: requests.DispatchAction, fault: str) -> None:
-        """Handle an action, or refuse it if its text has a fault. A client sends an action again after it lost its
-        connection; the second one is ignored."""
+        """Handle an action, or refuse it if its text has a `fault`, which is described by that sentence.
+
+        A client that lost its connection may send an action again. The action is ignored if its number is known.
+        """
         if params.client_seq <= front.last_client_seqs.get(self.client, -1):
             return
         front.last_client_seqs.pop(self.client, None)
@@ -352,14 +380,14 @@ class AhpConnection:
                 if not self.approves and is_approval(action):
                     front.hub.refuse(uri, raw, origin, MAY_NOT_APPROVE)
                 else:
-                    await session.save_promise(raw, action, self.client)
+                    await session.save_before_echo(raw, action, self.client)
                     session.handle(raw, action, origin)
             case _:
                 pass
 
 
 def _join_pieces(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:
-    """Join pieces of the same text that follow each other."""
+    """Join consecutive pieces of the same text."""
     last: Message | Envelope | None = None
     for message in messages:
         both = (
@@ -372,7 +400,7 @@ def _join_pieces(messages: Iterable[Message | Envelope]) -> Iterable[Message | E
         yield last
 
 
-def _parse(model: type[T], params: Any) -> T:
+def _parse_params(model: type[T], params: Any) -> T:
     try:
         return model.model_validate(params)
     except ValidationError as error:

@@ -1,7 +1,8 @@
-"""Owns what sessions are customized with: tool servers, rules, skills, commands and agents.
+"""Owns the list of customizations of a session. Customization is the protocol's word for tool servers, rules, skills,
+commands and agents. Each function in `SOURCES` lists one kind of them.
 
-A source is one function in `SOURCES`. Only tool servers can be disabled in a session. `resources/at_client.py` has the
-customizations of clients.
+It must not know the session: states come in as JSON. Only tool servers can be disabled in a session.
+`resources/at_client.py` reads the customizations that a client brings.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     Source = Callable[[Host], Awaitable[Iterable[Json]]]
 
+# The protocol's status of a customization, for each status of an MCP server.
 _STATUS: Final = {
     ServerStatus.STARTING: "loading",
     ServerStatus.RUNNING: "loaded",
@@ -44,54 +46,63 @@ def list_disabled(state: Json) -> set[str]:
 
 
 async def list_customizations(host: Host) -> list[Json]:
+    """Return the customizations of the host. They are the same for all sessions."""
     return [customization for source in SOURCES for customization in await source(host)]
 
 
-async def _servers(host: Host) -> list[Json]:
+async def _list_servers(host: Host) -> list[Json]:
+    """List the MCP servers. A session can disable each of them."""
     servers: list[Json] = []
     for server in host.notifications.list_servers():
         if server.type == "mcp":
             description = (server.instructions or "").partition("\n")[0]
-            customization = _one(
+            customization = _make_customization(
                 make_server_uri(server.name), server.name, description, status=_STATUS.get(server.status)
             )
             servers.append(omit_none(**{**customization, "enabled": not server.disabled}, statusMessage=server.error))
     return servers
 
 
-async def _commands(host: Host) -> list[Json]:
-    by_name = await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
-    return [_one(f"command:{name}", f"/{name}", command.description) for name, command in by_name.items()]
-
-
-async def _agents(host: Host) -> list[Json]:
-    """List the agents of the configuration; the built-in ones are no customization."""
-    known = host.current.resolved.agents
+async def _list_commands(host: Host) -> list[Json]:
+    """List the user's own commands, which are Markdown files."""
+    by_name = await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
     return [
-        _one(f"agent:{name}", name, agent.description) for name, agent in known.items() if name in host.config.agent
+        _make_customization(f"command:{name}", f"/{name}", command.description) for name, command in by_name.items()
     ]
 
 
-async def _rules(host: Host) -> list[Json]:
-    project_rules = await rules.find(host.workspace.files, host.config, host.audiences.warn)
-    return [_one(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in project_rules]
+async def _list_agents(host: Host) -> list[Json]:
+    """List the agents that are defined in the configuration. The built-in agents are no customization."""
+    known = host.current.resolved.agents
+    return [
+        _make_customization(f"agent:{name}", name, agent.description)
+        for name, agent in known.items()
+        if name in host.config.agent
+    ]
 
 
-async def _skills(host: Host) -> list[Json]:
-    """List the skills of the user and the project; the built-in ones are no customization."""
+async def _list_rules(host: Host) -> list[Json]:
+    """List the rules that the project's files contain for the model."""
+    project_rules = await rules.find(host.workspace.files, host.config, host.subscribers.warn)
+    return [_make_customization(Path(rule.id).as_uri(), rule.name, ", ".join(rule.paths)) for rule in project_rules]
+
+
+async def _list_skills(host: Host) -> list[Json]:
+    """List the skills of the user and the project. The built-in skills are no customization."""
     all_skills = await skills.find(host)
     return [
-        _one(f"skill:{skill.name}", skill.name, skill.description)
+        _make_customization(f"skill:{skill.name}", skill.name, skill.description)
         for skill in all_skills
         if skill.origin is not SkillOrigin.SHIPPED
     ]
 
 
-SOURCES: Final[tuple[Source, ...]] = (_servers, _rules, _skills, _commands, _agents)
+SOURCES: Final[tuple[Source, ...]] = (_list_servers, _list_rules, _list_skills, _list_commands, _list_agents)
 
 
 def list_client_customizations(state: Json) -> list[Json]:
-    """Return the customizations of the active client. A new one is loading until its content was read."""
+    """Return the customizations of the active client. A customization that is new or changed has the status `loading`
+    until its content is read."""
     client = record(state, "activeClient")
     known = {
         customization["customization"]["uri"]: customization
@@ -107,6 +118,6 @@ def list_client_customizations(state: Json) -> list[Json]:
     return customizations_now
 
 
-def _one(uri: str, name: str, description: str | None, status: str | None = "loaded") -> Json:
+def _make_customization(uri: str, name: str, description: str | None, status: str | None = "loaded") -> Json:
     ref = omit_none(uri=uri, displayName=name, description=description or None)
     return omit_none(customization=ref, enabled=True, status=status)

@@ -1,6 +1,7 @@
-"""Owns how the content of the hub is written in version 0.1.0.
+"""Owns the parts of the wire format of AHP 0.1.0 that are not models: how actions, snapshots and notifications of the
+hub are written as messages, how session URIs are written and parsed, and what is removed from clients' messages.
 
-It must not know a connection. The other half is `protocol/ahp/`, whose docstring says what later versions change.
+It must not know a connection. The models are in `protocol/ahp/`, whose docstring says what later versions change.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
 
 _SCHEME: Final = f"{PROVIDER}:/"
-# Fields in which null may have a meaning: they belong to a tool or a model.
+# Fields whose content belongs to a tool or a model. A null in them may have a meaning, so it is kept.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
 # How many levels of objects and lists a client's message may have. The schemas of tools, the deepest messages that
 # clients need, have some twenty. Every part of this program that reads the JSON of a client can handle this depth.
 MAX_DEPTH: Final = 100
-# Actions that stream text, each with the field that says to which part the text belongs.
+# The actions that stream text. For each one, the field that says which part of the state the text belongs to.
 _TEXT: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
 
 def choose_version(offered: Iterable[str]) -> str | None:
+    """Return our version if the client offers it; None if the client offers only other versions."""
     return VERSION if VERSION in offered else None
 
 
@@ -36,8 +38,10 @@ def make_session_uri(chat: str) -> str:
 
 
 def parse_chat(uri: str) -> str | None:
-    """Return the chat of a session's URI. None for any other URI, also for another spelling of it: URIs are compared as
-    text."""
+    """Return the id of the chat that a session's URI names. Returns None for any other URI.
+
+    It returns None for another spelling of a session's URI too, because the protocol compares URIs as text.
+    """
     chat = unquote(uri.removeprefix(_SCHEME))
     return chat if chat and uri.startswith(_SCHEME) and make_session_uri(chat) == uri else None
 
@@ -58,14 +62,16 @@ def write_envelope(envelope: Envelope) -> Json:
 
 
 def _write_action(action: Json) -> Json:
-    """Write null in the one field that needs it: no client is active (section 1)."""
+    """Return the action as it is sent. If no client is active, `activeClient` must be null (section 1 of the
+    specification). It is the only field that is null and not absent."""
     if action.get("type") != "session/activeClientChanged":
         return action
     return {**action, "activeClient": action.get("activeClient")}
 
 
 def write_action_message(envelope: Envelope) -> Notification:
-    """Write an action. The envelope itself is the params: the pages of the specification that wrap it are outdated."""
+    """Write an action. The envelope itself is the params. Some pages of the specification wrap the envelope in another
+    object, but these pages are outdated."""
     return Notification("action", write_envelope(envelope))
 
 
@@ -83,6 +89,7 @@ def write_replay(replay: MissedActions) -> Json:
 
 
 def is_nested_too_deeply(data: Any) -> bool:
+    """Return whether a client's message has more than `MAX_DEPTH` levels."""
     level: list[Any] = [data]
     for _ in range(MAX_DEPTH + 1):
         level = [child for node in level for child in _list_children(node)]
@@ -98,29 +105,30 @@ def _list_children(node: Any) -> Iterable[Any]:
 
 
 def keep_scalars(action: Json) -> Json:
-    """Return the fields of an action that are neither objects nor lists."""
+    """Return the fields of an action that are neither objects nor lists. Used to refuse an action that is nested too
+    deeply: the refusal repeats the action."""
     return {name: value for name, value in action.items() if isinstance(value, str | int | float)}
 
 
 def drop_nulls(data: Any) -> Any:
-    """Return a client's message without nulls: on input they mean that a field is absent."""
+    """Return a client's message without nulls. In a message of a client, null means that the field is absent."""
     if isinstance(data, dict):
         fields = cast("Json", data)
         return {k: v if k in _OPAQUE else drop_nulls(v) for k, v in fields.items() if v is not None}
     return [drop_nulls(item) for item in cast("list[Any]", data)] if isinstance(data, list) else data
 
 
-def join_text(earlier: Envelope, next: Envelope) -> Envelope | None:
-    """Join two pieces of one text to an envelope with the later number, for a client that is behind.
+def join_text(earlier: Envelope, later: Envelope) -> Envelope | None:
+    """Join two pieces of one text to one envelope with the number of the later one, for a client that reads slowly.
 
-    Returns None if they belong to different texts.
+    Returns None if the envelopes are not pieces of the same text.
     """
     kind = earlier.action.get("type")
     place = _TEXT.get(str(kind))
-    if place is None or earlier.resource != next.resource or next.action.get("type") != kind:
+    if place is None or earlier.resource != later.resource or later.action.get("type") != kind:
         return None
-    if earlier.action.get(place) != next.action.get(place) or earlier.action.get("turnId") != next.action.get("turnId"):
+    if any(earlier.action.get(field) != later.action.get(field) for field in (place, "turnId")):
         return None
     name = "data" if kind == "terminal/data" else "content"
-    action = {**next.action, name: earlier.action[name] + next.action[name]}
-    return type(next)(next.resource, action, next.seq)
+    action = {**later.action, name: earlier.action[name] + later.action[name]}
+    return type(later)(later.resource, action, later.seq)

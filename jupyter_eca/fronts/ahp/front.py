@@ -1,7 +1,8 @@
-"""Owns the front as a whole: one subscriber of the host for all clients, whose sessions are the host's chats.
+"""Owns the sessions of all clients. Each chat of the host is one session. The front is one subscriber of the host, and
+passes the events of a chat on to its session.
 
-It must not know connections; `connection.py` reaches it, `hub.py` reaches them. `persistence.py` writes what must
-survive the server.
+It must not know the connections: `connection.py` calls the front, and the front sends through `hub.py`.
+`persistence.py` writes to disk what must survive the server.
 """
 
 from __future__ import annotations
@@ -48,15 +49,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds in which changes of a summary are sent as one.
+# Seconds between two notifications about changed summaries. The changes in between are sent as one notification.
 SUMMARY_EVERY: Final = 0.1
-# The fields of a summary that may change.
+# The fields of a summary that can change after the session was created.
 _MUTABLE: Final = ("title", "status", "activity", "modifiedAt", "model", "project", "workingDirectory", "diffs")
 
 
 class AhpFront:
-    """A subscriber of the host (`host/subscribers.py`). `last_client_seqs` has, for each client, the number of its last
-    action that was handled; `languages` has the language of each client that does not speak English."""
+    """A subscriber of the host (`host/subscribers.py`), and the owner of all sessions and terminals."""
 
     kernel: Kernel | None = None
     editor: Editor | None = None
@@ -66,28 +66,33 @@ class AhpFront:
     def __init__(self, host: Host, shells: Shells | None = None) -> None:
         self.host = host
         self.sessions: dict[str, AhpSession] = {}
+        """The sessions in memory, by their URIs."""
         self.last_client_seqs: dict[str, int] = {}
+        """For each client, the number of its last action that was handled."""
         self.languages: dict[str, str] = {}
-        # The tasks that drop sessions without subscribers, by session.
+        """The language of each client whose language is not English."""
+        # The tasks that drop sessions without subscribers, by the URI of the session.
         self.dropping: dict[str, asyncio.Task[None]] = {}
         self.terminals = Terminals(self, shells)
         self.resources = Resources(host)
         self._notes = NoteStore(host.store)
+        # The ids of all chats that clients see as sessions, also of those that are not in memory.
         self._chats: set[str] = set()
-        self._summaries: dict[str, Json] = {}
-        self._summary = asyncio.Event()
+        # For each session whose summary has changed since the last notification, the summary before the change.
+        self._changed_summaries: dict[str, Json] = {}
+        self._summary_changed = asyncio.Event()
         self._has_ended = False
         self._work: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None]:
-        """Serve for as long as this context lasts, then write everything that must survive."""
+        """Serve clients while this context lasts. At the end, write what must survive to disk."""
         start = await self._notes.open()
         self._chats = {row.id for row in await self.host.chats.list_rows()} | self._notes.notes.keys()
         root: Json = {"agents": await settings.list_agents(self.host), "activeSessions": len(self._chats)}
         root = omit_none(**root, terminals=[] if self.terminals.is_available else None)
-        self.hub = Hub(start, root, self._note_summary, self._reserve_numbers)
-        self.hub.mark = self._notes.mark
+        self.hub = Hub(start, root, self._mark_summary_changed, self._reserve_numbers)
+        self.hub.reserve_at = self._notes.reserve_at
         self.host.join(self)
         self.host.changes.on_decision.append(self._refresh_sessions)
         try:
@@ -107,7 +112,8 @@ class AhpFront:
             await self._notes.save()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
-        """Run work that ends with the front at the latest. An error in it is logged, and ends nothing else."""
+        """Run work in a task. The task is cancelled when the front ends. An error in it is logged, and ends no other
+        task."""
 
         async def run_guarded() -> None:
             try:
@@ -127,7 +133,8 @@ class AhpFront:
     # -- sessions
 
     async def find_session(self, uri: str) -> AhpSession | None:
-        """Return the session of a URI, which is read from the store if it must be; None if there is none."""
+        """Return the session of a URI. Read it from the store if it is not in memory. Return None if there is no such
+        session."""
         session = self.sessions.get(uri)
         if session is None:
             chat = parse_chat(uri)
@@ -139,24 +146,27 @@ class AhpFront:
                 foreign = row is not None and row.workspace != self.host.store.workspace
                 if foreign or (row is None and chat not in self._notes.notes):
                     return None
-                session = self._open(chat)
+                session = self._open_session(chat)
         session.is_needed = True
         await session.opened.wait()
         return session if self.hub.has(uri) else None
 
-    def _open(self, chat: str) -> AhpSession:
-        """Open a session. Events that come from now on follow those of the store."""
+    def _open_session(self, chat: str) -> AhpSession:
+        """Put a session into memory, and start to read its events from the store. New events that come meanwhile are
+        applied after the stored ones."""
         note = self._notes.notes.get(chat, {})
         session = AhpSession(self, chat, dict(record(note, "messages")))
         self.sessions[session.uri] = session
-        self.start(self._read(session, note))
+        self.start(self._load(session, note))
         return session
 
-    async def _read(self, session: AhpSession, note: Json) -> None:
+    async def _load(self, session: AhpSession, note: Json) -> None:
+        """Read the events of a session, and put it into the hub. If this fails, the session is not in memory any
+        more."""
         try:
             await self.host.store.settle()
             row = await self.host.chats.read_row(session.chat)
-            await session.read(await self._state(session.uri, row, note))
+            await session.load(await self._build_state(session.uri, row, note))
             self._add_to_list(session)
         finally:
             if not self.hub.has(session.uri):
@@ -169,14 +179,15 @@ class AhpFront:
             make_session_uri(session.chat), notes.apply_note(state, self._notes.notes.get(session.chat, {}))
         )
 
-    async def _state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
+    async def _build_state(self, uri: str, row: ChatRow | None, note: Json) -> Json:
+        """Build the state of a session without its turns, from the row of its chat and its note."""
         summary = notes.make_summary(uri, PROVIDER, row, note)
-        described = settings.describe_schema(self.host, str(record(summary, "model").get("id", "")))
+        schema = settings.describe_schema(self.host, str(record(summary, "model").get("id", "")))
         values: Json = {"agent": row.agent, "effort": row.variant} if row else {}
         values |= {"approval": settings.AUTO} if row and row.trust else {}
         config = {
-            "schema": described,
-            "values": settings.complete_values(described, {**values, **record(note, "values")}),
+            "schema": schema,
+            "values": settings.complete_values(schema, {**values, **record(note, "values")}),
         }
         offered = apply_switches(await list_customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
@@ -184,9 +195,10 @@ class AhpFront:
         return {**state, "serverTools": list_tools(self.host, parse_chat(uri) or "", state)}
 
     async def create(self, params: commands.CreateSession, folder: Path | None) -> AhpSession:
-        """Create a session without a turn: our chat does not exist yet. `folder` is the working directory.
+        """Create a session without a turn. The chat is created later, by its first prompt. `folder` is the working
+        directory.
 
-        Raises: RemoteError when another client was quicker.
+        Raises: RemoteError when another client has created a session with this URI.
         """
         chat, at = parse_chat(params.session) or "", now()
         if chat in self._notes.notes:
@@ -194,9 +206,9 @@ class AhpFront:
         model = params.model.wire() if params.model else None
         about = {"created": at, "modified": at, "title": "", "folder": folder and folder.as_uri()}
         note = omit_none(**about, model=model, values=params.config)
-        self._notes.note(chat, note)
+        self._notes.set_note(chat, note)
         session = AhpSession(self, chat)
-        state = await self._state(session.uri, None, note)
+        state = await self._build_state(session.uri, None, note)
         self.sessions[session.uri] = session
         self.hub.add_session(session.uri, {**state, "lifecycle": "creating"})
         session.begin_empty()
@@ -215,10 +227,11 @@ class AhpFront:
     def _publish_count(self) -> None:
         self.hub.dispatch(ROOT, actions.ActiveSessionsChanged(active_sessions=len(self._chats)), now())
 
-    def _remove(self, chat: str) -> None:
+    def _remove_session(self, chat: str) -> None:
+        """Forget a session whose chat was deleted, and tell all clients."""
         uri = make_session_uri(chat)
         self._notes.forget(chat)
-        self._summaries.pop(uri, None)
+        self._changed_summaries.pop(uri, None)
         self.host.toolbox.lend(chat, ())
         if session := self.sessions.pop(uri, None):
             session.close()
@@ -230,7 +243,7 @@ class AhpFront:
             self._publish_count()
 
     async def list_summaries(self) -> list[Json]:
-        """Return the summaries of all sessions, the last used first."""
+        """Return the summaries of all sessions. The session that was used last comes first."""
         await self.host.store.settle()
         rows = {row.id: row for row in await self.host.chats.list_rows()}
         known = self._notes.notes
@@ -244,73 +257,80 @@ class AhpFront:
         return sorted(summaries.values(), key=lambda summary: int(summary["modifiedAt"]), reverse=True)
 
     def has_session(self, uri: str) -> bool:
-        """Return whether there is a session of this URI, in memory or in the store."""
+        """Return whether clients see a session with this URI. It may be only in the store."""
         return parse_chat(uri) in self._chats
 
     async def exists(self, uri: str) -> bool:
+        """Return whether a URI is taken by a session, or by a chat of any workspace."""
         chat = parse_chat(uri) or ""
         return uri in self.sessions or chat in self._notes.notes or await self.host.chats.read_row(chat) is not None
 
     async def dispose(self, session: AhpSession) -> None:
-        """Delete a session and its chat. Raises: BusyError when another program answers in the chat."""
+        """Delete a session, its chat and its terminals. Raises: BusyError when another program runs a turn in the
+        chat."""
         await self.terminals.dispose_of_session(session.uri)
         await self.host.archive.delete(session.chat)
 
-    def keep(self, session: NotedSession) -> None:
-        self._notes.keep(session)
+    def schedule_note(self, session: NotedSession) -> None:
+        self._notes.schedule(session)
 
     async def save_note(self, session: NotedSession, state: Json) -> None:
-        self._notes.note(session.chat, notes.make_note(state, session.messages, session.starting))
+        self._notes.set_note(session.chat, notes.make_note(state, session.messages, session.starting))
         await self._notes.save()
 
     def _reserve_numbers(self) -> int:
-        self.start(self._notes.widen())
-        return self._notes.mark
+        self.start(self._notes.reserve_more())
+        return self._notes.reserve_at
 
-    def _note_summary(self, uri: str, before: Json) -> None:
-        """Note that a summary has changed. Called by the hub with each state that changed."""
+    def _mark_summary_changed(self, uri: str, before: Json) -> None:
+        """Remember that the summary of a session has changed, for `_publish_summaries`. The hub calls this for each
+        state that changed."""
         if uri in self.sessions and self.hub.state(uri)["summary"] is not before["summary"]:
-            self._summaries.setdefault(uri, before["summary"])
-            self._summary.set()
+            self._changed_summaries.setdefault(uri, before["summary"])
+            self._summary_changed.set()
 
     async def _publish_summaries(self) -> None:
+        """Notify all clients of changed summaries, at most every `SUMMARY_EVERY` seconds."""
         while True:
-            await self._summary.wait()
+            await self._summary_changed.wait()
             await asyncio.sleep(SUMMARY_EVERY)
-            self._summary.clear()
-            changed, self._summaries = self._summaries, {}
+            self._summary_changed.clear()
+            changed, self._changed_summaries = self._changed_summaries, {}
             for uri, before in changed.items():
                 after = self.hub.state(uri)["summary"]
-                # A change cannot remove a field: an empty activity stands for none.
+                # The notification cannot remove a field. So an activity that has ended is sent as an empty text.
                 changes = {k: after.get(k, "") for k in _MUTABLE if after.get(k) != before.get(k)}
                 if changes:
                     self.hub.notify({"type": "notify/sessionSummaryChanged", "session": uri, "changes": changes})
 
     async def wait_until_done(self) -> None:
-        """Wait until everything that clients asked for is done."""
+        """Wait until all work that clients have started in sessions is done."""
         for session in list(self.sessions.values()):
             await session.wait_until_done()
 
     # -- the subscriber
 
     def sees(self, chat: str) -> bool:
-        """Return whether the chat is a session. A subagent's chat is not: its result is part of its tool call."""
+        """Return whether clients see the chat as a session. They do not see the chat of a subagent, because its result
+        is part of a tool call."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
         return self.hub.has_approver(make_session_uri(chat))
 
+    # A client that may approve may answer questions too.
     answers = approves
 
     def show(self, events: list[Event]) -> None:
         for event in events:
-            session = self.sessions.get(make_session_uri(event.chat)) or self._open(event.chat)
+            session = self.sessions.get(make_session_uri(event.chat)) or self._open_session(event.chat)
             session.show([event])
 
     def tell(self, notice: Notice) -> None:
+        """React to a notice of the host that sessions have to show. All other notices are for clients of ECA."""
         match notice:
             case Notice(method="chat/deleted", chat=str(chat)):
-                self._remove(chat)
+                self._remove_session(chat)
             case Notice(params=ShowMessageParams(message=message), chat=str(chat)):
                 if (session := self.sessions.get(make_session_uri(chat))) and self.hub.has(session.uri):
                     session.show_message(message)
@@ -323,10 +343,11 @@ class AhpFront:
                 pass
 
     def show_anew(self, again: Again) -> None:
+        """Read a chat again after turns were removed from it. Open it if it is a new copy of another chat."""
         if session := self.sessions.get(make_session_uri(again.chat)):
             self.start(session.reread())
         else:
-            self._open(again.chat)
+            self._open_session(again.chat)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         session = await self.find_session(make_session_uri(str(question.chat_id)))
@@ -335,20 +356,22 @@ class AhpFront:
         return await session.input_requests.ask(question)
 
     async def _publish_agents(self) -> None:
+        """Update the agents in the root, after the configuration has changed."""
         agents = await settings.list_agents(self.host)
         if agents != self.hub.state(ROOT)["agents"]:
             self.hub.dispatch(ROOT, actions.AgentsChanged(agents=agents), now())
 
     def _refresh_sessions(self, chat: str | None = None) -> None:
-        """Refresh the parts other than the turns: the configuration, or the changes of a chat, have changed."""
+        """Refresh all parts of the sessions except their turns. Called when the configuration or the tool servers have
+        changed, or, with a `chat`, when the user has kept or reverted changes in it."""
         for session in self.sessions.values():
             if chat in {None, session.chat}:
                 session.refresh()
 
     # -- clients
 
-    def check_watched(self, uri: str) -> None:
-        """React to a client that unsubscribed from a session: it may have been the last one."""
+    def handle_unsubscribe(self, uri: str) -> None:
+        """Drop a session later if it has no subscriber any more. Called after a client has unsubscribed."""
         if self._has_ended:
             return
         if (session := self.sessions.get(uri)) and not self.hub.is_watched(uri):
@@ -360,7 +383,8 @@ class AhpFront:
             self.dropping[session.uri] = self.start(self._drop(session))
 
     async def _drop(self, session: AhpSession) -> None:
-        """Drop a session from memory that has no subscriber and is idle. It is read again when it is needed."""
+        """Drop a session from memory when it has no subscriber and is idle. It is read from the store again when it is
+        needed. Ends without this if a client subscribes meanwhile."""
         uri = session.uri
         try:
             while self.sessions.get(uri) is session:
@@ -369,8 +393,8 @@ class AhpFront:
                 if self.hub.is_watched(uri):
                     return
                 session.input_requests.cancel_all()
-                if self.sessions.get(uri) is session and session.is_idle and uri not in self._summaries:
-                    self._notes.settle(session)
+                if self.sessions.get(uri) is session and session.is_idle and uri not in self._changed_summaries:
+                    self._notes.make_pending_note(session)
                     self.hub.forget(uri)
                     del self.sessions[uri]
         finally:
@@ -379,7 +403,7 @@ class AhpFront:
     def remove_client(self, client: str, subscriptions: set[str]) -> None:
         """Forget a client that has left."""
         for uri in subscriptions:
-            self.check_watched(uri)
+            self.handle_unsubscribe(uri)
         for session in list(self.sessions.values()):
             if self.hub.has(session.uri):
                 session.remove_client(client)

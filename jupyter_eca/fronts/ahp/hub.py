@@ -1,7 +1,8 @@
-"""Owns the shared states: the hub numbers every action, applies it, sends it to subscribers, and keeps the last ones.
+"""Owns the states that the host shares with its clients. The hub numbers every action, applies it to a state, sends it
+to the subscribers of this state, and keeps the last actions for clients that reconnect.
 
-It must not know what a state means: that is in `reducers/`. Everything here is synchronous, so a snapshot and its
-number belong together, and the order of the numbers is the order of events.
+It must not know what a state means: the reducers (`reducers/`) know it. Nothing here is awaited. So a snapshot always
+belongs to its number, and the actions are applied in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -19,32 +20,38 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json, Reducer
     from jupyter_eca.protocol.ahp.actions import AhpAction
 
-# Envelopes that are kept for clients that come back. The protocol's own host keeps 1,000.
+# How many envelopes are kept for clients that reconnect. The protocol's own host keeps 1,000.
 MAX_KEPT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ActionOrigin:
-    """Which client sent an action, and the number that the client gave it."""
+    """Says which client sent an action."""
 
     client: str
+    """The id of the client."""
+
     seq: int
-    """The client's own count of its actions."""
+    """The number that the client gave the action. Each client counts its own actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An action with its number.
+    """An action with its number in the order of all actions.
 
-    A refused action says why, and is sent to its sender alone: today's clients would apply an action that was refused
-    to another client.
+    A refused action is sent only to the client that sent it. Today's clients do not look at the refusal if another
+    client sent the action: they would apply it.
     """
 
     resource: str
     """The URI of the state that the action changes."""
 
     action: Json
+    """The action itself, as it is sent."""
+
     seq: int
+    """The number of the action. The hub counts all actions of all states together."""
+
     origin: ActionOrigin | None = None
     """The client that sent the action; None for an action of the server."""
 
@@ -52,43 +59,63 @@ class Envelope:
     """Why the action was refused; None if it was applied."""
 
     def is_for(self, client: str) -> bool:
+        """Return whether a client that is subscribed to the state gets this envelope."""
         return self.refused is None or (self.origin is not None and self.origin.client == client)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
+    """A state at one moment."""
+
     resource: str
+    """The URI of the state."""
+
     state: Json
     seq: int
+    """The number of the last action before the snapshot was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissedActions:
-    """What a client has missed."""
+    """The actions that a client has missed while it was not connected."""
 
     envelopes: tuple[Envelope, ...]
+    """The missed actions on the states that the client was subscribed to and that still exist."""
+
     missing: tuple[str, ...]
-    """The URIs of subscriptions to resources that are gone."""
+    """The URIs of the states that the client was subscribed to and that do not exist any more."""
 
 
 class HubClient(Protocol):
-    """A connected client. `send` and `notify` must not wait."""
+    """The connection of a client, as the hub uses it."""
 
     @property
-    def client(self) -> str: ...
+    def client(self) -> str:
+        """The id of the client."""
+        ...
 
     @property
-    def subscriptions(self) -> set[str]: ...
+    def subscriptions(self) -> set[str]:
+        """The URIs of the states that the client is subscribed to."""
+        ...
 
     @property
-    def language(self) -> str: ...
+    def language(self) -> str:
+        """The language of the client's user: a key of `locales.LANGUAGES`."""
+        ...
 
     @property
-    def approves(self) -> bool: ...
+    def approves(self) -> bool:
+        """Whether the client may approve tool calls and answer questions."""
+        ...
 
-    def send(self, envelope: Envelope) -> None: ...
+    def send(self, envelope: Envelope) -> None:
+        """Queue an action for the client. Must not wait for the client."""
+        ...
 
-    def notify(self, notification: Json) -> None: ...
+    def notify(self, notification: Json) -> None:
+        """Queue a notification for the client. Must not wait for the client."""
+        ...
 
     async def request(self, method: str, params: Json) -> Any:
         """Send a request to the client, and return its result. Raises: RemoteError."""
@@ -96,23 +123,33 @@ class HubClient(Protocol):
 
 
 class Hub:
-    """The shared states and their subscribers. `changed` is called with the URI and the earlier state of each resource
-    that changed. `more` is called when the numbers reach `mark`, and returns the next mark."""
+    """The shared states, by their URIs, and the connections of the clients."""
 
     def __init__(
-        self, start: int, root: Json, changed: Callable[[str, Json], None], more: Callable[[], int] = lambda: 2**53
+        self,
+        start: int,
+        root: Json,
+        on_change: Callable[[str, Json], None],
+        reserve_numbers: Callable[[], int] = lambda: 2**53,
     ) -> None:
-        """Make a hub. The first action gets the number after `start`."""
+        """Make a hub with the state `root` for the whole host. The first action gets the number after `start`.
+
+        `on_change` is called after an action has changed a state, with the URI and the earlier state.
+        `reserve_numbers` is called when the numbers reach `reserve_at`. It returns the next value of `reserve_at`.
+        """
         self.seq = start
-        self.mark = 2**53
-        self._more = more
-        self._floor = start  # the last number whose action cannot be replayed
+        """The number of the last action."""
+        self.reserve_at = 2**53
+        """The number at which more numbers must be reserved. By default it is never reached: no JSON number is exact
+        beyond 2**53."""
+        self._reserve_numbers = reserve_numbers
+        self._replay_floor = start  # only actions with a higher number than this one can be replayed
         self._kept: deque[Envelope] = deque()
-        self._added: dict[str, int] = {ROOT: start}  # the number at which each resource was added
+        self._added_at: dict[str, int] = {ROOT: start}  # the number at which each resource was added
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
-        self._listeners: dict[str, HubClient] = {}
-        self._changed = changed
+        self._connections: dict[str, HubClient] = {}  # by the id of the client
+        self._on_change = on_change
 
     # -- resources
 
@@ -123,20 +160,22 @@ class Hub:
         self._add(uri, state, reduce_terminal)
 
     def _add(self, uri: str, state: Json, reducer: Reducer) -> None:
-        self._states[uri], self._reducers[uri], self._added[uri] = state, reducer, self.seq
+        self._states[uri], self._reducers[uri], self._added_at[uri] = state, reducer, self.seq
 
     def remove(self, uri: str) -> None:
-        """Remove a resource, and all subscriptions to it. Its URI may be used again, for another resource."""
+        """Remove a state, and all subscriptions to it. Its URI may later be used for another resource."""
         self.forget(uri)
-        for listener in self._listeners.values():
-            listener.subscriptions.discard(uri)
+        for connection in self._connections.values():
+            connection.subscriptions.discard(uri)
 
     def forget(self, uri: str) -> None:
-        """Drop a resource that may be added again. Actions sent before do not lead to its new state, so they are not
-        replayed: it is added with a higher number than theirs.
+        """Drop a state that may be added again later. Subscriptions to it stay.
+
+        Actions from before this moment must not be replayed to the new state. So this call uses up a number: the state
+        is then added with a higher number than these actions have.
         """
-        del self._states[uri], self._reducers[uri], self._added[uri]
-        self._next()
+        del self._states[uri], self._reducers[uri], self._added_at[uri]
+        self._take_number()
 
     def state(self, uri: str) -> Json:
         return self._states[uri]
@@ -149,36 +188,39 @@ class Hub:
 
     # -- clients
 
-    def join(self, listener: HubClient) -> HubClient | None:
-        """Add a client. Return its earlier connection, which this one replaces."""
-        before = self._listeners.get(listener.client)
-        self._listeners[listener.client] = listener
+    def join(self, connection: HubClient) -> HubClient | None:
+        """Add the connection of a client. Return the earlier connection of the same client, which it replaces."""
+        before = self._connections.get(connection.client)
+        self._connections[connection.client] = connection
         return before
 
-    def leave(self, listener: HubClient) -> bool:
-        """Remove a client's connection. Return False if a newer one has replaced it already."""
-        if self._listeners.get(listener.client) is not listener:
+    def leave(self, connection: HubClient) -> bool:
+        """Remove a connection. Return False if a newer connection of the same client has replaced it before."""
+        if self._connections.get(connection.client) is not connection:
             return False
-        del self._listeners[listener.client]
+        del self._connections[connection.client]
         return True
 
     def find_client(self, client: str) -> HubClient | None:
-        return self._listeners.get(client)
+        return self._connections.get(client)
 
     def is_watched(self, uri: str) -> bool:
-        return any(uri in listener.subscriptions for listener in self._listeners.values())
+        """Return whether any client is subscribed to a state."""
+        return any(uri in connection.subscriptions for connection in self._connections.values())
 
     def has_approver(self, uri: str) -> bool:
-        return any(uri in listener.subscriptions and listener.approves for listener in self._listeners.values())
+        """Return whether a client that may approve tool calls is subscribed to a state."""
+        return any(uri in connection.subscriptions and connection.approves for connection in self._connections.values())
 
-    def language(self, uri: str) -> str | None:
-        """Return the language of the newest subscriber: all subscribers share one state."""
-        newest = reversed(self._listeners.values())
-        return next((client.language for client in newest if uri in client.subscriptions), None)
+    def find_language(self, uri: str) -> str | None:
+        """Return the language of the newest subscriber of a state; None without subscribers. All subscribers share one
+        state, so its texts can have only one language."""
+        newest = reversed(self._connections.values())
+        return next((connection.language for connection in newest if uri in connection.subscriptions), None)
 
     def notify(self, notification: Json) -> None:
-        for listener in list(self._listeners.values()):
-            listener.notify(notification)
+        for connection in list(self._connections.values()):
+            connection.notify(notification)
 
     # -- actions
 
@@ -187,44 +229,46 @@ class Hub:
         self.apply(uri, action.wire(), at)
 
     def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
-        """Change the state of a resource, and send the action to all its subscribers, the sender among them.
+        """Apply an action to a state, and send it to all subscribers of the state. The client that sent it gets it too.
 
-        The action of a client is passed on unchanged, with fields that are unknown here.
+        `at` is the time in milliseconds. An action of a client is passed on unchanged, with fields that we do not know.
         """
         before = self._states[uri]
         after = self._states[uri] = self._reducers[uri](before, action, at)
-        envelope = self._number(uri, action, origin, None)
-        for listener in list(self._listeners.values()):
-            if uri in listener.subscriptions:
-                listener.send(envelope)
+        envelope = self._number_action(uri, action, origin, None)
+        for connection in list(self._connections.values()):
+            if uri in connection.subscriptions:
+                connection.send(envelope)
         if after is not before:
-            self._changed(uri, before)
+            self._on_change(uri, before)
 
     def refuse(self, uri: str, action: Json, origin: ActionOrigin, reason: str) -> None:
-        envelope = self._number(uri, action, origin, reason)
-        if listener := self._listeners.get(origin.client):
-            listener.send(envelope)
+        """Send an action back to the client that sent it, with the reason why it was not applied."""
+        envelope = self._number_action(uri, action, origin, reason)
+        if connection := self._connections.get(origin.client):
+            connection.send(envelope)
 
-    def _number(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
-        envelope = Envelope(uri, action, self._next(), origin, refused)
+    def _number_action(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
+        envelope = Envelope(uri, action, self._take_number(), origin, refused)
         self._kept.append(envelope)
         if len(self._kept) > MAX_KEPT:
-            self._floor = self._kept.popleft().seq
+            self._replay_floor = self._kept.popleft().seq
         return envelope
 
-    def _next(self) -> int:
+    def _take_number(self) -> int:
         self.seq += 1
-        if self.seq >= self.mark:
-            self.mark = self._more()
+        if self.seq >= self.reserve_at:
+            self.reserve_at = self._reserve_numbers()
         return self.seq
 
     def replay(self, client: str, after: int, uris: Iterable[str]) -> MissedActions | None:
-        """Return what a client has missed after a number; None if that is no longer known."""
-        if not self._floor <= after <= self.seq:
+        """Return the actions that a client has missed after a number. Return None if they are no longer known: then the
+        client needs snapshots."""
+        if not self._replay_floor <= after <= self.seq:
             return None
         wanted = list(dict.fromkeys(uris))
         existing = {uri for uri in wanted if uri in self._states}
-        if any(after < self._added[uri] for uri in existing):
+        if any(after < self._added_at[uri] for uri in existing):
             return None
         missed = (
             envelope

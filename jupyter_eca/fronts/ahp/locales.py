@@ -1,4 +1,4 @@
-"""Owns our texts for the users of clients, in their language. The model's texts are not here.
+"""Owns the texts that users of clients see, in the languages that we have. Texts for the model are not here.
 
 It must not know a session. `session/tool_calls.py` uses the texts.
 """
@@ -14,15 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The labels of the options for a tool call, and the reasons of a denial."""
+    """The texts in one language."""
 
     allow: str
+    """The label of the option that approves a tool call."""
+
     remember: str
+    """The label of the option that approves a tool call and similar calls in the same session."""
+
     deny: str
-    forbidden: str
-    nobody: str
-    hooked: str
-    skipped: str
+    """The label of the option that denies a tool call."""
+
+    denied_by_rule: str
+    """Says that the approval rules deny the call."""
+
+    denied_unattended: str
+    """Says that the call needed approval, and no user was there to give it."""
+
+    denied_by_hook: str
+    """Says that a hook of the user denies the call."""
+
+    skipped_after_failure: str
+    """Says that the call did not run, because a call before it failed or was denied."""
 
 
 ENGLISH: Final = "en"
@@ -85,6 +98,6 @@ LANGUAGES: Final[Mapping[str, Wording]] = {
 
 
 def choose_language(locale: str | None) -> str:
-    """Return the language of a BCP 47 tag, or English if we have no texts in it."""
+    """Return the language of a BCP 47 tag such as `de-AT`. Return English if we have no texts in this language."""
     language = (locale or "").partition("-")[0].casefold()
     return language if language in LANGUAGES else ENGLISH

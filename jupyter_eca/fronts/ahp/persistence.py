@@ -1,6 +1,7 @@
-"""Owns what the front writes to disk: the notes of sessions, and the numbers that must never be used twice.
+"""Owns what the front writes to disk: the note of each session, and up to which number actions may be numbered.
 
-It must not know sessions; `NotedSession` is all it needs of one. `session/notes.py` makes the notes.
+The protocol does not allow a number to be used twice, also not after a restart of the server. It must not know the
+sessions: it sees them only as `NotedSession`. `session/notes.py` makes the notes.
 """
 
 from __future__ import annotations
@@ -19,71 +20,82 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.host.store import Store
 
-# Numbers that are reserved at a time: a server that crashed continues after them.
+# How many numbers are reserved at a time. The reservation is on disk before the numbers are used. So a server that
+# starts again after a crash continues with higher numbers than any it has used.
 RESERVED: Final = 65_536
+# The name of the counter in the store.
 _COUNTER: Final = "ahp.serverSeq"
 
 
 class NoteStore:
-    """The notes of all sessions, and the reserved numbers."""
+    """The notes of all sessions, by the ids of their chats, and the reserved numbers."""
 
     def __init__(self, store: Store) -> None:
         self.notes: dict[str, Json] = {}
+        """The last note of each session."""
         self._store = store
+        # The chats whose notes must be written. With a session, its note is made from its state when it is written.
         self._changed: dict[str, NotedSession | None] = {}
         self._wake = asyncio.Event()
-        self._reserved = 0
+        self._reserved_up_to = 0
 
     async def open(self) -> int:
-        """Read the notes. Return the number after which no action was ever numbered."""
-        start = await self._store.do(lambda tables: tables.reserve(_COUNTER, 0, RESERVED))
-        self._reserved = start + RESERVED
-        rows = await self._store.do(lambda tables: tables.notes())
-        self.notes = {chat: notes.read(text) for chat, text in rows.items()}
+        """Read the notes. Return a number that is at least as high as that of any action so far."""
+        start = await self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, 0, RESERVED))
+        self._reserved_up_to = start + RESERVED
+        rows = await self._store.do(lambda tables: tables.read_notes())
+        self.notes = {chat: notes.parse_note(text) for chat, text in rows.items()}
         return start
 
     async def run(self) -> None:
+        """Write notes whenever some have changed, until this is cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
             await self.save()
 
-    def keep(self, session: NotedSession) -> None:
-        """Write the notes of a session, soon, from its state at that time."""
+    def schedule(self, session: NotedSession) -> None:
+        """Write the note of a session soon. The note is made when it is written."""
         self._changed[session.chat] = session
         self._wake.set()
 
-    def note(self, chat: str, note: Json) -> None:
+    def set_note(self, chat: str, note: Json) -> None:
+        """Replace the note of a chat, and write it soon."""
         self.notes[chat] = note
         self._changed[chat] = None
         self._wake.set()
 
-    def settle(self, session: NotedSession) -> None:
-        """Take the notes of a session now if they wait to be written: the session is about to be dropped."""
+    def make_pending_note(self, session: NotedSession) -> None:
+        """Make the note of a session now if it waits to be written. Called before the session is dropped from
+        memory."""
         if session.chat in self._changed:
-            self.note(session.chat, notes.make_note(session.state, session.messages, session.starting))
+            self.set_note(session.chat, notes.make_note(session.state, session.messages, session.starting))
 
     def forget(self, chat: str) -> None:
-        """Drop the notes of a chat that was deleted. The store deletes its row with the chat."""
+        """Drop the note of a chat that was deleted. The store deletes its row together with the chat."""
         self.notes.pop(chat, None)
         self._changed.pop(chat, None)
 
     async def save(self) -> None:
+        """Write all notes that have changed."""
         changed, self._changed = self._changed, {}
         for chat, session in changed.items():
             if session is not None:
                 self.notes[chat] = notes.make_note(session.state, session.messages, session.starting)
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
-            # They are no longer in the list of changes: a cancellation here would lose them.
-            await run_to_end(self._store.do(lambda tables: [tables.note(chat, text) for chat, text in texts.items()]))
+            # These notes are no longer in `_changed`, so a cancellation in the middle of the write would lose them.
+            await run_to_end(
+                self._store.do(lambda tables: [tables.save_note(chat, text) for chat, text in texts.items()])
+            )
 
     @property
-    def mark(self) -> int:
-        """The number at which more numbers must be reserved."""
-        return self._reserved - RESERVED // 2
+    def reserve_at(self) -> int:
+        """The number at which more numbers must be reserved. Half of the reserved numbers are left then."""
+        return self._reserved_up_to - RESERVED // 2
 
-    def widen(self) -> Coroutine[None, None, int]:
-        """Reserve more numbers. The mark moves at once; await the result to have it on disk."""
-        least, self._reserved = self._reserved, self._reserved + RESERVED
-        return self._store.do(lambda tables: tables.reserve(_COUNTER, least, RESERVED))
+    def reserve_more(self) -> Coroutine[None, None, int]:
+        """Reserve more numbers. `reserve_at` changes at once. The reservation is on disk when the returned coroutine
+        has run."""
+        least, self._reserved_up_to = self._reserved_up_to, self._reserved_up_to + RESERVED
+        return self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, least, RESERVED))

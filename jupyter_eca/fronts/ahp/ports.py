@@ -1,6 +1,7 @@
-"""Owns what the parts of the front need of each other: a session and a terminal of the front, the notes of a session.
+"""Owns the interfaces between the parts of this front. `session/` and `terminals/` use the front through them, and
+`persistence.py` uses a session. Without them, these modules and `front.py` would import each other in a ring.
 
-It must not know any of them. `front.py` and `session/session.py` implement these ports.
+It must not know the parts. `front.py` and `session/session.py` implement the interfaces.
 """
 
 from __future__ import annotations
@@ -17,29 +18,31 @@ if TYPE_CHECKING:
 
 
 class NotedSession(Protocol):
-    """A session as far as notes of it are written to disk."""
+    """The parts of a session from which its note on disk is made."""
 
     @property
     def chat(self) -> str:
-        """The id of its chat, under which the notes are stored."""
+        """The id of its chat. The note is stored under this id."""
         ...
 
     @property
-    def state(self) -> Json: ...
+    def state(self) -> Json:
+        """The current state, which clients see."""
+        ...
 
     @property
     def messages(self) -> dict[str, Json]:
-        """The messages with attachments, by turn."""
+        """The messages with attachments, by the id of the turn."""
         ...
 
     @property
     def starting(self) -> dict[str, Json]:
-        """The messages of turns that have not begun yet, by turn."""
+        """The messages of turns that have not begun yet, by the id of the turn."""
         ...
 
 
 class TerminalFront(Protocol):
-    """The front as far as terminals need it."""
+    """The parts of the front that terminals use."""
 
     @property
     def host(self) -> Host: ...
@@ -48,25 +51,29 @@ class TerminalFront(Protocol):
     def hub(self) -> Hub: ...
 
     def has_session(self, uri: str) -> bool:
-        """Return whether there is a session of this URI, in memory or in the store."""
+        """Return whether clients see a session with this URI. It may be only in the store."""
         ...
 
 
 class SessionFront(TerminalFront, Protocol):
-    """The front as far as one session needs it."""
+    """The parts of the front that one session uses."""
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
-        """Run work that ends with the front at the latest."""
+        """Run work in a task. The task is cancelled when the front ends."""
         ...
 
-    def keep(self, session: NotedSession) -> None:
-        """Write the notes of a session to disk, soon."""
+    def schedule_note(self, session: NotedSession) -> None:
+        """Write the note of a session to disk soon."""
         ...
 
     async def save_note(self, session: NotedSession, state: Json) -> None:
-        """Write the notes of a session that is about to have this state. Raises: NotSaved."""
+        """Write the note of a session to disk now. `state` is the state that the session will have next.
+
+        Raises: NotSaved.
+        """
         ...
 
     def add_to_hub(self, session: NotedSession, state: Json) -> None:
-        """Put the state that was read from the store, completed by the notes, into the hub."""
+        """Put the state of a session, which was built from stored events, into the hub. The fields that only the note
+        knows are added to it."""
         ...

@@ -1,1 +1,5 @@
-"""Owns the ECA protocol: one `EcaSession` for each connection, over any link. `methods/` has the methods."""
+"""Owns the front for the ECA protocol (Editor Code Assistant), which the panel, cells and editors speak.
+
+`session.py` owns one connection over any link, and `methods/` has a function for each method. It must not know the
+application that runs it: `door.py` is the interface to it.
+"""

@@ -1,6 +1,6 @@
-"""Owns the services of a client at the other end of a link: its kernel, its editor, its notebooks.
+"""Owns the access to a client's kernel, editor and notebooks, by requests over the link.
 
-It must not know the session. `workspace/ports.py` has the ports that these classes implement.
+It must not know the session. Each class implements a port of `workspace/ports.py`, which tools use.
 """
 
 from __future__ import annotations
@@ -32,23 +32,25 @@ T = TypeVar("T", bound="Model")
 
 _log = logging.getLogger(__name__)
 
-# Seconds that an editor has to answer, because its language server may be starting. nvim and the desktop client never
-# answer.
+# Seconds that an editor has to answer. Its language server may still be starting. There is a limit because nvim and the
+# desktop client never answer.
 EDITOR_SECONDS = 30.0
 
-# Seconds that a page has to list its open notebooks. A user is typing in the meantime.
+# Seconds that a page has to list its open notebooks. It is short, because a user who types a prompt waits for the list.
 LIST_SECONDS = 1.0
 
-_ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."
+# The model reads this sentence: its turn was started by a cell, so its own kernel is busy with this cell.
+_BUSY_WITH_ITSELF = "The kernel is busy with the cell that asks: it cannot be {} without ending your own answer."
 
-# IPython's own `name??` shows the same; this code leaves no variable behind.
+# Prints what IPython's `name??` shows, as JSON. It is one expression, so that it leaves no variable in the kernel.
 _INSPECT = """print((lambda name, shell: __import__("json").dumps(
     shell.object_inspect_mime(name, detail_level=1)["text/plain"] if shell._ofind(name).found else None
 ))({!r}, get_ipython()))"""
 
 
 class LinkKernel:
-    """The kernel at the other end of a link. The coroutine of its waiting cell runs the code that is sent."""
+    """The kernel at the other end of a link. A cell of it waits for the answer of the turn, and meanwhile runs the code
+    that is sent to it."""
 
     description = (
         "The user's live IPython kernel is at your side: `run_code` runs in it, `variables` looks at what it holds. "
@@ -64,53 +66,54 @@ class LinkKernel:
         catch_up: Callable[[], Awaitable[None]],
         id: str | None = None,
     ) -> None:
-        """Make the port. `catch_up` is awaited before code is sent, because the kernel can show nothing while code
-        runs."""
+        """Make the port of the kernel with this Jupyter id. `interrupt` interrupts the kernel. `catch_up` sends all
+        waiting events to the client. It is awaited before code is sent, because the kernel cannot show events while
+        code runs."""
         self.id = id
         self._peer = peer
         self._interrupt = interrupt
-        self._caught_up = catch_up
+        self._catch_up = catch_up
 
     async def execute(
         self,
         chat: str,
         code: str,
-        observer: RunObserver | None = None,  # noqa: ARG002  # its code blocks the kernel, which could not say so
+        observer: RunObserver | None = None,  # noqa: ARG002  # running code blocks the kernel, so it cannot report progress
     ) -> notebook.KernelExecuteResult:
         params = notebook.KernelExecuteParams(chat_id=chat, code=code)
-        await self._caught_up()
+        await self._catch_up()
         try:
-            return await self._ask("kernel/execute", params, notebook.KernelExecuteResult)
+            return await self._request("kernel/execute", params, notebook.KernelExecuteResult)
         except asyncio.CancelledError:
             await self._interrupt()
             raise
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> notebook.KernelVariablesResult:
         params = notebook.KernelVariablesParams(chat_id=chat, names=names)
-        return await self._ask("kernel/variables", params, notebook.KernelVariablesResult)
+        return await self._request("kernel/variables", params, notebook.KernelVariablesResult)
 
     async def history(self) -> KernelHistory | None:
-        ran = await self.execute("", f"print({run_history.EXPRESSION})")
-        return run_history.parse_history(ran.text)
+        result = await self.execute("", f"print({run_history.EXPRESSION})")
+        return run_history.parse_history(result.text)
 
     async def state(self) -> notebook.KernelState:
         return notebook.KernelState(status="busy", language="python")
 
     async def interrupt(self) -> None:
-        raise ToolError(_ITSELF.format("interrupted"), "The user can stop it.")
+        raise ToolError(_BUSY_WITH_ITSELF.format("interrupted"), "The user can stop it.")
 
     async def restart(self) -> None:
-        raise ToolError(_ITSELF.format("restarted"), "Ask the user to restart it.")
+        raise ToolError(_BUSY_WITH_ITSELF.format("restarted"), "Ask the user to restart it.")
 
     async def inspect(self, name: str) -> notebook.Inspection:
-        ran = await self.execute("", _INSPECT.format(name))
+        result = await self.execute("", _INSPECT.format(name))
         try:
-            text = json.loads(ran.text)
+            text = json.loads(result.text)
         except ValueError as error:
-            raise ToolError(f"{name} cannot be inspected: {ran.text}") from error
+            raise ToolError(f"{name} cannot be inspected: {result.text}") from error
         return notebook.Inspection(found=text is not None, text=as_plain_text(text or ""))
 
-    async def _ask(self, method: str, params: Model, result: type[T]) -> T:
+    async def _request(self, method: str, params: Model, result: type[T]) -> T:
         try:
             return result.model_validate(await self._peer.request(method, params.wire()))
         except RemoteError as error:
@@ -122,35 +125,34 @@ class LinkKernel:
 
 
 class LinkEditor:
-    """The editor at the other end of a link.
-
-    `spoken` gives its dialect, which may become known late. A client with live notebooks is `in_jupyter`.
-    """
+    """The editor at the other end of a link."""
 
     def __init__(
-        self, peer: Peer, can: EditorCapabilities, spoken: Callable[[], dialect.Dialect], *, in_jupyter: bool
+        self, peer: Peer, can: EditorCapabilities, get_dialect: Callable[[], dialect.Dialect], *, in_jupyter: bool
     ) -> None:
+        """Make the port. `can` has the requests that the editor answers. `get_dialect` returns the ECA revision that
+        the client speaks, which may become known only later. `in_jupyter` is true for a client with live notebooks."""
         self.can = can
         self.in_jupyter = in_jupyter
         self._peer = peer
-        self._spoken = spoken
+        self._get_dialect = get_dialect
 
     async def diagnostics(self, uri: str | None) -> editor.EditorGetDiagnosticsResult:
         params = editor.EditorGetDiagnosticsParams(uri=uri)
-        return await self._ask("editor/getDiagnostics", params, editor.EditorGetDiagnosticsResult)
+        return await self._request("editor/getDiagnostics", params, editor.EditorGetDiagnosticsResult)
 
     async def definition(self, params: editor.EditorGetDefinitionParams) -> editor.EditorLookupResult:
-        return await self._ask("editor/getDefinition", params, editor.EditorLookupResult)
+        return await self._request("editor/getDefinition", params, editor.EditorLookupResult)
 
     async def references(self, params: editor.EditorGetReferencesParams) -> editor.EditorLookupResult:
-        return await self._ask("editor/getReferences", params, editor.EditorLookupResult)
+        return await self._request("editor/getReferences", params, editor.EditorLookupResult)
 
-    async def _ask(self, method: str, params: Model, result: type[T]) -> T:
+    async def _request(self, method: str, params: Model, result: type[T]) -> T:
         try:
             async with asyncio.timeout(EDITOR_SECONDS):
                 answer = await self._peer.request(method, params.wire())
             if method == "editor/getDiagnostics":
-                answer = dialect.translate_diagnostics(self._spoken(), answer)
+                answer = dialect.translate_diagnostics(self._get_dialect(), answer)
             return result.model_validate(answer or {})
         except TimeoutError as error:
             raise ToolError(f"The editor did not answer {method} in {EDITOR_SECONDS:.0f} seconds.") from error
@@ -161,53 +163,54 @@ class LinkEditor:
 
 
 class LinkNotebooks:
-    """The notebooks that a client has open, in their live models: `workspace.ports.Notebooks`."""
+    """The notebooks that a client has open. They are read and changed as the user sees them, and not in their files."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
+        # What observes the runs of cells, by the id of the run.
         self._runs: dict[str, RunObserver] = {}
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
         try:
-            return (await self._ask("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)).notebooks
+            return (await self._request("notebook/list", Empty(), notebook.NotebookListResult, LIST_SECONDS)).notebooks
         except ToolError as error:
             _log.warning("%s", error)
             return ()
 
     async def read(self, path: str) -> notebook.NotebookDocument:
         params = notebook.NotebookReadParams(path=path)
-        return await self._ask("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
+        return await self._request("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
 
     async def edit(self, chat: str, path: str, changes: Sequence[notebook.CellChange]) -> notebook.NotebookDocument:
         params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes))
-        return await self._ask("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
+        return await self._request("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
 
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
     ) -> notebook.NotebookRunResult:
-        """Run cells, however long it takes. The caller may cancel."""
+        """Run cells, without a limit of time. The caller may cancel it."""
         id = uuid.uuid4().hex if observer else ""
         params = notebook.NotebookRunParams(chat_id=chat, path=path, cell_ids=tuple(cells), run_id=id)
         if observer is not None:
             self._runs[id] = observer
         try:
-            return await self._ask("notebook/run", params, notebook.NotebookRunResult, None)
+            return await self._request("notebook/run", params, notebook.NotebookRunResult, None)
         finally:
             self._runs.pop(id, None)
 
     def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
-        """Report what a running cell shows. Ignored for a run that has ended."""
-        if heard := self._runs.get(params.run_id):
-            heard(params.cell_id, lambda: as_plain_text(params.text))
+        """Pass the output of a running cell on to the observer of the run. Does nothing if the run has ended."""
+        if observer := self._runs.get(params.run_id):
+            observer(params.cell_id, lambda: as_plain_text(params.text))
 
     async def show(self, path: str, cell: str | None = None) -> None:
         try:
             params = notebook.NotebookOpenParams(path=path, cell_id=cell)
-            await self._ask("notebook/open", params, Done, EDITOR_SECONDS)
+            await self._request("notebook/open", params, Done, EDITOR_SECONDS)
         except ToolError as error:
             _log.warning("%s", error)
 
-    async def _ask(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
+    async def _request(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
         try:
             async with asyncio.timeout(seconds):
                 return result.model_validate(await self._peer.request(method, params.wire()))

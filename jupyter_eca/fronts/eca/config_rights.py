@@ -1,6 +1,6 @@
-"""Owns which clients may approve, which may change the files of the configuration, and which files these are.
+"""Owns the rights of clients: which may approve tool calls, and which may change the files of the configuration.
 
-It must not change them: the methods do, with `config/`.
+It must not change the configuration: the methods in `methods/` call these checks, and then `config/` writes the files.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _NOT_HERE: Final = "only a client of the user's may change the configuration"
 
 
 def check_may_approve(session: EcaSession) -> None:
-    """Refuse a client that may ask, but not approve. Raises: RemoteError."""
+    """Raise RemoteError if the client may not approve tool calls."""
     if not session.door.approves:
         raise RemoteError(MAY_NOT_APPROVE, ErrorCode.REFUSED)
 
 
 def find_sources(host: Host) -> ConfigSources:
-    """Return the files that the configuration is read from."""
+    """Return the files that the configuration of a host is read from."""
     return ConfigSources.of(host.config, host.workspace.files.roots)
 
 
 def check_may_change_config(session: EcaSession) -> None:
-    """Refuse a client that may not change the configuration. Raises: RemoteError.
+    """Raise RemoteError if the client may not change the configuration.
 
-    Code in a cell can send requests over its kernel's link, or with a token that it finds in its kernel. If a model
-    wrote that code, it must not be able to approve itself.
+    Code in a cell can send requests over the link of its kernel, or with a token that it finds in the kernel. A model
+    may have written this code. So a kernel must not be able to change the approval rules, which apply to the model.
     """
-    if not session.door.sees_all or not session.door.approves or session.can.unattended:
+    if not session.door.sees_all or not session.door.approves or session.capabilities.unattended:
         raise RemoteError(_NOT_HERE, ErrorCode.REFUSED)

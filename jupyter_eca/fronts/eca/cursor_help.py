@@ -1,8 +1,9 @@
-"""Owns help at the cursor for one client: rewrites of a selection, which stream, and inline completions (ghost text).
+"""Owns the help at the cursor for one client: rewrites of a selection, which stream, and inline completions (ghost
+text).
 
-The text goes straight from a model to the client: there is no chat, no tool call, and nothing is stored. It must not
-know the session; `CursorClient` is all it needs of one. `methods/rewrite.py` has the methods, `engine/model/rewrite.py`
-the prompts.
+The text goes directly from a model to the client, without a chat and without tool calls, and nothing is stored. It must
+not know the session: it sees it only as a `CursorClient`. `methods/rewrite.py` has the methods, and
+`engine/model/rewrite.py` the prompts.
 """
 
 from __future__ import annotations
@@ -48,31 +49,32 @@ COMPLETION_SECONDS = 10.0
 
 
 class CursorClient(Protocol):
-    """The client whose user types."""
+    """The session of the client whose user types. `EcaSession` implements it."""
 
     @property
     def host(self) -> Host: ...
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run work that ends with the client's session at the latest."""
+        """Run work in a task. The task is cancelled when the session ends."""
         ...
 
     async def notify(self, method: str, params: Model) -> None: ...
 
 
 class CursorHelp:
-    """The rewrites that run for one client, and its newest completion."""
+    """The running rewrites of one client, and its newest request for a completion."""
 
     def __init__(self, session: CursorClient, completion_seconds: float = COMPLETION_SECONDS) -> None:
         self._session = session
         self._completion_seconds = completion_seconds
         self._rewrites: dict[str | int, asyncio.Task[None]] = {}
+        # Done when a newer completion is requested.
         self._newer: asyncio.Future[None] | None = None
 
     # -- rewrites
 
     async def rewrite(self, params: rewrite.RewritePromptParams) -> rewrite.RewritePromptResult:
-        """Start a rewrite. A running rewrite of the same id is cancelled, and sends nothing more.
+        """Start a rewrite. A running rewrite with the same id is cancelled, and sends nothing more.
 
         Raises: RemoteError when there is no such model.
         """
@@ -107,6 +109,8 @@ class CursorHelp:
         request: ModelRequest,
         earlier: asyncio.Task[None] | None,
     ) -> None:
+        """Run one rewrite, after an earlier one with the same id has ended. Notify the client of its start and its
+        end."""
         if earlier is not None:
             await asyncio.wait((earlier,))
         began = time.monotonic()
@@ -126,7 +130,7 @@ class CursorHelp:
     async def _stream(self, params: rewrite.RewritePromptParams, chosen: Chosen, request: ModelRequest) -> None:
         """Send the model's answer piece by piece.
 
-        Raises: ProviderError; also for an empty or unfinished answer, which an editor must not put in place of text.
+        Raises: ProviderError, also for an empty or unfinished answer: the editor must not replace the selection by it.
         """
         answer = ""
         reasoning = False
@@ -160,9 +164,9 @@ class CursorHelp:
     # -- completions
 
     async def complete(self, params: rewrite.CompletionInlineParams) -> rewrite.CompletionInlineResult:
-        """Return the completion at the cursor; an empty result when a newer completion was requested meanwhile.
+        """Return the completion at the cursor. Return an empty result when a newer completion was requested meanwhile.
 
-        Raises: RemoteError when no model is configured for completions, when the model fails, or takes too long.
+        Raises: RemoteError when no model is configured for completions, or the model fails or takes too long.
         """
         model = self._session.host.config.completion.model
         if not model:
@@ -193,7 +197,8 @@ class CursorHelp:
         return rewrite.CompletionInlineResult(items=(item,))
 
     def _supersede(self) -> asyncio.Future[None]:
-        """Return a future that is done at the next completion request; complete the one of the request before."""
+        """Return a future that is done when the next completion is requested. This ends the wait of the request before
+        this one."""
         if self._newer is not None and not self._newer.done():
             self._newer.set_result(None)
         self._newer = asyncio.get_running_loop().create_future()

@@ -1,6 +1,7 @@
-"""Owns what an application decides for the sessions that come through it: their host, what they see, their browser.
+"""Owns the interface to the application that serves ECA. The application decides which host a session uses, what the
+session may see, and what it may do.
 
-It must not know the session. `apps/server/app.py`, `apps/process.py` and `apps/kernel/` have a door each.
+It must not know the session. `apps/server/app.py`, `apps/process.py` and `apps/kernel/` each implement a `Door`.
 """
 
 from __future__ import annotations
@@ -14,48 +15,49 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """Describes where a session comes from."""
+    """What the application knows and decides about the sessions that it opens in one way, such as by a WebSocket."""
 
     async def host(self, params: InitializeParams) -> Host:
-        """Return the host that answers. Raises: ConfigError."""
+        """Return the host that the session uses. `params` are those of `initialize`. Raises: ConfigError."""
         ...
 
     @property
     def sees_all(self) -> bool:
-        """Whether the client sees all chats, or only those it prompted in. A kernel sees only its own, because code in
-        its cells can use the link."""
+        """Whether the client sees all chats. If not, it sees only the chats in which it has prompted. This is so for a
+        kernel, because code in its cells can use the link."""
         ...
 
     @property
     def approves(self) -> bool:
-        """Whether the client may approve what the assistant does. A program that only shows a token which kernels can
-        find may ask, but not approve: it may be code of the model's."""
+        """Whether the client may approve tool calls. A program that has only a token which code in a kernel can find
+        may prompt, but not approve: it may be code that a model wrote."""
         ...
 
     @property
     def may_trust(self) -> bool:
-        """Whether the client's user may trust the settings of a folder."""
+        """Whether the client's user may decide to trust the settings that a folder brings."""
         ...
 
     @property
     def follows(self) -> bool:
-        """Whether the client's folders are the workspace. Elsewhere the server chooses them."""
+        """Whether the client chooses the folders of the workspace. If not, the server chooses them."""
         ...
 
     @property
     def kernel(self) -> str | None:
-        """Jupyter's id of the kernel that the client is; None if the client is no kernel, or the id is not known."""
+        """Jupyter's id of the kernel, if the client is a kernel. None if it is not, or if the id is not known."""
         ...
 
     @property
     def browser(self) -> Browser:
-        """The browser of the client's user, which comes back to this server after a sign-in."""
+        """Opens pages in the browser of the client's user, to sign in to another service. After that, the service sends
+        the browser back to this server."""
         ...
 
+    async def doctor(self, host: Host) -> str:
         """Return the report on what is set up and what is missing."""
-
-    async def doctor(self, host: Host) -> str: ...
+        ...
 
     async def interrupt(self) -> None:
-        """Interrupt the client's kernel: somebody stopped the turn that runs code in it."""
+        """Interrupt the client's kernel. Called when a turn that runs code in it is stopped."""
         ...

@@ -1,7 +1,8 @@
-"""Owns which background jobs one client is shown: only those of chats that it sees, with its own ids for the chats.
+"""Owns the list of background jobs that one client gets: only jobs of the chats that it sees, with the client's own ids
+of these chats.
 
-It must not know the methods or the session; `JobViewer` is all it needs of a session. `methods/jobs.py` answers
-requests with it, `session.py` notifies with it.
+It must not know the methods or the session: it sees a session only as a `JobViewer`. `methods/jobs.py` answers requests
+with this list, and `session.py` sends it in notifications.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class JobViewer(Protocol):
-    """The client that is shown the jobs."""
+    """The session of the client that gets the list. `EcaSession` implements it."""
 
     @property
     def host(self) -> Host: ...

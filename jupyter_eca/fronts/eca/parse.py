@@ -1,6 +1,7 @@
-"""Owns the parsing of params, from a client of any revision, into the models of the method table.
+"""Owns the parsing of a request's params into the model of its method, for clients of every revision of ECA.
 
-The dialects are in `protocol/dialect/`, the table in `protocol/methods.py`.
+It must not know what a method does. `protocol/dialect/` translates the params of older revisions, and the table of
+methods is in `protocol/methods.py`.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from jupyter_eca.protocol.methods import METHODS
 if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
-# An editor that gives up before it was initialized may still send `shutdown`.
+# The methods that a client may send before it is initialized. An editor that gives up early still sends `shutdown`.
 BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 
-# The reply to these methods is sent after the notifications that they cause. Emacs waits for the reply, and drops
-# everything after it in the same piece.
-SHOWN_FIRST: Final = frozenset(
+# For these methods, the reply is sent after the notifications that they cause. Emacs waits for the reply, and drops
+# everything that comes after it in the same piece of data.
+REPLY_LAST: Final = frozenset(
     {f"chat/{name}" for name in ("addFlag", "clear", "delete", "fork", "removeFlag", "revert", "rollback", "update")}
 )
 
 
-def parse_params(spoken: dialect.Dialect, method: str, params: Any) -> Model:
+def parse_params(revision: dialect.Dialect, method: str, params: Any) -> Model:
     """Read the params of a method. Raises: RemoteError that names the field."""
     try:
-        return METHODS[method].parse(dialect.translate_incoming(spoken, method, params))
+        return METHODS[method].parse(dialect.translate_incoming(revision, method, params))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"

@@ -1,6 +1,6 @@
-"""Owns how events become ECA notifications. Pure.
+"""Owns the projection of events to ECA notifications. Pure.
 
-It must not know the session, which sends them. `send_queue.py` has what waits to be sent.
+It must not know the session, which sends the notifications. `send_queue.py` owns the events that wait to be sent.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Event
 
-Notice = tuple[str, "Model"]
+Notification = tuple[str, "Model"]
+"""A method and its params."""
 
 
 def project(
     event: Event, wire_id: ChatId, *, envelope: bool, replayed: bool = False, parent: ChatId | None = None
-) -> Iterator[Notice]:
-    """Yield the content, and the status changes that clients expect around it.
+) -> Iterator[Notification]:
+    """Yield the notifications of one event: its content, and the changes of the chat's status that clients expect.
 
-    ECA 2.3: `running` comes first, `idle` just before the final progress. `aside` is for the model alone and is never
-    sent.
+    The status `running` comes before the content of a prompt, and `idle` just before the last progress (ECA 2.3). The
+    `aside` of an event is only for the model, and is never sent.
 
-    `replayed`: the event is part of a replay. The status is sent once after the replay, and it does not matter what
-    the chat was waiting for.
-    `parent`: the chat is a subagent's, which clients show within the parent: it has no status and no title.
+    `wire_id` is the client's id of the chat, and `envelope` says whether the client gets the fields that are not ECA's.
+    With `replayed`, the event is part of a replay: the status and the progress of running work are left out, because
+    the status is sent once after the replay. `parent` is set if the chat belongs to a subagent. Clients show such a
+    chat within the chat `parent`, without a status and a title of its own.
     """
     running = isinstance(event.content, ProgressContent) and event.content.state == "running"
     if running and (replayed or event.role is Role.USER):
@@ -54,17 +56,18 @@ def project(
         yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope, parent=parent)
         return
     if event.role is Role.USER and isinstance(event.content, TextContent):
-        yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.RUNNING)
+        yield "chat/statusChanged", _make_status(wire_id, chats.ChatStatus.RUNNING)
     if event.outcome is not None:
-        yield "chat/statusChanged", _status(wire_id, chats.ChatStatus.IDLE)
+        yield "chat/statusChanged", _make_status(wire_id, chats.ChatStatus.IDLE)
     yield "chat/contentReceived", make_content(event, wire_id, envelope=envelope)
 
 
 def make_content(
     event: Event, wire_id: ChatId, *, envelope: bool, parent: ChatId | None = None
 ) -> chat.ChatContentReceivedParams:
-    """Write the content of an event. With `envelope`, its turn, number and time are written too."""
-    content = event.content if envelope else _plain(event.content)
+    """Make the params of `chat/contentReceived` for an event. With `envelope`, they include the turn, the number and
+    the time of the event."""
+    content = event.content if envelope else _remove_extensions(event.content)
     received = chat.ChatContentReceivedParams(chat_id=wire_id, role=event.role, content=content, parent_chat_id=parent)
     if envelope:
         turn_fields = {"turn": event.turn, "seq": event.seq, "at": event.at, "outcome": event.outcome}
@@ -72,28 +75,28 @@ def make_content(
     return received
 
 
-def _plain(content: Content) -> Content:
-    """Return the content without the fields that are not ECA's."""
+def _remove_extensions(content: Content) -> Content:
+    """Return the content without the fields that we have added to ECA."""
     match content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
         case ToolCallRunContent():
             return content.model_copy(
-                update={**_plain_details(content), "cause": None, "remembers": None, "waits_for": None}
+                update={**_remove_detail_extensions(content), "cause": None, "remembers": None, "waits_for": None}
             )
         case ToolCallRejectedContent():
-            return content.model_copy(update={**_plain_details(content), "cause": None})
+            return content.model_copy(update={**_remove_detail_extensions(content), "cause": None})
         case ProgressContent():
             return content.model_copy(update={"plan": None})
         case ToolCalledContent():
-            return content.model_copy(update={**_plain_details(content), "whole": None})
+            return content.model_copy(update={**_remove_detail_extensions(content), "whole": None})
         case ToolCallContent():
-            return content.model_copy(update=_plain_details(content))
+            return content.model_copy(update=_remove_detail_extensions(content))
         case _:
             return content
 
 
-def _plain_details(content: ToolCallContent) -> dict[str, object]:
+def _remove_detail_extensions(content: ToolCallContent) -> dict[str, object]:
     match content.details:
         case ShellCommandDetails() as details:
             return {"details": details.model_copy(update={"line": None, "parsed": None})}
@@ -103,14 +106,15 @@ def _plain_details(content: ToolCallContent) -> dict[str, object]:
             return {}
 
 
-def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[Event]:
-    """Put each flag after its message: clients draw it where it comes.
+def place_flags(events: Sequence[Event], chat_flags: Sequence[Event] = ()) -> list[Event]:
+    """Put each flag right after its message, because clients draw a flag where they receive it.
 
-    `of_chat` are flags that stand on another page; they are placed if their message is here.
+    `chat_flags` are all flags of the chat. A flag may be on another page than its message. It is added if its message
+    is among the events.
     """
     numbers = {event.seq for event in events}
     flags = [event for event in events if isinstance(event.content, FlagContent)]
-    flags += [event for event in of_chat if event.seq not in numbers]
+    flags += [event for event in chat_flags if event.seq not in numbers]
     placed: list[Event] = []
     for event in events:
         if isinstance(event.content, FlagContent):
@@ -123,9 +127,10 @@ def place_flags(events: Sequence[Event], of_chat: Sequence[Event] = ()) -> list[
     return placed
 
 
-def merge_subagents(events: Iterable[Event], of_subagents: Sequence[Event]) -> Iterator[Event]:
-    """Yield events of a chat and its subagents in the order of their numbers; flags stay where they are."""
-    waiting = list(reversed(of_subagents))
+def merge_subagents(events: Iterable[Event], subagent_events: Sequence[Event]) -> Iterator[Event]:
+    """Yield the events of a chat and of its subagents together, in the order of their numbers. A flag stays after its
+    message."""
+    waiting = list(reversed(subagent_events))
     for event in events:
         while waiting and waiting[-1].seq < event.seq and not isinstance(event.content, FlagContent):
             yield waiting.pop()
@@ -133,11 +138,11 @@ def merge_subagents(events: Iterable[Event], of_subagents: Sequence[Event]) -> I
     yield from reversed(waiting)
 
 
-def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notice]:
-    """Yield what comes before a chat's replay: the client shows the chat from the beginning."""
+def reset_chat(wire_id: ChatId, title: str | None) -> Iterator[Notification]:
+    """Yield the notifications before a chat is replayed from the beginning: the client clears the chat and opens it."""
     yield "chat/cleared", chats.ChatClearedParams(chat_id=wire_id)
     yield "chat/opened", chats.ChatOpenedParams(chat_id=wire_id, title=title)
 
 
-def _status(wire_id: ChatId, status: chats.ChatStatus) -> Model:
+def _make_status(wire_id: ChatId, status: chats.ChatStatus) -> Model:
     return chats.ChatStatusChangedParams(chat_id=wire_id, status=status)

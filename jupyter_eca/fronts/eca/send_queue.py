@@ -1,5 +1,7 @@
-"""Owns the notices that wait to be sent to a client, joined to as few messages as possible. Pure. It must not know the
-session, which sends them.
+"""Owns how items that wait to be sent to a client are joined, so that a client that reads slowly gets fewer messages.
+Pure.
+
+It must not know the session, which holds the waiting items and sends them. `projection.py` makes messages of them.
 """
 
 from __future__ import annotations
@@ -16,26 +18,26 @@ if TYPE_CHECKING:
 
 Item = Event | Notice | Again
 
-# How many events a session may be behind before it is cut off. A client that reconnects gets a replay of what it
-# missed; for a client that has stopped reading, everything would stay in memory for ever.
+# If more items than this wait to be sent, the client is disconnected. If it has only been slow, it reconnects and gets
+# a replay. If it has stopped reading, all items would stay in memory for ever.
 MAX_BEHIND: Final = 20_000
 
 
-def put(behind: list[Item], notice: Notice) -> None:
-    """Add a notice. The progress of a call replaces earlier progress that was not sent yet."""
+def add_notice(waiting: list[Item], notice: Notice) -> None:
+    """Add a notice to the waiting items. The progress of a tool call replaces earlier progress of the same call."""
     if isinstance(notice.params, ChatToolCallProgressParams):
-        for at in range(len(behind) - 1, -1, -1):
-            old = behind[at]
+        for at in range(len(waiting) - 1, -1, -1):
+            old = waiting[at]
             if not (isinstance(old, Notice) and isinstance(old.params, ChatToolCallProgressParams)):
                 break
             if old.params.id == notice.params.id and old.chat == notice.chat:
-                behind[at] = notice
+                waiting[at] = notice
                 return
-    behind.append(notice)
+    waiting.append(notice)
 
 
-def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield runs of consecutive events; any other item is a run of its own."""
+def split_runs(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield lists of consecutive events. Any other item is yielded in a list of its own."""
     for is_event, run in groupby(items, lambda item: isinstance(item, Event)):
         if is_event:
             yield list(run)
@@ -44,8 +46,8 @@ def runs(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def compact(items: Iterable[Item]) -> list[Item]:
-    """Merge consecutive events; everything else stays where it is."""
+    """Merge pieces of the same text in consecutive events. All other items stay where they are."""
     merged: list[Item] = []
-    for run in runs(items):
+    for run in split_runs(items):
         merged += merge_pieces(item for item in run if isinstance(item, Event)) or run
     return merged

@@ -1,8 +1,8 @@
-"""Owns one ECA connection, over any link. It translates little, because the engine's events already have ECA's
-contents.
+"""Owns one ECA connection, over any link: it passes requests on to the functions of the methods, and sends the events
+of the host as notifications. The contents of events are ECA's already, so little has to be translated.
 
-It must not know where it runs: its `Door` knows that. What each method does is in `methods/`, one module for each
-subject.
+It must not know the application that it runs in: its `Door` knows it. It must not know what a method does: that is in
+`methods/`, with one module for each subject.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from jupyter_eca.fronts.eca import trust
 from jupyter_eca.fronts.eca.client_ports import LinkEditor, LinkKernel, LinkNotebooks
 from jupyter_eca.fronts.eca.cursor_help import CursorHelp
 from jupyter_eca.fronts.eca.job_view import list_visible
-from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, SHOWN_FIRST, parse_params
+from jupyter_eca.fronts.eca.parse import BEFORE_INITIALIZE, REPLY_LAST, parse_params
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, reset_chat
-from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, compact, put, runs
+from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, compact, split_runs
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import Again, Notice
 from jupyter_eca.plugins import loader
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.link import Link
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# Revisions whose clients show a subagent's chat within its parent's.
+# The revisions of ECA whose clients show the chat of a subagent within its parent's chat.
 _NESTING: Final = frozenset({dialect.Dialect.CURRENT, dialect.Dialect.OWN})
 
 
@@ -65,64 +65,68 @@ def load_handlers() -> Mapping[str, Callable[[EcaSession, Any], Any]]:
 
 
 class EcaSession:
-    """One connection, as a subscriber of the host (`host/subscribers.py`)."""
+    """One connection. It is also a subscriber of the host (`host/subscribers.py`)."""
 
     def __init__(
-        self, link: Link, door: Door, own: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
+        self, link: Link, door: Door, wire_ids: MutableMapping[str, ChatId] | None = None, *, quiet: bool = False
     ) -> None:
-        """Make a session. `own` maps chats to the ids that the client uses; the sessions of one notebook's kernels
-        share it.
+        """Make a session.
 
-        `quiet`: the client is shown a chat only while its own prompt is answered there.
+        `wire_ids` maps the host's ids of chats to the ids that the client uses. The sessions of one kernel share it.
+        With `quiet`, the client gets the events of a chat only while its own prompt is answered there.
         """
         self.kernel: Kernel | None = None
-        """The client's kernel, if it runs code for its own chats."""
+        """The client's kernel, if the client can run code for its own chats."""
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self.ended = asyncio.Event()
-        """Set when the client has said `exit`, or is too far behind."""
-        self.shut = False
-        """Whether the client has said `shutdown`: only `exit` may follow."""
+        """Set when the client has sent `exit`, or when too many items wait to be sent to it."""
+        self.is_shut_down = False
+        """Whether the client has sent `shutdown`. After that it may send only `exit`."""
         self.door = door
-        self.can = lifecycle.CodeAssistant()
-        """What the client can do, as it said in `initialize`."""
+        self.capabilities = lifecycle.CodeAssistant()
+        """What the client can do. It says so in `initialize`."""
         self.dialect = dialect.Dialect.CURRENT
-        self._most: int | None = None
-        self.own: MutableMapping[str, ChatId] = {} if own is None else own
-        """The chats that the client prompted in, or shares: the host's id, and the id that the client uses."""
+        """The revision of ECA that the client speaks, as far as it is known."""
+        self._message_limit: int | None = None
+        self.wire_ids: MutableMapping[str, ChatId] = {} if wire_ids is None else wire_ids
+        """The chats that the client has prompted in or opened: the host's id, and the id that the client uses."""
         self.opened = asyncio.Event()
-        """Set unless `initialize` is being answered."""
+        """Not set while `initialize` is answered. Other requests wait for it."""
         self.opened.set()
         self.choices: dict[str, Choice] = {}
-        """What the client selected for a chat; "" is for its new chats."""
-        self.lent: tuple[Tool, ...] = ()
-        """The client's own tools."""
+        """What the client has selected for a chat, such as a model, by the host's id. The key "" is for new chats."""
+        self.client_tools: tuple[Tool, ...] = ()
+        """The tools that the client offers to the chats in which it prompts."""
         self.agent = ""
-        """The agent whose tools the client is shown."""
+        """The agent whose tools the client shows."""
         self._link = link
         self.peer = Peer(link, self._answer, self._handle_notification)
         self.cursor_help = CursorHelp(self)
-        self.asking: set[str] | None = set() if quiet else None
+        self.prompted: set[str] | None = set() if quiet else None
+        """The chats in which a prompt of this client is being answered. None unless the session is `quiet`."""
         self._working: set[asyncio.Task[None]] = set()
         self._host: Host | None = None
-        self._joined = False
-        self._hello: lifecycle.InitializeParams | None = None
-        self._behind: list[Item] = []
+        self._joined = False  # whether this session has joined the subscribers of the host
+        # The params of `initialize`, until the first prompt: together they show the revision that the client speaks.
+        self._initialize_params: lifecycle.InitializeParams | None = None
+        # What waits to be sent to the client.
+        self._waiting_items: list[Item] = []
         self.known_digests: set[str] = set()
-        """The settings that the user was asked or told about: see `trust.py`."""
-        self.shown: dict[str, int] = {}
-        """The number of the last event of each chat that the client was shown."""
+        """The digests of the untrusted settings about which the user was already asked or informed: see `trust.py`."""
+        self.last_shown: dict[str, int] = {}
+        """For each chat, the number of the last event that was sent to the client."""
         self.sending = asyncio.Lock()
-        """Held by whoever shows the client something, so that nothing comes in between."""
+        """Held while events or a replay are sent, so that no other event is sent in between."""
         self._replaying = False
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve until the client leaves or says `exit`."""
+        """Serve the client until it leaves or sends `exit`."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
-                showing = tasks.create_task(self._show())
+                showing = tasks.create_task(self._run_sender())
                 serving = tasks.create_task(self.peer.run())
                 ending = tasks.create_task(self.ended.wait())
                 await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
@@ -136,20 +140,21 @@ class EcaSession:
             await self._link.close()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run work that ends with the session at the latest."""
+        """Run work in a task. The task is cancelled when the session ends."""
         task = self._tasks.create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
         return task
 
-    # -- the user, who may sign in somewhere
+    # -- what a sign-in of the user needs
 
     @property
     def browser(self) -> Browser:
         return self.door.browser
 
     def say(self, type: lifecycle.MessageType, message: str) -> None:
-        """Show a message to this client alone. The others did not ask, and the code of a kernel need not know it."""
+        """Show a message to this client alone. Other clients have not asked for anything, and code in a kernel must not
+        read it."""
         self.tell(Notice("$/showMessage", lifecycle.ShowMessageParams(type=type, message=message)))
 
     # -- the subscriber
@@ -157,59 +162,64 @@ class EcaSession:
     def sees(self, chat: str) -> bool:
         """Return whether the client may know about a chat.
 
-        It sees a subagent's chat with its parent's if its revision has subagents; with `"chat": false` it sees only its
-        own chats.
+        It sees a subagent's chat if it sees the parent's chat and its revision has subagents. A client with the
+        capability `"chat": false` sees only its own chats.
         """
         if parent := self.host.subagents.parent(chat) if self._host else "":
             return self.dialect in _NESTING and self.sees(parent)
-        return (self.door.sees_all and self.can.chat is not False) or chat in self.own
+        return (self.door.sees_all and self.capabilities.chat is not False) or chat in self.wire_ids
 
     def approves(self, chat: str) -> bool:
-        return self.sees(chat) and self.door.approves and not self.can.unattended
+        return self.sees(chat) and self.door.approves and not self.capabilities.unattended
 
     def answers(self, chat: str) -> bool:
-        return self.approves(chat) and self.can.chat_capabilities.ask_question
+        return self.approves(chat) and self.capabilities.chat_capabilities.ask_question
 
     def _is_subscribed(self, chat: str) -> bool:
-        """Return whether the client is shown a chat now. See `quiet`."""
-        if self.asking is None or chat in self.asking:
+        """Return whether the client gets the events of a chat at the moment. See `quiet` in `__init__`."""
+        if self.prompted is None or chat in self.prompted:
             return True
         parent = self.host.subagents.parent(chat)
         return parent != "" and self._is_subscribed(parent)
 
     def show(self, events: list[Event]) -> None:
-        self._behind += [event for event in events if self._is_subscribed(event.chat)]
-        if self.asking is not None:
-            self.asking -= {event.chat for event in events if event.outcome}
-        # Do not send during a replay: an event that is partly in the replay would be shown twice.
-        if len(self._behind) > MAX_BEHIND and not self._replaying:
-            self._behind = compact(item for item in self._behind if not self._is_shown(item))
-        if len(self._behind) > MAX_BEHIND:
+        """Queue new events of a chat for the client."""
+        self._waiting_items += [event for event in events if self._is_subscribed(event.chat)]
+        if self.prompted is not None:
+            self.prompted -= {event.chat for event in events if event.outcome}
+        # Do not join events during a replay: then a joined event could be partly in the replay, and that part would be
+        # sent twice.
+        if len(self._waiting_items) > MAX_BEHIND and not self._replaying:
+            self._waiting_items = compact(item for item in self._waiting_items if not self._is_shown(item))
+        if len(self._waiting_items) > MAX_BEHIND:
             self.ended.set()
         self._wake.set()
 
     def tell(self, notice: Notice) -> None:
+        """Queue a notice for the client."""
         if notice.method == "chat/deleted" and notice.chat is not None:
             self.choices.pop(notice.chat, None)
         if notice.chat is None or notice.method != "chat/toolCallProgress" or self._is_subscribed(notice.chat):
-            put(self._behind, notice)
+            add_notice(self._waiting_items, notice)
             self._wake.set()
 
     def show_anew(self, again: Again) -> None:
-        self._behind.append(again)
+        self._waiting_items.append(again)
         self._wake.set()
 
     def resume(self, chat: str) -> None:
-        """Show a chat as if the client had opened it itself (`Asker` of a turn)."""
-        self.own.setdefault(chat, chat)
+        """Show a chat as if the client had opened it itself. The host calls this on the `Asker` of a turn."""
+        self.wire_ids.setdefault(chat, chat)
         self.start(self._resume(chat))
 
     async def _resume(self, chat: str) -> None:
         await load_handlers()["chat/open"](self, ChatOpenParams(chat_id=self.wire_id(chat)))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask the client's user a question. Raises: RemoteError."""
         params = question.model_copy(update={"chat_id": self.wire_id(str(question.chat_id))})
-        # Emacs writes the question into its tool call, and later output of the call over the question.
+        # Emacs writes the question into its tool call. Output of the call that came later would overwrite the question,
+        # so it is sent before.
         await self.catch_up()
         answer = await self.peer.request("chat/askQuestion", params.wire())
         try:
@@ -217,32 +227,35 @@ class EcaSession:
         except ValidationError as error:
             raise RemoteError("the answer to the question is invalid") from error
 
-    async def _show(self) -> None:
-        """Send the waiting notices. A client that reads slowly gets longer pieces, not more of them."""
+    async def _run_sender(self) -> None:
+        """Send the waiting items whenever there are any. For a client that reads slowly, pieces of one text are joined
+        to longer pieces."""
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self._show_behind()
+            await self._send_waiting()
 
-    async def _show_behind(self) -> None:
+    async def _send_waiting(self) -> None:
         async with self.sending:
-            behind, self._behind = self._behind, []
-            for run in runs(behind):
-                # First drop what a replay has shown, or it would be merged with the rest and shown again.
+            waiting_items, self._waiting_items = self._waiting_items, []
+            for run in split_runs(waiting_items):
+                # First drop the events that a replay has sent. Otherwise they would be joined with later events, and
+                # sent again.
                 for item in compact([item for item in run if not self._is_shown(item)]):
                     await self._send(item)
 
     async def catch_up(self) -> None:
-        """Wait until the client was sent everything that has happened so far."""
+        """Send everything to the client that has happened so far."""
         await self.host.store.settle()
-        await self._show_behind()
+        await self._send_waiting()
 
     def _is_shown(self, item: Item) -> bool:
-        return isinstance(item, Event) and 0 < item.seq <= self.shown.get(item.chat, 0)
+        return isinstance(item, Event) and 0 < item.seq <= self.last_shown.get(item.chat, 0)
 
     @asynccontextmanager
     async def replaying(self) -> AsyncGenerator[None]:
-        """Hold back other events. What is read within this context can be given to `show_again`."""
+        """Hold back new events while this context lasts. Events that are read within it can be passed to
+        `show_again`."""
         async with self.sending:
             self._replaying = True
             try:
@@ -251,6 +264,7 @@ class EcaSession:
                 self._replaying = False
 
     async def _send(self, item: Item) -> None:
+        """Send one item. Notices that depend on what the client may see are adapted to it."""
         match item:
             case Notice(method=method, params=JobsListResult(jobs=jobs)):
                 await self.notify(method, await list_visible(self, jobs))
@@ -268,13 +282,15 @@ class EcaSession:
                 finally:
                     self._replaying = False
             case Event(chat=chat, seq=seq):
-                self.shown[chat] = max(seq, self.shown.get(chat, 0))
+                self.last_shown[chat] = max(seq, self.last_shown.get(chat, 0))
                 await self._show_event(item)
 
     async def _show_event(self, event: Event, *, replayed: bool = False) -> None:
         parent = self.host.subagents.parent(event.chat)
         within, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
-        for method, params in project(event, wire_id, envelope=self.can.envelope, replayed=replayed, parent=within):
+        for method, params in project(
+            event, wire_id, envelope=self.capabilities.envelope, replayed=replayed, parent=within
+        ):
             await self.notify(method, params)
 
     async def show_again(
@@ -287,67 +303,73 @@ class EcaSession:
         anew: bool,
         within: Span = (0, None),
     ) -> None:
-        """Show past events; with `anew`, show the whole chat again from the beginning. Read the events within
-        `replaying`: then events that come in the meantime are neither lost nor shown twice.
+        """Send past events of a chat. With `anew`, the client first clears the chat.
 
-        `flags` are those of the whole chat. `within` gives the two places between which the chat is shown.
+        The caller must read the events within `replaying`. Then events that come meanwhile are neither lost nor sent
+        twice. `flags` are the flags of the whole chat. `within` is the part of the chat that is sent; the events of
+        subagents in this part are sent too.
         """
         wire_id = self.wire_id(chat)
         if anew:
             for method, params in reset_chat(wire_id, title):
                 await self.notify(method, params)
         merged = merge_pieces(events)
-        placed = merged if self.can.envelope else place_flags(merged, flags)
+        placed = merged if self.capabilities.envelope else place_flags(merged, flags)
         for event in merge_subagents(placed, await self._read_subagents(chat, within)):
             await self._show_event(event, replayed=True)
-        self.shown[chat] = max((event.seq for event in merged), default=0 if anew else self.shown.get(chat, 0))
+        self.last_shown[chat] = max(
+            (event.seq for event in merged), default=0 if anew else self.last_shown.get(chat, 0)
+        )
         status = self.host.chats.status(chat)
-        # A chat that waits for an answer to `/login` is idle here: only results and lists have the status `login`.
+        # A chat that waits for an answer to `/login` is idle in this notification. Only results and lists have the
+        # status `login`.
         status = ChatStatus.IDLE if status is ChatStatus.LOGIN else status
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
-        """Return the events of a chat's subagents in a part of the chat."""
-        said_by_subagents = await self.host.subagents.events(chat, *within) if self.dialect in _NESTING else []
+        """Return the events of the subagents that ran in a part of a chat."""
+        said_by_subagents = await self.host.subagents.read_events(chat, *within) if self.dialect in _NESTING else []
         for event in said_by_subagents:
-            self.shown[event.chat] = max(event.seq, self.shown.get(event.chat, 0))
+            self.last_shown[event.chat] = max(event.seq, self.last_shown.get(event.chat, 0))
         return merge_pieces(said_by_subagents)
 
     async def notify(self, method: str, params: Model, chat: str | None = None) -> None:
-        """Send a notification. `chat` is the host's id of its chat: the client gets its own id."""
+        """Send a notification. `chat` is the host's id of the chat that it is about. It is sent as the client's own
+        id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
         if (translated := dialect.translate_notification(self.dialect, method, params.wire())) is not None:
-            await self.peer.notify(method, dialect.shorten(translated, self._most))
+            await self.peer.notify(method, dialect.shorten(translated, self._message_limit))
 
     def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
-        """Return a tool server as this client may see it."""
+        """Return a tool server in the form that this client may see."""
         return self.host.notifications.describe_server(server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
-        return self.own.get(chat, chat)
+        return self.wire_ids.get(chat, chat)
 
     @property
     def default_agent(self) -> str:
-        """The agent of the client's new chats; "" for the configured one."""
+        """The agent that the client has selected for new chats; "" for the agent of the configuration."""
         return self.choices.get("", NO_CHOICE).agent
 
     # -- requests and notifications
 
     async def _answer(self, method: str, params: Any) -> Any:
-        if self.shut:
+        """Answer a request by the function of its method. Raises: RemoteError."""
+        if self.is_shut_down:
             raise RemoteError("nothing but `exit` comes after `shutdown`", ErrorCode.INVALID_REQUEST)
         row = METHODS.get(method)
         handler = load_handlers().get(method)
         if row is None or row.sender is not Sender.CLIENT or row.result is None or handler is None:
             raise RemoteError(f"there is no request {method!r}", ErrorCode.METHOD_NOT_FOUND)
-        self._learn(method, params)
+        self._update_dialect(method, params)
         try:
             if method not in BEFORE_INITIALIZE:
                 await self.opened.wait()
                 self._join(self.host)
             result = await handler(self, parse_params(self.dialect, method, params))
-            if method in SHOWN_FIRST:
+            if method in REPLY_LAST:
                 await self.catch_up()
         except BusyError as error:
             raise RemoteError(str(error), ErrorCode.BUSY) from error
@@ -356,22 +378,23 @@ class EcaSession:
         return None if result is None else dialect.translate_result(self.dialect, method, result.wire())
 
     def _handle_notification(self, method: str, params: Any) -> None:
-        """Handle a notification. JSON-RPC and ECA want unknown ones to be ignored."""
+        """Handle a notification. JSON-RPC and ECA require that unknown notifications are ignored."""
         row = METHODS.get(method)
-        if self.shut and method != "exit":
+        if self.is_shut_down and method != "exit":
             return
         if row is not None and row.sender is Sender.CLIENT and row.result is None:
-            self._learn(method, params)
+            self._update_dialect(method, params)
             if self._host is not None:
                 self._join(self._host)
             load_handlers()[method](self, parse_params(self.dialect, method, params))
 
-    def _learn(self, method: str, params: Any) -> None:
-        """Learn the client's revision from its messages, until nothing more can be learned."""
-        if method == "chat/prompt" and self._hello is not None:
-            self.dialect, self._hello = dialect.detect_dialect(self._hello, params), None
+    def _update_dialect(self, method: str, params: Any) -> None:
+        """Find out from a message which revision of ECA the client speaks. The first prompt shows it, or a method that
+        only some revisions have."""
+        if method == "chat/prompt" and self._initialize_params is not None:
+            self.dialect, self._initialize_params = dialect.detect_dialect(self._initialize_params, params), None
         if (learned := dialect.correct_dialect(self.dialect, method)) is not self.dialect:
-            self.dialect, self._hello = learned, None
+            self.dialect, self._initialize_params = learned, None
 
     @property
     def initialized(self) -> bool:
@@ -384,37 +407,42 @@ class EcaSession:
         return self._host
 
     def find_chat(self, id: ChatId) -> str:
-        """Return the host's id of a chat that the client may use. Raises: RemoteError."""
+        """Return the host's id of a chat that the client may see. Raises: RemoteError for any other chat."""
         known = self.host_id(id)
         if not self.sees(known):
             raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
         return known
 
     def host_id(self, id: ChatId) -> str:
-        """Return the host's id of a chat. A number is the client's own count, and means a chat of this session alone.
+        """Return the host's id of a chat.
 
-        nvim's first chat is always 1.
+        An id that is a number comes from a client that counts its chats itself. It names a chat of this session only:
+        the first chat of every nvim is 1.
         """
         if isinstance(id, str):
             return id
-        return next((host for host, wire in self.own.items() if wire == id), str(id))
+        return next((host for host, wire in self.wire_ids.items() if wire == id), str(id))
 
     async def open(self, params: lifecycle.InitializeParams) -> Host:
-        """Initialize the session. Raises: RemoteError the second time; ConfigError, after which the client may try
-        again.
+        """Initialize the session, and return its host.
+
+        Raises: RemoteError if the session is already initialized. ConfigError if there is no host; then the client may
+        try again.
         """
         if self._host is not None:
             raise RemoteError("already initialized", ErrorCode.INVALID_REQUEST)
-        self.can = params.capabilities.code_assistant
-        self.dialect, self._hello = dialect.detect_dialect(params), params
-        self._most = dialect.get_message_limit(params)
-        if self.can.kernel:
+        self.capabilities = params.capabilities.code_assistant
+        self.dialect, self._initialize_params = dialect.detect_dialect(params), params
+        self._message_limit = dialect.get_message_limit(params)
+        if self.capabilities.kernel:
             self.kernel = LinkKernel(self.peer, self.door.interrupt, self.catch_up, self.door.kernel)
-        if self.can.notebook:
+        if self.capabilities.notebook:
             self.notebooks = LinkNotebooks(self.peer)
-        if any(self.can.editor.model_dump().values()):
-            self.editor = LinkEditor(self.peer, self.can.editor, lambda: self.dialect, in_jupyter=self.can.notebook)
-        # A client may send requests without waiting for this reply: they wait until `opened` is set.
+        if any(self.capabilities.editor.model_dump().values()):
+            self.editor = LinkEditor(
+                self.peer, self.capabilities.editor, lambda: self.dialect, in_jupyter=self.capabilities.notebook
+            )
+        # A client may send requests before it gets the reply to `initialize`. They wait until `opened` is set.
         self.opened.clear()
         try:
             self._host = await self.door.host(params)
@@ -423,7 +451,8 @@ class EcaSession:
         return self._host
 
     def _join(self, host: Host) -> None:
-        """Join the host's subscribers when the client is ready: after `initialized`, or its next message."""
+        """Join the subscribers of the host. Called at the first message after `initialize`: then the client is ready to
+        get events."""
         if not self._joined:
             self._joined = True
             host.join(self)

@@ -1,8 +1,8 @@
-"""Owns the question whether a client's user trusts a folder: who may be asked, and how.
+"""Owns the question to a client's user whether to trust the settings that a folder brings.
 
-A client with the capability `trust` shows which settings are held back, and sends `workspace/trust`. Any other client
-is asked by `chat/askQuestion` before its first prompt, or gets a message if it cannot ask. It must not know which
-settings are held back: `config.trust` does.
+A client with the capability `trust` shows which settings are held back, and sends `workspace/trust` if the user trusts
+them. Any other client gets the question as `chat/askQuestion` before its first prompt. If it cannot ask questions, it
+gets a message. It must not know which settings are held back: `config/trust.py` does.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ LATER: Final = "Not now"
 _HELD: Final = "The folder {folder} brings its own settings: {summary}. They do nothing until you trust this folder."
 ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
 
-# A question is read in a few lines. The digest covers all settings, those that are left out too.
+# How many settings the question shows, and how many characters of each. Nobody reads a longer question. The digest
+# covers all settings, also those that are left out.
 _MOST_LINES: Final = 20
 _LONGEST: Final = 200
 
 
 class TrustClient(Protocol):
-    """What is needed of the session of a client."""
+    """The parts of a session that the question needs. `EcaSession` implements it."""
 
     door: Door
-    can: CodeAssistant
+    capabilities: CodeAssistant
     known_digests: set[str]
-    """The settings that the user was asked or told about."""
+    """The digests of the settings about which the user was already asked or informed."""
 
     @property
     def host(self) -> Host: ...
@@ -52,18 +53,19 @@ class TrustClient(Protocol):
 
 
 def may_trust(session: TrustClient) -> bool:
-    """Return whether the client's user may trust a folder here."""
-    return session.door.may_trust and not session.can.unattended
+    """Return whether the client's user may decide to trust a folder."""
+    return session.door.may_trust and not session.capabilities.unattended
 
 
 def describe(held: HeldSettings) -> str:
+    """Return a sentence about the settings of a folder that are held back."""
     return _HELD.format(folder=held.folder, summary=held.summary)
 
 
 async def announce(session: TrustClient, folders: Sequence[HeldSettings]) -> None:
-    """Tell the client which settings are held back now. A client of somebody else's gets a message once, if it is not
-    asked."""
-    if session.can.trust or session.can.envelope:
+    """Notify the client which settings are held back at the moment. A client that is not ours does not know this
+    notification: it gets a message once, unless it gets the question."""
+    if session.capabilities.trust or session.capabilities.envelope:
         params = UntrustedSettingsParams(folders=tuple(folders), can_trust=may_trust(session))
         await session.notify("workspace/untrustedSettings", params)
         return
@@ -73,9 +75,9 @@ async def announce(session: TrustClient, folders: Sequence[HeldSettings]) -> Non
             session.say(MessageType.WARNING, describe(held) + ELSEWHERE.format(folder=held.folder))
 
 
-async def ask(session: TrustClient, chat: str) -> None:
-    """Ask the user about each folder whose settings are held back, once for each content of the settings."""
-    if session.can.trust or not _can_ask(session):
+async def ask_user(session: TrustClient, chat: str) -> None:
+    """Ask the user about each folder whose settings are held back. Ask only once, unless the settings change."""
+    if session.capabilities.trust or not _can_ask(session):
         return
     for held in session.host.config.held_back:
         if held.digest in session.known_digests:
@@ -84,7 +86,7 @@ async def ask(session: TrustClient, chat: str) -> None:
         try:
             answer = await session.ask(_make_question(held, chat))
         except RemoteError:
-            # It could not ask in this chat after all. It is asked again at the next prompt.
+            # The client could not ask the question in this chat. It gets the question again before the next prompt.
             session.known_digests.discard(held.digest)
             return
         if answer.answer == TRUST and not answer.cancelled:
@@ -95,7 +97,7 @@ async def ask(session: TrustClient, chat: str) -> None:
 
 
 def _can_ask(session: TrustClient) -> bool:
-    return may_trust(session) and session.can.chat_capabilities.ask_question
+    return may_trust(session) and session.capabilities.chat_capabilities.ask_question
 
 
 def _make_question(held: HeldSettings, chat: str) -> ChatAskQuestionParams:
@@ -106,8 +108,8 @@ def _make_question(held: HeldSettings, chat: str) -> ChatAskQuestionParams:
         chat_id=chat,
         question="\n".join([describe(held), "", *shown, *left_out]),
         options=(
-            QuestionOption(label=TRUST, description="These settings hold from now on, until they change."),
-            QuestionOption(label=LATER, description="Only what restricts the assistant holds."),
+            QuestionOption(label=TRUST, description="These settings take effect from now on, until they change."),
+            QuestionOption(label=LATER, description="Only the settings that restrict the assistant take effect."),
         ),
         allow_freeform=False,
     )

@@ -1,5 +1,7 @@
-"""Owns which requests may reach a front where no Jupyter server checks them. It refuses in the contract's form. It must
-not know the front. `server.py` listens.
+"""Owns the check of requests to a front where no Jupyter server checks them: host name, origin and token.
+
+A refusal has the form of the REST contract, `{"detail": "..."}`. It must not know the front. `server.py` listens on the
+port.
 """
 
 from __future__ import annotations
@@ -21,21 +23,27 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+# The host names of this machine.
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-# These paths need no token: they show only that the server is up.
-_OPEN: Final = frozenset({"/health", "/openapi.json", "/docs", "/"})
+# These paths need no token. They show only that the server runs, and which operations it has.
+_PUBLIC_PATHS: Final = frozenset({"/health", "/openapi.json", "/docs", "/"})
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The rules for who may come in: `origins` of pages, each by its host name, and the token."""
+    """The rules that a request must meet."""
 
     host: str = "127.0.0.1"
+    """The address that the server listens on."""
+
     origins: tuple[str, ...] = ()
+    """The origins of web pages that may send requests, such as `http://localhost:3000`."""
+
     token: str = ""
+    """The token that each request must have; "" for none. Only a server on a loopback address may have no token."""
 
     def __post_init__(self) -> None:
-        """Check the rules. Raises: ConfigError if they would let anybody in."""
+        """Check the rules. Raises: ConfigError if they would allow requests of anybody."""
         if not (self.token or self.local):
             raise ConfigError(
                 f"{self.host} can be reached by others: anybody could chat and run tools as you. Give a token "
@@ -50,6 +58,7 @@ class Gate:
 
     @property
     def local(self) -> bool:
+        """Whether only programs on this machine can reach the server."""
         try:
             return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -57,7 +66,8 @@ class Gate:
 
 
 def add_gate(app: ASGIApp, gate: Gate) -> ASGIApp:
-    """Put the gate before an application. CORS is outermost, so that a page can read why it was refused."""
+    """Put the gate in front of an application. The CORS middleware is the outermost, so that a web page can read why it
+    was refused."""
     return CORSMiddleware(
         GateMiddleware(app, gate),
         allow_origins=gate.origins,
@@ -69,7 +79,7 @@ def add_gate(app: ASGIApp, gate: Gate) -> ASGIApp:
 
 
 class GateMiddleware:
-    """Refuses requests that may not come in."""
+    """An ASGI middleware that refuses requests which do not meet the rules."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
@@ -84,13 +94,14 @@ class GateMiddleware:
         await self._app(scope, receive, send)
 
     def _refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
-        """Return status and reason, or None.
+        """Return the HTTP status and the reason of a refusal; None if the request is allowed.
 
-        An unknown host name is refused, because somebody else's name may have been made to point here (DNS rebinding).
-        The origin is checked, because a page may send some requests to any origin without asking.
+        An unknown host name is refused, because an attacker can make a name of their own point to this machine (DNS
+        rebinding). The origin is checked, because a browser sends some requests of a page to any server without asking
+        it first.
         """
         host = headers.get("host", "")
-        if self._gate.local and _name(host) not in _LOOPBACK | {self._gate.host}:
+        if self._gate.local and _strip_port(host) not in _LOOPBACK | {self._gate.host}:
             return 403, f"This server is not {host!r}."
         origin = headers.get("origin")
         if origin is not None and origin not in {*self._gate.origins, f"http://{host}"}:
@@ -98,15 +109,15 @@ class GateMiddleware:
         token = headers.get("authorization", "").partition(" ")[2].strip()
         if (
             self._gate.token
-            and path not in _OPEN
+            and path not in _PUBLIC_PATHS
             and not hmac.compare_digest(token.encode(), self._gate.token.encode())
         ):
             return 401, "The token is wrong or missing: send `Authorization: Bearer TOKEN`."
         return None
 
 
-def _name(host: str) -> str:
-    """Return a host without its port."""
+def _strip_port(host: str) -> str:
+    """Return the host name of a `Host` header, without the port."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -114,5 +125,5 @@ def _name(host: str) -> str:
 
 
 def normalize_origins(origins: Sequence[str]) -> tuple[str, ...]:
-    """Write origins as browsers do."""
+    """Return the origins in the form in which browsers send them."""
     return tuple(origin.rstrip("/").lower() for origin in origins)

@@ -1,4 +1,6 @@
-"""Serves a front as a server of its own: uvicorn on one port, behind the gate, until a signal comes."""
+"""Serves a front on a port of its own, with uvicorn and behind the gate, until the process gets a signal. It must not
+know the front. `gate.py` checks the requests.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +22,24 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.http.gate import Gate
 
-# Connections that wait to be accepted: hundreds of pages may open at once.
+# How many connections may wait to be accepted. Hundreds of pages may open at the same time.
 BACKLOG: Final = 2048
-# Seconds in which running answers must end when the server is stopped.
+# Seconds that running answers get to end when the server is stopped. After that they are cut off.
 GRACE: Final = 3
 
 
 async def listen(gate: Gate, port: int) -> socket.socket:
-    """Return a listening socket for `serve`. Listen before anything else is started: then a port that is in use is one
-    error, and nothing has to be ended.
+    """Return a listening socket for `serve`. Call this before anything else is started: if the port is in use, nothing
+    else has to be ended.
 
-    Raises: ConfigError when the port cannot be had.
+    Raises: ConfigError when the port cannot be used.
     """
     return await asyncio.to_thread(_bind, gate.host, port)
 
 
 async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Callable[[str], None]) -> None:
-    """Serve an application, and close the socket. `ready` is called with the address."""
-    # After uvicorn ends, it sends itself the same signal again. Ignore it: the host has to close properly.
-    with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+    """Serve an application until the process gets a signal, then close the socket. `ready` is called with the address
+    of the server."""
     settings = uvicorn.Config(
         add_gate(app, gate),
         log_config=None,
@@ -51,10 +50,20 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
     )
+    server = uvicorn.Server(settings)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    # uvicorn takes signals only while it serves. One that comes before must end it as well. After it has ended, it
+    # sends its signal to the process again: the host must still be closed then.
+    with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop)
     try:
         host = f"[{gate.host}]" if ":" in gate.host else gate.host
         ready(f"http://{host}:{listening.getsockname()[1]}")
-        await uvicorn.Server(settings).serve([listening])
+        await server.serve([listening])
     finally:
         listening.close()
 

@@ -1,8 +1,13 @@
-"""Owns the MCP front: the assistant, or another program behind the same port, as a server of the Model Context
-Protocol.
+"""Owns the MCP front: it serves the assistant, or another program, as a server of the Model Context Protocol (MCP).
 
-`server` has the methods, `offers_base` is the port, `assistant` and `opencode` stand behind it; `http` and `stdio` are
-the transports. The front must not know the server that runs it.
+- `offers_base.py` has the interface `Backend` of the program that does the work, and the parts of an offer: an offer is
+  a tool, a resource or a prompt that clients can use;
+- `assistant.py` is the backend of our assistant, with its offers in `offers/`;
+- `opencode/` is the backend of an OpenCode server;
+- `server.py` has the methods of the protocol;
+- `http.py` and `stdio.py` are the transports, and `serve.py` runs one of them as a program.
+
+The front must not know the Jupyter server that runs it.
 """
 
 from __future__ import annotations
@@ -24,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class McpPlug:
-    """The plug, a `base.Front` and a `base.ProgramFront`. Its imports wait for the first client, because the SDK takes
-    half a second."""
+    """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when the first client
+    comes, because the import of the SDK takes half a second."""
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
-        """Return the assistant of a Jupyter server, over streamable HTTP."""
+        """Open the application that serves the assistant of a Jupyter server over streamable HTTP."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
         from jupyter_eca.fronts.mcp.assistant import Assistant
         from jupyter_eca.fronts.mcp.http import application, skip_shutdown_watcher
@@ -42,7 +47,7 @@ class McpPlug:
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
     ) -> None:
-        """Serve on this process' own streams, or on a loopback port, until the client leaves or a signal."""
+        """Serve over stdin and stdout, or on a loopback port, until the client leaves or the process gets a signal."""
         from jupyter_eca.fronts.mcp.assistant import Assistant
         from jupyter_eca.fronts.mcp.serve import serve
 

@@ -1,7 +1,8 @@
-"""Owns the form of answers and failures in each protocol version. Pure.
+"""Owns how the answer or the error of a tool is written in each version of the protocol. Pure.
 
-In the oldest version (2024-11-05), an answer is one text item that holds JSON; images are base64 in it. From 2025-06-18
-on the same data is structured content as well, and images are items of their own. `offers_base.py` has the answer.
+In the oldest version (2024-11-05), an answer is one text item that contains JSON. Images are in this JSON, as base64.
+Since 2025-06-18, the same data is also structured content, and images are items of their own. It must not know what a
+tool does. `offers_base.py` has the class `ToolAnswer`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
 
     from jupyter_eca.errors import ToolError
 
+# The first version of the protocol with structured content.
 STRUCTURED: Final = "2025-06-18"
 
+# The suggestion for an error without a better one.
 _READ_ON: Final = "Read the message: it says what was wrong with this call."
 
 
 def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
+    """Return the result of a call for a client of this version."""
     data: dict[str, Any] = dict(answer.data)
     newer = is_version_at_least(version, STRUCTURED)
     if answer.images and not newer:
@@ -36,6 +40,7 @@ def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
 
 
 def describe_error(error: ToolError, version: str) -> types.CallToolResult:
+    """Return the result of a call that raised an error: its message, and what the caller can do about it."""
     suggestions = error.suggestions if isinstance(error, RefusedCall) else (error.fix,) if error.fix else ()
     text = str(error)
     if error.fix and text.endswith(error.fix):

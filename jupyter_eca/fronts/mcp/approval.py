@@ -1,5 +1,6 @@
-"""Owns the question by which a caller's user approves a call. Pure. It must not know the call's turn: `assistant.py`
-asks, and passes the answer on.
+"""Owns the question (an elicitation of MCP) by which the user of a client approves a tool call. Pure.
+
+It must not know the turn of the call: `assistant.py` asks the question, and passes the answer on.
 """
 
 from __future__ import annotations
@@ -11,41 +12,44 @@ import mcp_types as types
 
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
-from jupyter_eca.engine.approval.rule_matching import COMMAND
+from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallRunContent
 
+# The answers that the user can choose.
 APPROVE: Final = "approve"
 ALWAYS: Final = "approve for this session"
 REJECT: Final = "reject"
 
-# The longest description of a call in characters: the user reads it in a dialog. A call with a longer one cannot be
-# approved there, because nobody could see all of it.
-_MOST: Final = 20_000
+# The longest question in characters. The user reads it in a dialog. If the description of a call is longer, the call
+# cannot be approved there, because the user could not see all of it.
+_MAX_DESCRIPTION: Final = 20_000
 
 _REASON: Final = {"type": "string", "description": "What is to be done instead, when it may not"}
+# The description of the answers, if one of them approves similar calls too.
 _REMEMBERS: Final = "Whether it may run. For this session means: {}"
 
 
 def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams | None:
-    """Make the question; None when it cannot be shown as a whole. Without anything to remember there is no answer for
-    the session."""
+    """Make the question about a call. Return None when it is too long to be shown as a whole. The answer "for this
+    session" is left out if `call.remembers` is empty."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
     lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), _describe(call))
-    if sum(map(len, lines)) > _MOST:
+    if sum(map(len, lines)) > _MAX_DESCRIPTION:
         return None
     return types.ElicitRequestFormParams(message="\n\n".join(filter(None, lines)), requested_schema=_make_schema(call))
 
 
 def _describe(call: ToolCallRunContent) -> str:
-    """Describe what would happen. A command is shown as it is: in JSON it would be full of backslashes."""
+    """Describe what the call would do. A shell command is shown as it is, because in JSON it would be full of
+    backslashes."""
     match call.details:
         case FileChangeDetails(diff=diff) if diff:
             return diff
         case ShellCommandDetails(line=line) if line:
-            others = {name: value for name, value in call.arguments.items() if name != COMMAND}
+            others = {name: value for name, value in call.arguments.items() if name != COMMAND_ARGUMENT}
             return f"{line}\n\n{_as_json(others)}" if others else line
         case RunCellsDetails(path=path) as details:
             return f"{path}\n{details.as_text()}"
@@ -72,8 +76,10 @@ def is_approved(answer: types.ElicitResult) -> bool:
 
 
 def is_remembered(answer: types.ElicitResult) -> bool:
+    """Return whether the answer also approves similar calls in this session."""
     return is_approved(answer) and (answer.content or {}).get("decision") == ALWAYS
 
 
-def reason_of(answer: types.ElicitResult) -> str:
+def get_reason(answer: types.ElicitResult) -> str:
+    """Return what the user wrote about a rejection, or ""."""
     return str((answer.content or {}).get("reason") or "")

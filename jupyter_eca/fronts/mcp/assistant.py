@@ -1,8 +1,8 @@
-"""Owns the assistant behind the front: its native tools, and prompts to itself.
+"""Owns the backend of our assistant: clients can call its native tools, and prompt it.
 
-A call of a tool is a turn in a chat of the caller's, and the engine decides what may run. A user with an open chat
-panel sees the call there and may approve it. A caller that can ask its own user does so too. The first answer counts.
-It must not know a protocol version or a transport (`server.py`).
+Each call of a tool is a turn in a chat that belongs to the client, and the engine decides whether the tool may run. A
+user with an open chat panel sees the call there and can approve it. If the client can ask its own user, it asks too,
+and the first answer counts. It must not know a version of the protocol or a transport: `server.py` does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.mcp import approval, native_tools
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
 from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
-from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, refusal
+from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, make_refusal
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import Need, Preview, Tool, ToolContext
     from jupyter_eca.protocol.content import ToolCallDetails
 
+# The names of all our tools over MCP begin with this prefix.
 PREFIX: Final = "eca"
 
-# Seconds that a prompt waits for MCP servers which are starting. A client starts this program and prompts at once. Many
-# clients give up after a minute.
+# Seconds that a prompt waits for MCP servers that are starting: a client may start this program and prompt immediately.
+# Many clients give up after a minute.
 SERVER_PATIENCE: Final = 30.0
 
 _ABOUT: Final = About(
@@ -52,24 +53,32 @@ _ABOUT: Final = About(
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A session that was created and not prompted yet. Nothing of it is stored."""
+    """A session that a client has created and not prompted yet. It is not stored."""
 
     title: str
     choice: Choice
+    """The model and the agent of its first prompt."""
 
 
 class Assistant:
-    """The assistant as a `Backend`. Make it on the loop of its host. `panel`: somebody may have a chat panel open."""
+    """The assistant as a `Backend`."""
 
     def __init__(self, host: Host, *, panel: bool) -> None:
+        """Join the subscribers of the host. Must be called on the loop of the host. `panel` says whether a user may
+        have a chat panel open: then an error suggests to approve the call there."""
         self.host = host
         self._panel = panel
         self.drafts: dict[str, Draft] = {}
+        """The sessions that were not prompted yet, by id."""
+        # Called after each change of a resource or a list. See `listen`.
         self._change_listeners: list[Changed] = []
         self._listeners = TurnListeners(self._notify_change)
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
+        # The chats in which tools were called, by the name of the client.
         self._chats: defaultdict[str, list[str]] = defaultdict(list)
+        # Those of these chats in which a call runs.
         self._taken: set[str] = set()
+        # The versions of files that a client has read, by the name of the client.
         self._known: defaultdict[str, KnownVersions] = defaultdict(KnownVersions)
         host.join(self._listeners)
 
@@ -99,10 +108,10 @@ class Assistant:
     # -- calls
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
-        return await (self._govern(offer, call, arguments) if offer.governed else offer.run(call, arguments))
+        return await (self._run_governed(offer, call, arguments) if offer.governed else offer.run(call, arguments))
 
-    async def _govern(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
-        """Run an offer that is not a native tool, with the approval rules of native tools."""
+    async def _run_governed(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
+        """Run an offer that is not a native tool as if it were one, so that the approval rules apply to it."""
         outcome: list[Outcome] = []
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
@@ -110,13 +119,13 @@ class Assistant:
             return ToolResult("Done.")
 
         name = offer.name.removeprefix(f"{PREFIX}_")
-        # All of these write the project's configuration or its commands.
+        # All governed offers write files in the folder `.eca`: the project's configuration or its commands.
         spec = ToolSpec(name, offer.description, offer.parameters, changes=(".eca",))
         await self.run_tool(_GovernedOffer(spec, run), call.caller, arguments)
         return outcome[0]
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
-        """Run a tool if the engine allows it. Raises: ToolError when it did not run, or failed."""
+        """Run a tool as a turn in a chat of the client. Raises: ToolError when the tool did not run, or failed."""
         name = caller.name or "A program"
         recorded = _RecordedTool(tool)
         chat = await self._take_idle_chat(name)
@@ -135,11 +144,14 @@ class Assistant:
         finally:
             self._taken.discard(chat)
         if result.rejected:
-            raise refusal(result.rejected[0], panel=self._panel)
+            raise make_refusal(result.rejected[0], panel=self._panel)
         return result.add_messages(recorded.answer())
 
     async def prompt(self, prompt: Prompt, caller: Caller) -> ToolAnswer:
-        """Prompt the assistant, and wait for the answer. Raises: BusyError; RefusedCall when there is no answer."""
+        """Prompt the assistant, and wait for the answer.
+
+        Raises: BusyError when a turn runs in the chat. RefusedCall when the turn ends without an answer.
+        """
         await self.host.mcp.await_started(min(SERVER_PATIENCE, self.host.config.mcp_timeout_seconds))
         with self._listeners.listening(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(prompt)
@@ -156,7 +168,8 @@ class Assistant:
         return result.answer(prompt.chat, begun.model)
 
     async def _take_idle_chat(self, name: str) -> str:
-        """Return a chat of the caller's that is idle. Calls may run side by side, and each is a turn."""
+        """Return a chat of this client in which no turn runs, and mark it as taken. A client may make several calls at
+        the same time, and each needs a chat of its own."""
         for chat in self._chats[name]:
             live = self.host.chats.live(chat)
             if chat not in self._taken and not (live and live.busy):
@@ -168,7 +181,8 @@ class Assistant:
         return chat
 
     async def _follow(self, listener: TurnListener, result: TurnResult) -> None:
-        """Report progress, and pass approvals on, until the turn has ended."""
+        """Add the events of a turn to its result until the turn has ended. Report progress to the client, and ask its
+        user about calls that need approval."""
         async with asyncio.TaskGroup() as tasks:
             asking: list[asyncio.Task[None]] = []
             while result.outcome is None:
@@ -180,34 +194,36 @@ class Assistant:
                 if event.turn != result.turn:
                     continue
                 if result.add(event):
-                    await listener.caller.progress(result.steps, message=result.now)
+                    await listener.caller.progress(result.steps, message=result.current_step)
                 if isinstance(event.content, ToolCallRunContent) and event.content.manual_approval:
                     asking.append(tasks.create_task(self._approve(listener, event.content)))
             for task in asking:
                 task.cancel()
 
     async def _approve(self, listener: TurnListener, call: ToolCallRunContent) -> None:
-        """Ask the caller's user. An open chat panel may be asked at the same time."""
+        """Ask the client's user to approve a call. A user of the chat panel may be asked at the same time."""
         if not listener.caller.can_ask:
             return
         question = approval.make_question(call)
         answer = await listener.caller.ask(question) if question else None
         if answer is None:
             listener.silent = True
-            if not self.host.audiences.has_approver(listener.chat):
+            if not self.host.subscribers.has_approver(listener.chat):
                 self.host.turns.reject_unanswered(listener.chat, call.id)
         elif approval.is_approved(answer):
             self.host.turns.approve(listener.chat, call.id, remember=approval.is_remembered(answer))
         else:
-            self.host.turns.reject(listener.chat, call.id, approval.reason_of(answer))
+            self.host.turns.reject(listener.chat, call.id, approval.get_reason(answer))
 
 
 @dataclass(frozen=True, slots=True)
 class _GovernedOffer:
-    """An offer as a `Tool`, so that the approval rules apply to it."""
+    """An offer in the form of a `Tool`, so that the approval rules apply to it."""
 
     spec: ToolSpec
-    does: Callable[[dict[str, Any]], Awaitable[ToolResult]]
+    function: Callable[[dict[str, Any]], Awaitable[ToolResult]]
+    """What the offer does, with the arguments of the call."""
+
     reads: bool = False
     needs: frozenset[Need] = frozenset()
     agents: frozenset[str] = frozenset()
@@ -216,11 +232,12 @@ class _GovernedOffer:
     lives: bool = False
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
-        return await self.does(arguments)
+        return await self.function(arguments)
 
 
 class _RecordedTool:
-    """A `Tool` that keeps its result in the form before it became text for a model."""
+    """A `Tool` that keeps its result or error. The events of the turn have only the text for a model, without links and
+    images."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
@@ -247,7 +264,7 @@ class _RecordedTool:
         return result
 
     def answer(self) -> ToolAnswer:
-        """Return the result. Raises: ToolError if there is none."""
+        """Return the result as an answer. Raises: ToolError if the tool failed or has no result."""
         if self._error is not None:
             raise self._error
         if self._result is None:

@@ -1,6 +1,7 @@
-"""Owns the front over streamable HTTP, as an ASGI application.
+"""Owns the transport over streamable HTTP, as an ASGI application.
 
-It must not check who may come in: Jupyter's authentication or `fronts/http/gate.py` has done that.
+It must not check whether a request is allowed: Jupyter or `fronts/http/gate.py` has done this before. `server.py` has
+the methods.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
 
 def skip_shutdown_watcher() -> None:
-    """Stop the library that writes streams from looking for the end of uvicorn twice a second.
+    """Keep `sse_starlette`, which writes streams, from checking twice a second whether uvicorn is ending.
 
-    There may be no uvicorn, nobody would end that task, and streams end with the application anyway.
+    In a Jupyter server there is no uvicorn, and nothing would end the task that checks. Our streams end with the
+    application in any case.
     """
     state = sse._get_shutdown_state()  # pyright: ignore[reportPrivateUsage]  # there is no other way
     state.watcher_started = True
@@ -34,7 +36,7 @@ def skip_shutdown_watcher() -> None:
 
 @asynccontextmanager
 async def application(backend: Backend) -> AsyncGenerator[ASGIApp]:
-    """Yield the application. Its sessions and calls end with the context."""
+    """Yield the application that serves a backend. Its sessions and calls end with the context."""
     front = McpFront(backend)
     manager = StreamableHTTPSessionManager(front.server)
     async with front.running(), manager.run():
@@ -42,14 +44,16 @@ async def application(backend: Backend) -> AsyncGenerator[ASGIApp]:
 
 
 class Application:
-    """The ASGI application. A session belongs to the user (`user` of the scope) who began it, and to nobody else."""
+    """The ASGI application. A session can be used only by the user who began it. The scope has the user's name as
+    `user`."""
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self._manager = manager
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if name := scope.get("user"):
-            # This is not a real token: Jupyter's door has checked the user.
+            # This is not a real token, because Jupyter has already authenticated the user. The SDK compares it only, to
+            # keep the sessions of different users apart.
             known = AccessToken(token="", client_id=str(name), scopes=[])
             scope = {**scope, "user": AuthenticatedUser(known)}
         await self._manager.handle_request(scope, receive, send)

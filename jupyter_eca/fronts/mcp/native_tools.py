@@ -1,6 +1,7 @@
-"""Owns the native tools as offers. Their names have the form `PREFIX_CATEGORY_ACTION`; models know them by other names.
+"""Owns the offers of our native tools. Over MCP their names have the form `PREFIX_CATEGORY_ACTION`. Our own models know
+them by other names, so the names in their descriptions are translated.
 
-It must not run them: `assistant.py` does.
+It must not run the tools: `assistant.py` does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.plugins.tools.base import Tool
 
-# Tools whose own names do not begin with a category. Any other tool keeps its name after the prefix.
+# New names for the tools whose own names do not begin with a category. Any other tool keeps its name after the prefix.
 _NAMES: Final = {
     "ask_user": "user_ask",
     "bg_job": "shell_job",
@@ -40,11 +41,12 @@ _NAMES: Final = {
     "variables": "kernel_variables",
     "write_file": "file_write",
 }
+# The tools that only create something, and never change or remove what exists.
 _CREATING: Final = frozenset({"notebook_create"})
 
 
 def list_offers(host: Host) -> list[Offer]:
-    """List the tools that can work now and that the default agent may use."""
+    """Return the offers of all native tools that are available now and that the default agent may use."""
     agent = host.current.resolved.agent()
     # A chat has no plan before its first call.
     context = replace(host.tool_contexts.build("", None), plan=Plan())
@@ -62,15 +64,20 @@ def list_offers(host: Host) -> list[Offer]:
 
 @dataclass(frozen=True, slots=True)
 class ToolNames:
-    """The names of tools in texts that were written for models of ours. `native` are all of our names; `offered` has
-    the names over MCP of those that are offered."""
+    """Translates the names of tools in texts that were written for our own models."""
 
     native: frozenset[str]
+    """The names of all native tools."""
+
     offered: Mapping[str, str]
+    """The names over MCP of the tools that are offered, by their native names."""
 
     def translate(self, text: str, own: frozenset[str] = frozenset()) -> str:
-        """Return a text with the names over MCP, and without the sentences about tools that are not offered. A name
-        without `_` is an ordinary word. `own` are words that mean something else here."""
+        """Return a text with the names over MCP. Sentences about tools that are not offered are removed.
+
+        A name without `_` is also an English word, so it is not translated. `own` are words that have another meaning
+        in this text.
+        """
         for name in self.native - own:
             if "_" not in name or name not in text:
                 continue
@@ -81,7 +88,7 @@ class ToolNames:
         return text.strip()
 
     def translate_schema(self, schema: Any, own: frozenset[str]) -> Any:
-        """Return a schema with the names over MCP in its descriptions."""
+        """Return a JSON schema with translated names in its descriptions."""
         match schema:
             case dict():
                 return {
@@ -97,13 +104,15 @@ class ToolNames:
 
 
 def _make_offer(tool: Tool, names: ToolNames) -> Offer:
+    """Make the offer of one tool."""
+
     async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
         try:
             return await call.backend.run_tool(tool, call.caller, arguments)
         except RefusedCall:
-            raise  # it names tools as the approval rules do
+            raise  # its text uses the names of the approval rules, so it is not translated
         except ToolError as error:
-            # The message may quote what the user wrote; our own advice follows it.
+            # The message may quote a text of the user, so only the advice after it, which is ours, is translated.
             raise ToolError(str(error).removesuffix(error.fix).strip(), names.translate(error.fix)) from error
 
     name = tool.spec.name
@@ -114,7 +123,8 @@ def _make_offer(tool: Tool, names: ToolNames) -> Offer:
 
 
 def _list_enums(schema: Any) -> frozenset[str]:
-    """Return the values that arguments can have. An action may be named like a tool."""
+    """Return the values that arguments can have, from the enums of a schema. Such a value may look like the name of a
+    tool."""
     match schema:
         case {"enum": [*values]}:
             return frozenset(map(str, values))

@@ -1,8 +1,9 @@
-"""Owns the parts of an offer over MCP, and the port of a backend. `@offer` makes a tool of a typed function.
+"""Owns what a server can offer over MCP (tools, resources, prompts), and the interface of a backend, which does the
+work. The decorator `@offer` makes a tool from a typed function.
 
-An `Offers` is a plug: a module of `offers/` exports one as `OFFERS`, and so do other packages, with the entry point
-group `jupyter_eca.fronts.mcp.offers`. Backends have theirs in their own folder. It must not know a transport or a
-protocol version (`server.py`, `answers.py`).
+An `Offers` is a plug: each module of `offers/` exports one as `OFFERS`. Other packages can export one too, by the entry
+point group `jupyter_eca.fronts.mcp.offers`. A backend other than the assistant has its plugs in its own folder. It must
+not know a transport (`http.py`, `stdio.py`) or a version of the protocol (`answers.py`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,17 @@ B = TypeVar("B")
 
 
 class Hints(Enum):
-    """The three patterns of tool annotations: read-only, destructive, idempotent, open-world."""
+    """The three combinations of MCP's tool annotations. The values are: read-only, destructive, idempotent,
+    open-world."""
 
     READS = (True, False, True, True)
+    """The tool changes nothing."""
+
     WRITES = (False, True, False, True)
+    """The tool may change or remove what exists."""
+
     CREATES = (False, False, False, True)
+    """The tool only creates something new."""
 
     @property
     def annotations(self) -> types.ToolAnnotations:
@@ -46,15 +53,18 @@ class Hints(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The answer of a tool. `data` is written as JSON. `failed` means that it describes an error."""
+    """The answer of a tool, before it is written for a version of the protocol."""
 
     data: Mapping[str, Any]
+    """The answer as a JSON object."""
+
     images: tuple[ImagePart, ...] = ()
     failed: bool = False
+    """Whether the answer describes an error."""
 
 
 class RefusedCall(ToolError):
-    """A call without a result, and what the caller may do about it."""
+    """The call has no result. `suggestions` say what the caller can do about it."""
 
     def __init__(self, message: str, *suggestions: str) -> None:
         super().__init__(message)
@@ -62,49 +72,57 @@ class RefusedCall(ToolError):
 
 
 class Caller(Protocol):
-    """The client that made a call, while the call runs."""
+    """The client that makes a call, as long as the call runs."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the client's program."""
+        ...
 
     @property
     def can_ask(self) -> bool:
-        """Whether the client's user can be asked something."""
+        """Whether the client can ask its user a question, and the answer counts as the user's."""
         ...
 
     @property
     def context(self) -> ServerRequestContext[Any, Any]:
-        """The SDK's context of the request that currently waits for the answer."""
+        """The SDK's context of the request that waits for the answer at the moment. A call may take several
+        requests."""
         ...
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report progress to the client if it asked for it."""
+        """Report progress to the client, if the client has asked for progress."""
         ...
 
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
-        """Ask the client's user. Returns None when that is impossible, or there is no answer in time."""
+        """Ask the client's user a question. Return None when this is impossible, or no answer comes in time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OfferCall(Generic[B]):
-    """One call of a tool. The tool works on `backend`. `params` are the params as they came. Call `changed` with each
-    part of the server that the call changes."""
+    """One call of a tool."""
 
     backend: B
+    """The backend that does the work."""
+
     caller: Caller
     params: types.CallToolRequestParams
+    """The params of the request as they came."""
+
     changed: Changed
+    """The tool must call this after it has changed a resource, or the list of tools or prompts."""
 
 
 Changed = Callable[[str], None]
-"""Called with what changed: the address of a resource, or one of the two lists."""
+"""Called after a change, with the URI of a resource, or with `TOOLS` or `PROMPTS` if that list has changed."""
 
 TOOLS: Final = "tools"
 PROMPTS: Final = "prompts"
 
 Outcome = ToolAnswer | types.CallToolResult | types.InputRequiredResult
-"""An answer is put as the caller's version wants it; the SDK's own results are passed on as they are."""
+"""What a tool returns. A `ToolAnswer` is written for the client's version of the protocol. The SDK's own results are
+passed on unchanged."""
 
 
 class Run(Protocol):
@@ -117,25 +135,33 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool, by its full name. With `governed` it can change the user's data, so the approval rules decide whether it
-    runs."""
+    """A tool that is offered over MCP."""
 
     name: str
+    """The full name, with the prefix of the backend."""
+
     description: str
+    """What the tool does, for the client's model."""
+
     parameters: dict[str, Any]
+    """The JSON schema of the arguments."""
+
     hints: Hints
     run: Run
     governed: bool = False
+    """Whether the approval rules decide if a call runs. It is true for tools that can change the user's data and are
+    not native tools, which are always governed."""
 
 
 def offer(
     name: str, hints: Hints, *, governed: bool = False, parameters: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., Awaitable[Any]]], Offer]:
-    """Make an offer of an async function, as a decorator. Its docstring describes the tool to the caller's model.
+    """Return a decorator that makes an offer from an async function. The docstring of the function describes the tool
+    to the client's model.
 
-    The function is like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`, and
-    returns an outcome, or just its data. With `parameters`, that is the schema, and the function takes all arguments
-    as one dict.
+    The function looks like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`. It
+    returns an `Outcome`, or only the data of one. The schema of the arguments is made from its signature. If
+    `parameters` is given, it is the schema instead, and the function takes all arguments as one dict.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
@@ -157,39 +183,47 @@ def _schema(model: type[BaseModel] | None) -> dict[str, Any]:
 
 
 class ResourceShelf(Protocol):
-    """Resources of one kind."""
+    """A group of resources of one kind, such as notebooks."""
 
-    async def list(self, backend: Any, /) -> Sequence[types.Resource]: ...
+    async def list(self, backend: Any, /) -> Sequence[types.Resource]:
+        """Return the resources that exist now."""
+        ...
 
-    def templates(self) -> Sequence[types.ResourceTemplate]: ...
+    def templates(self) -> Sequence[types.ResourceTemplate]:
+        """Return the forms that their URIs have."""
+        ...
 
     async def read(self, backend: Any, uri: str, /) -> types.ReadResourceResult | None:
-        """Return the resource; None if it is not of this kind. Raises: ToolError."""
+        """Return the resource with this URI; None if it is not of this kind. Raises: ToolError."""
         ...
 
     async def complete(self, backend: Any, template: str, argument: str, /) -> Sequence[str]:
-        """Return the values that an argument of one of its templates can have now."""
+        """Return the values that an argument of one of the templates can have now."""
         ...
 
 
 @runtime_checkable
 class PolledShelf(Protocol):
-    """Resources that change without notice: a user works in them."""
+    """A `ResourceShelf` whose resources can change without any notice, because a user works in them. They are
+    polled."""
 
     async def fingerprint(self, backend: Any, uri: str, /) -> str | None:
-        """Return a value that changes with the resource; None if it is of another kind, or announces its changes."""
+        """Return a value that is different after each change of the resource. Return None for a resource that is not of
+        this kind, or whose changes are announced."""
         ...
 
 
 class Prompts(Protocol):
-    """Prompts of one kind."""
+    """A group of prompts of one kind."""
 
-    async def list(self, backend: Any, /) -> Sequence[types.Prompt]: ...
+    async def list(self, backend: Any, /) -> Sequence[types.Prompt]:
+        """Return the prompts that exist now."""
+        ...
 
     async def get(
         self, backend: Any, params: types.GetPromptRequestParams, /
     ) -> types.GetPromptResult | types.InputRequiredResult | None:
-        """Return the prompt; None if it is not of this kind."""
+        """Return the prompt that the params name; None if it is not of this kind."""
         ...
 
 
@@ -204,11 +238,16 @@ class Offers:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a server says about itself."""
+    """What a server tells its clients about itself."""
 
     name: str
+    """The name for programs."""
+
     title: str
+    """The name for people."""
+
     instructions: str
+    """How the client's model should use the tools."""
 
 
 class Backend(Protocol):
@@ -226,5 +265,5 @@ class Backend(Protocol):
         ...
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """Call `changed` with each change. Return a function that ends this."""
+        """Call `changed` after each change from now on. Return a function that ends this."""
         ...

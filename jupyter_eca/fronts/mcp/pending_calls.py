@@ -1,8 +1,9 @@
-"""Owns the running calls. A call that asks its caller something gets the answer in one of two ways.
+"""Owns the running calls of tools, and the questions that they ask the client's user.
 
-In protocol versions with a handshake, the client gets `elicitation/create` while the call runs. In the stateless
-version, the client gets the question as the result of the call, and makes the call again with the answer. The work
-continues in between, and is found again by its id. It must not know what a call does (`server.py`).
+A question is asked in one of two ways. In versions of the protocol with a handshake, the client gets the request
+`elicitation/create` while the call runs. In the stateless version, the client gets the question as the result of the
+call, and sends the call again together with the answer. The work continues between the two requests, and is found again
+by its id. It must not know what a call does: `server.py` starts the work.
 """
 
 from __future__ import annotations
@@ -26,28 +27,33 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-# Seconds that a question waits for the call to be made again. That may never happen.
+# Seconds that a question waits until the client sends the call again. A client may never do so.
 PATIENCE: Final = 300.0
 
+# The key of the question and its answer. A call asks one question at a time.
 _QUESTION: Final = "question"
 
 
 def _may_approve(context: Context) -> bool:
-    """Return whether the answer of this client counts as its user's. See `fronts.base.Front`."""
+    """Return whether the client may approve tool calls and answer questions. See `fronts.base.Front`."""
     return context.request is None or context.request.scope.get("approves") is not False
 
 
 class CallInProgress:
-    """One call of a tool, as a `Caller`, over all the requests that it takes."""
+    """One call of a tool. It is also the `Caller` for the tool. In the stateless version it may take several
+    requests."""
 
     def __init__(
         self, context: Context, work: Callable[[CallInProgress], Awaitable[Outcome]], tasks: asyncio.TaskGroup
     ) -> None:
+        """Start the work of the call as a child of `tasks`. `context` is that of its first request."""
         self.id = uuid.uuid4().hex
         self.context = context
         self._question: types.ElicitRequestFormParams | None = None
         self._answer: asyncio.Future[types.ElicitResult] | None = None
+        # Set while a question waits to be sent as a result.
         self._asked = asyncio.Event()
+        # Held while a question waits for its answer, so that a second question comes after it.
         self._asking = asyncio.Lock()
         self.work = tasks.create_task(self._run(work))
 
@@ -63,9 +69,9 @@ class CallInProgress:
         can = self.context.session.client_capabilities
         if can is None or can.elicitation is None or not _may_approve(self.context):
             return False
-        # An empty declaration means forms: there was nothing else when it was introduced.
+        # A client that declares neither forms nor URLs supports forms: these were the only kind in the first version.
         form = can.elicitation.form is not None or can.elicitation.url is None
-        return form and (self._modern or self.context.session.can_send_request)
+        return form and (self._is_stateless or self.context.session.can_send_request)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         await self.context.session.report_progress(done, total, message)
@@ -73,18 +79,20 @@ class CallInProgress:
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
         if not self.can_ask:
             return None
-        if self._modern:
+        if self._is_stateless:
             return await self._ask_by_result(question)
         session, id = self.context.session, self.context.request_id
-        with suppress(MCPError):  # the client may have declared a capability that it does not have
+        with suppress(MCPError):  # some clients declare this capability and do not have it
             return await session.elicit_form(question.message, question.requested_schema, related_request_id=id)
         return None
 
     @property
-    def _modern(self) -> bool:
+    def _is_stateless(self) -> bool:
+        """Whether the client uses the stateless version of the protocol."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def _ask_by_result(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
+        """Wait until the question was sent as a result, and the client has sent the call again with the answer."""
         async with self._asking:
             self._question, self._answer = question, asyncio.get_running_loop().create_future()
             self._asked.set()
@@ -102,11 +110,12 @@ class CallInProgress:
     async def _run(self, work: Callable[[CallInProgress], Awaitable[Outcome]]) -> Outcome | Exception:
         try:
             return await work(self)
-        except Exception as error:  # noqa: BLE001  # it is raised by the request that waits for it
+        except Exception as error:  # noqa: BLE001  # `request` raises it again
             return error
 
     async def request(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
-        """Return the outcome of one request. Raises: whatever the work raises."""
+        """Handle one request of the call. Return the outcome of the work, or the question that it asks. Raises the
+        error of the work."""
         self.context = context
         self._take_answer((params.input_responses or {}).get(_QUESTION))
         question = asyncio.ensure_future(self._asked.wait())
@@ -131,16 +140,18 @@ class CallInProgress:
             self._asked.clear()
 
     async def cancel(self) -> None:
+        """Cancel the work, and wait until it has ended."""
         self.work.cancel()
         await asyncio.wait((self.work,))
 
 
 class CallsInProgress:
-    """All calls that run, as children of `tasks`."""
+    """All calls that run."""
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        """Make an empty table of calls. Their work runs as children of `tasks`."""
         self._tasks = tasks
-        self._waiting: dict[str, CallInProgress] = {}
+        self._waiting: dict[str, CallInProgress] = {}  # by the id of the call
 
     async def request(
         self,
@@ -148,7 +159,7 @@ class CallsInProgress:
         params: types.CallToolRequestParams,
         work: Callable[[CallInProgress], Awaitable[Outcome]],
     ) -> Outcome:
-        """Handle one request. `work` is started, unless an earlier request of the same call has started it."""
+        """Handle one request. Start `work`, unless an earlier request of the same call has started it."""
         call = self._waiting.get(params.request_state or "")
         if call is None:
             call = CallInProgress(context, work, self._tasks)
@@ -157,5 +168,6 @@ class CallsInProgress:
         return await call.request(context, params)
 
     async def end(self) -> None:
+        """Cancel all calls."""
         for call in list(self._waiting.values()):
             await call.cancel()

@@ -1,4 +1,7 @@
-"""Owns changes to the project's configuration file. Its comments are kept."""
+"""Owns changes to the project's configuration file, `.eca/config.json`. Comments in the file are kept.
+
+It must not know what the settings mean: the offers in `offers/` choose them.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,13 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
 
 Place = tuple[str, ...]
+"""The place of a setting: the keys that lead to it."""
 
 
 async def put(host: Host, changes: Mapping[Place, Any]) -> str:
-    """Change the file, and return its path. The host reads it again by itself.
+    """Change settings in the file, and return its path. The host notices the change and reads the file again.
 
-    Raises: ToolError when it cannot be changed.
+    Raises: ToolError when the file cannot be changed.
     """
     files = host.workspace.files
     path = files.resolve(".eca/config.json")

@@ -1,4 +1,5 @@
-"""Runs the front as a process: on its own streams, or over HTTP on this machine. The environment decides which.
+"""Runs the front as a program: over stdin and stdout, or over HTTP on this machine. The environment variable
+`MCP_TRANSPORT` decides which.
 
 It must not know the backend. `stdio.py` and `http.py` are the transports.
 """
@@ -33,18 +34,18 @@ if TYPE_CHECKING:
 
 
 async def serve(backend: Backend) -> None:
-    """Serve a backend. Raises: ConfigError for an environment that makes no sense."""
+    """Serve a backend. Raises: ConfigError for an environment variable with an impossible value."""
     match os.environ.get("MCP_TRANSPORT", "stdio").lower():
         case "stdio":
-            await _on_stdio(backend)
+            await _serve_stdio(backend)
         case "http":
-            await _on_http(backend)
+            await _serve_http(backend)
         case other:
             raise ConfigError(f"MCP_TRANSPORT is {other!r}; it is stdio or http.")
 
 
-async def _on_stdio(backend: Backend) -> None:
-    """Serve until the end of stdin or a signal. Clients send a signal soon after they close stdin."""
+async def _serve_stdio(backend: Backend) -> None:
+    """Serve until stdin ends or the process gets a signal. Clients send a signal soon after they have closed stdin."""
     front = McpFront(backend)
 
     async def run() -> None:
@@ -59,7 +60,8 @@ async def _on_stdio(backend: Backend) -> None:
         await serving
 
 
-async def _on_http(backend: Backend) -> None:
+async def _serve_http(backend: Backend) -> None:
+    """Serve over HTTP on this machine, until the process gets a signal. The token is written to stderr."""
     port = os.environ.get("MCP_HTTP_PORT", "3000")
     if not (port.isascii() and port.isdecimal() and int(port) < 65536):
         raise ConfigError(f"MCP_HTTP_PORT is {port!r}; it is a number below 65536.")
@@ -67,9 +69,9 @@ async def _on_http(backend: Backend) -> None:
     gate = Gate("127.0.0.1", normalize_origins(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
 
     def ready(address: str) -> None:
-        described = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
+        token_text = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
         sys.stderr.write(f"The MCP server is at {address}/mcp; clients send `Authorization: Bearer TOKEN`.\n")
-        sys.stderr.write(f"Token: {described}\n")
+        sys.stderr.write(f"Token: {token_text}\n")
         sys.stderr.flush()
 
     async def health(_: Request) -> JSONResponse:

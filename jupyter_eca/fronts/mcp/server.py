@@ -1,4 +1,4 @@
-"""Owns the methods of the protocol: a backend's offers as a server of the SDK.
+"""Owns the methods of the protocol. It connects the offers of a backend to the server class of the MCP SDK.
 
 It must not know a transport (`http.py`, `stdio.py`) or what an offer does (`assistant.py`, `opencode/`).
 """
@@ -43,19 +43,20 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# No client shows more subscriptions than this; the oldest ones are dropped.
-MOST_SUBSCRIPTIONS: Final = 10_000
-# The protocol allows no more values.
-MOST_COMPLETIONS: Final = 100
+# The largest number of subscriptions. No client needs more; the oldest subscriptions are dropped.
+MAX_SUBSCRIPTIONS: Final = 10_000
+# The largest number of values in a completion that the protocol allows.
+MAX_COMPLETIONS: Final = 100
 
 
 class McpFront:
-    """Serves one backend by the server of the SDK."""
+    """Serves one backend to any number of clients."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._calls: CallsInProgress | None = None
-        self._note: Changed = _ignore_change
+        self._notify_later: Changed = _ignore_change
+        # The subscriptions of clients with older versions: by URI, and by `_connection_id`.
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listener = ListenHandler(self._bus)
@@ -66,19 +67,19 @@ class McpFront:
             version=__version__,
             title=about.title,
             instructions=about.instructions,
-            on_list_tools=self._tools,
-            on_call_tool=self._call,
-            on_list_resources=self._resources,
-            on_list_resource_templates=self._templates,
-            on_read_resource=self._read,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
-            on_list_prompts=self._prompts,
-            on_get_prompt=self._prompt,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
-        # The handler is added here, because the constructor warns about it. Clients of older versions still send the
+        # This handler is not passed to the constructor, which warns about it. Clients of older versions still send the
         # request.
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         self.server.middleware.append(
@@ -87,11 +88,11 @@ class McpFront:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Take calls for as long as this context lasts. Calls that run at its end are cancelled."""
+        """Accept calls while this context lasts. Calls that still run at its end are cancelled."""
         async with asyncio.TaskGroup() as tasks:
             calls = self._calls = CallsInProgress(tasks)
-            self._note = lambda change: _ignore(tasks.create_task(self._notify_change(change)))
-            unlisten = self._backend.listen(self._note)
+            self._notify_later = lambda change: _drop_task(tasks.create_task(self._notify_change(change)))
+            unlisten = self._backend.listen(self._notify_later)
             watching = tasks.create_task(self._watched.run())
             try:
                 yield
@@ -103,16 +104,19 @@ class McpFront:
 
     # -- tools
 
-    async def _tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def _list_tools(
+        self, context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         del context
         offers = self._offers.tools
         return types.ListToolsResult(
-            tools=[_describe(offer) for offer in sorted(offers, key=lambda offered: offered.name)]
+            tools=[_describe_tool(offer) for offer in sorted(offers, key=lambda offered: offered.name)]
         )
 
-    async def _call(
+    async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool. An error of the tool is a result that says what the caller can do."""
         _check_text(params.arguments)
         offer = next((offered for offered in self._offers.tools if offered.name == params.name), None)
         if offer is None:
@@ -120,7 +124,7 @@ class McpFront:
 
         async def work(pending: CallInProgress) -> Outcome:
             return await self._backend.call(
-                offer, OfferCall(self._backend, pending, params, self._note), params.arguments or {}
+                offer, OfferCall(self._backend, pending, params, self._notify_later), params.arguments or {}
             )
 
         version = context.protocol_version
@@ -141,21 +145,23 @@ class McpFront:
 
     # -- resources
 
-    async def _resources(
+    async def _list_resources(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         del context
         resources = [resource for shelf in self._offers.shelves for resource in await shelf.list(self._backend)]
         return types.ListResourcesResult(resources=resources)
 
-    async def _templates(
+    async def _list_templates(
         self, context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         del context
         templates = [template for shelf in self._offers.shelves for template in shelf.templates()]
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
-    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         del context
         _check_text(params.uri)
         for shelf in self._offers.shelves:
@@ -168,26 +174,27 @@ class McpFront:
         raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri})
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        """Subscribe a connection. Only older versions of the protocol have connections; the newest one listens."""
+        """Subscribe a connection to a resource. This is for older versions of the protocol. The newest version has no
+        connections: its clients use `_listen`."""
         uri = str(params.uri)
-        await self._watched.look(uri)
+        await self._watched.remember(uri)
         sessions = self._subscribed.setdefault(uri, {})
         if not sessions:
             self._watched.add(uri)
-        sessions[_connection(context)] = context.session
-        while sum(map(len, self._subscribed.values())) > MOST_SUBSCRIPTIONS:
+        sessions[_connection_id(context)] = context.session
+        while sum(map(len, self._subscribed.values())) > MAX_SUBSCRIPTIONS:
             oldest = next(iter(self._subscribed))
             self._subscribed[oldest].clear()
             self._forget_subscription(oldest)
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self._subscribed.get(str(params.uri), {}).pop(_connection(context), None)
+        self._subscribed.get(str(params.uri), {}).pop(_connection_id(context), None)
         self._forget_subscription(str(params.uri))
         return types.EmptyResult()
 
     def _forget_subscription(self, uri: str) -> None:
-        """Stop watching a resource that nobody is subscribed to any more."""
+        """Stop watching a resource if no client is subscribed to it any more."""
         if uri in self._subscribed and not self._subscribed[uri]:
             del self._subscribed[uri]
             self._watched.remove(uri)
@@ -197,7 +204,7 @@ class McpFront:
     ) -> types.SubscriptionsListenResult:
         uris = [str(uri) for uri in params.notifications.resource_subscriptions or ()]
         for uri in uris:
-            await self._watched.look(uri)
+            await self._watched.remember(uri)
         with self._watched.watching(uris):
             return await self._listener(context, params)
 
@@ -208,6 +215,7 @@ class McpFront:
         return None
 
     async def _notify_change(self, resource: str) -> None:
+        """Notify the subscribers of a changed resource, or all clients of a changed list."""
         match resource:
             case offers_base.TOOLS:
                 await self._bus.publish(ToolsListChanged())
@@ -218,19 +226,21 @@ class McpFront:
                 for connection, session in list(self._subscribed.get(uri, {}).items()):
                     try:
                         await session.send_resource_updated(uri)
-                    except Exception:  # noqa: BLE001  # whoever has left must not end the others
+                    except Exception:  # noqa: BLE001  # a client that has left must not stop the others
                         _log.info("a subscriber of %s has left", uri)
                         self._subscribed.get(uri, {}).pop(connection, None)
                 self._forget_subscription(uri)
 
     # -- prompts
 
-    async def _prompts(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    async def _list_prompts(
+        self, context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
         del context
         listed = [prompt for prompts in self._offers.prompts for prompt in await prompts.list(self._backend)]
         return types.ListPromptsResult(prompts=listed)
 
-    async def _prompt(
+    async def _get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
         del context
@@ -245,20 +255,20 @@ class McpFront:
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """Complete an argument of a resource template from the resources that exist now."""
+        """Return the values that an argument of a resource template can have now."""
         del context
         values: list[str] = []
         if isinstance(params.ref, types.ResourceTemplateReference):
             for shelf in self._offers.shelves:
                 if any(template.uri_template == params.ref.uri for template in shelf.templates()):
                     values += await shelf.complete(self._backend, params.ref.uri, params.argument.name)
-        fitting = [value for value in values if value.startswith(params.argument.value)]
-        first = fitting[:MOST_COMPLETIONS]
-        has_more = len(fitting) > len(first)
-        return types.CompleteResult(completion=types.Completion(values=first, total=len(fitting), has_more=has_more))
+        matching = [value for value in values if value.startswith(params.argument.value)]
+        first = matching[:MAX_COMPLETIONS]
+        has_more = len(matching) > len(first)
+        return types.CompleteResult(completion=types.Completion(values=first, total=len(matching), has_more=has_more))
 
     async def _set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        """Accept a log level and ignore it: nothing is logged to clients, but older ones want to set it."""
+        """Accept a log level and ignore it. We send no log messages to clients, but older clients set the level."""
         del context, params
         return types.EmptyResult()
 
@@ -268,12 +278,13 @@ class McpFront:
 
 
 def _check_text(data: Any) -> None:
-    """Raises: MCPError for half characters and numbers that are none: some transports of the SDK let them pass."""
+    """Raise MCPError if a text contains half of a surrogate pair, or if a number is NaN or infinite. Some transports of
+    the SDK let them pass."""
     if fault := find_fault(data):
         raise MCPError(types.INVALID_PARAMS, f"The params cannot be used: {fault}.")
 
 
-def _describe(offer: Offer) -> types.Tool:
+def _describe_tool(offer: Offer) -> types.Tool:
     return types.Tool(
         name=offer.name,
         description=offer.description,
@@ -282,14 +293,15 @@ def _describe(offer: Offer) -> types.Tool:
     )
 
 
-def _connection(context: Context) -> int:
-    """Return a value that is the same for all requests of a connection; each request has a session of its own."""
+def _connection_id(context: Context) -> int:
+    """Return a value that is the same for all requests of a connection. The session is not: each request has its
+    own."""
     return id(context.session.client_params)
 
 
 def _ignore_change(_what: str) -> None:
-    """Ignore a change: the server does not run yet."""
+    """Ignore a change. Used before the server runs."""
 
 
-def _ignore(_task: asyncio.Task[None]) -> None:
-    """Drop the task: its group waits for it."""
+def _drop_task(_task: asyncio.Task[None]) -> None:
+    """Do nothing with a task, because its task group waits for it."""

@@ -1,6 +1,8 @@
-"""Owns the link over this process' own streams, as the SDK's two streams. A message is a line.
+"""Owns the transport over stdin and stdout, in the form of the two streams that the SDK expects. Each message is one
+line.
 
-A signal can end these streams, but not the streams that the SDK itself would open.
+We do not use the SDK's own transport, because a signal cannot end its streams. It must not know what a message means:
+`server.py` does.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ Incoming = SessionMessage | Exception
 
 @asynccontextmanager
 async def open_streams() -> AsyncGenerator[Streams]:
-    """Yield the two streams. Reading ends with stdin."""
+    """Yield the stream of incoming messages and the stream for outgoing messages. The first one ends when stdin
+    ends."""
     stdin, stdout = claim_streams()
     incoming, reader = anyio.create_memory_object_stream[Incoming](math.inf)
     outgoing, writer = anyio.create_memory_object_stream[SessionMessage](0)
@@ -55,7 +58,7 @@ async def open_streams() -> AsyncGenerator[Streams]:
             while True:
                 await sender.send(SessionMessage(await refusals.get()))
 
-    # No platform can cancel a blocking read; the thread ends with the process.
+    # A blocking read cannot be cancelled on any platform. So this is a daemon thread, which ends with the process.
     threading.Thread(target=read, name="eca-stdin", daemon=True).start()
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(_write(writer, stdout))
@@ -69,8 +72,8 @@ async def open_streams() -> AsyncGenerator[Streams]:
 
 
 def parse_line(line: bytes) -> types.JSONRPCMessage:
-    """Return the message of a line. A line that is none is replaced by the error that answers it: the SDK would drop
-    it, and the client would wait."""
+    """Return the message in a line. If the line is not a message, return the error to send as the answer: the SDK would
+    only drop the line, and the client would wait for ever."""
     try:
         data = parse_json(line)
         if fault := find_fault(data):
@@ -78,7 +81,7 @@ def parse_line(line: bytes) -> types.JSONRPCMessage:
     except (ValueError, RecursionError) as error:
         return _make_error(types.PARSE_ERROR, f"not JSON: {error}")
     try:
-        # The SDK would take a request with such an id for a notification, which has no answer.
+        # The SDK would treat a request with another kind of id as a notification, and send no answer.
         if isinstance(data, dict) and not isinstance(cast("dict[str, Any]", data).get("id"), str | int | None):
             raise TypeError("the id of a request is a string or an integer")
         return types.jsonrpc_message_adapter.validate_python(data, by_name=False)
@@ -96,11 +99,11 @@ async def _write(writer: MemoryObjectReceiveStream[SessionMessage], stdout: Bina
         async for message in writer:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
-                await asyncio.to_thread(_put, stdout, line.encode())
+                await asyncio.to_thread(_write_bytes, stdout, line.encode())
             except BrokenPipeError:
-                return  # stdin ends next, and that ends everything
+                return  # the client has closed both streams: the end of stdin comes next, and ends the server
 
 
-def _put(stdout: BinaryIO, data: bytes) -> None:
+def _write_bytes(stdout: BinaryIO, data: bytes) -> None:
     stdout.write(data)
     stdout.flush()

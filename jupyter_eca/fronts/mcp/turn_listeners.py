@@ -1,4 +1,4 @@
-"""Owns which calls wait for events of which chat. Together they are one subscriber of the host.
+"""Owns the calls that wait for the events of a turn. All of them together are one subscriber of the host.
 
 It must not know how events become a result (`turn_result.py`).
 """
@@ -27,27 +27,30 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
+# The URI of a chat, as a resource.
 CHAT: Final = "eca://chat/{id}"
 
 
 @dataclass(eq=False)
 class TurnListener:
-    """A call that waits for a turn. `silent`: its user was asked, and did not answer. `news` are events, and messages
-    to the user that are no part of the chat: that it is not saved, for example."""
+    """A call that waits for the events of a turn."""
 
     chat: str
     caller: Caller
     silent: bool = False
+    """Whether the client's user was asked something and did not answer."""
+
     news: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
+    """The new events of the chat, and messages to the user that are not part of it, for example that it is not
+    saved."""
 
 
 class TurnListeners:
-    """A subscriber of the host (`host/subscribers.py`).
-
-    `changed` is called for each chat whose turn ends or that is deleted, and when the tools change.
-    """
+    """The subscriber of the host (`host/subscribers.py`). It passes events on to the calls that wait for them."""
 
     def __init__(self, changed: Changed) -> None:
+        """Make the subscriber. `changed` is called with the URI of a chat when a turn of it has ended or it is deleted,
+        and with `TOOLS` when the list of tools may have changed."""
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
@@ -56,6 +59,7 @@ class TurnListeners:
 
     @contextmanager
     def listening(self, chat: str, caller: Caller) -> Generator[TurnListener]:
+        """Collect the events of a chat for a call while this context lasts."""
         listener = TurnListener(chat, caller)
         self._by_chat.setdefault(chat, []).append(listener)
         try:
@@ -68,7 +72,7 @@ class TurnListeners:
     # -- the subscriber
 
     def sees(self, chat: str) -> bool:
-        """Return whether the chat is a resource. The chats of subagents are not."""
+        """Return whether clients see the chat. They do not see the chats of subagents."""
         return not chat.startswith(SUBAGENT)
 
     def approves(self, chat: str) -> bool:
@@ -97,7 +101,7 @@ class TurnListeners:
         self._changed(CHAT.format(id=again.chat))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        # A secret must not be asked for in a form: it would pass through the caller's model (MCP, elicitation).
+        # MCP forbids asking for a secret in a form (elicitation): the client's model could read it.
         listeners = [] if question.secret else self._by_chat.get(str(question.chat_id), [])
         for listener in list(listeners):
             if listener.caller.can_ask and (answer := await listener.caller.ask(_make_form(question))):

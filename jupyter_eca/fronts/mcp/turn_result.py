@@ -1,4 +1,8 @@
-"""Owns how the events of a turn become its result, and the advice for a turn without a result. Pure."""
+"""Owns the result of a turn for an MCP client, which is built from the events of the turn, and the advice for a turn
+that has no result. Pure.
+
+It must not know how the events arrive (`turn_listeners.py`) or how the result is written (`answers.py`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,8 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.protocol.event import Event, Outcome
 
-# These texts are for the caller's user, not for a model: only the user can act on them.
+# For each reason of a rejection, a message and suggestions. They are written for the user of the client and not for its
+# model, because only the user can do what they suggest.
 REFUSALS: Final = {
     RejectReason.USER: ("The user rejected this call. It did not run; nothing was changed.",
                         "Ask the user what they want instead."),
@@ -37,37 +42,53 @@ REFUSALS: Final = {
     RejectReason.ORDER: ("A call before it failed or was rejected. It did not run; nothing was changed.",
                          "Call it again if it is still wanted."),
 }  # fmt: skip
-_PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
+_OPEN_PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
 
 STOPPED: Final = ("The call was stopped while it ran; it may have been carried out in part.", "Look before you go on.")
 FAILED: Final = "The message is what the tool said. Correct what you asked for, and call it again."
 
 
-def refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
+def make_refusal(rejected: ToolCallRejectedContent, *, panel: bool) -> RefusedCall:
+    """Make the error for a rejected call. With `panel`, it may suggest to approve the call in the chat panel."""
     message, *suggestions = REFUSALS[rejected.reason]
     if panel and rejected.reason is RejectReason.NOBODY:
-        suggestions.insert(0, _PANEL)
+        suggestions.insert(0, _OPEN_PANEL)
     return RefusedCall(message, *(suggestion.replace("NAME", rejected.name) for suggestion in suggestions))
 
 
 @dataclass
 class TurnResult:
-    """The result of one turn so far. `steps` counts the events of progress; `now` describes the current one. `messages`
-    are for the user, and are no part of the chat: that it is not saved, for example."""
+    """The result of one turn so far."""
 
     turn: str
     steps: int = 0
-    now: str = ""
+    """How many steps of progress the turn has made."""
+
+    current_step: str = ""
+    """What the turn does at the moment, for the client's user."""
+
     outcome: Outcome | None = None
+    """How the turn has ended; None while it runs."""
+
     rejected: list[ToolCallRejectedContent] = field(default_factory=list[ToolCallRejectedContent])
+    """The tool calls that were rejected."""
+
     messages: list[str] = field(default_factory=list[str])
+    """Messages to the user that are not part of the chat, for example that it is not saved."""
+
     _texts: list[str] = field(default_factory=list[str])
+    """The model's texts since the last tool call: they are the answer."""
+
     _remarks: list[str] = field(default_factory=list[str])
+    """The texts that come from us and not from the model."""
+
     _calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """All tool calls, as the answer lists them."""
+
     _images: list[ImagePart] = field(default_factory=list[ImagePart])
 
     def add(self, event: Event) -> bool:
-        """Add an event. Return whether it is progress that is worth reporting."""
+        """Add an event. Return whether it is a new step of progress, which should be reported."""
         self.outcome = event.outcome or self.outcome
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
@@ -101,12 +122,12 @@ class TurnResult:
         return replace(answer, data={**answer.data, "messages": self.messages}) if self.messages else answer
 
     def _set_progress(self, step: str) -> bool:
-        news, self.now = step != self.now, step
-        self.steps += news
-        return news
+        is_new, self.current_step = step != self.current_step, step
+        self.steps += is_new
+        return is_new
 
     def answer(self, session: str, model: str) -> ToolAnswer:
-        """Return the answer to a prompt. Raises: RefusedCall when there is none."""
+        """Return the answer to a prompt. Raises: RefusedCall when the turn has ended without an answer."""
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
             fix = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'

@@ -1,7 +1,7 @@
-"""Owns the notice of changes to resources that nobody announces: a user edits a notebook, or runs a cell, in a page.
+"""Owns the polling of resources that change without notice, such as a notebook that a user edits in a page.
 
-A resource is looked at every two seconds while a client is subscribed to it, and not otherwise. It must not know who is
-subscribed (`server.py`).
+A resource is polled every two seconds, but only while a client is subscribed to it. It must not know the subscribers:
+`server.py` does.
 """
 
 from __future__ import annotations
@@ -14,33 +14,40 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-# Seconds between two looks at a resource.
+# Seconds between two polls of a resource.
 PERIOD: Final = 2.0
 
 
 class WatchedResources:
-    """`fingerprint` returns a value that changes with a resource, or None for one that announces its changes itself.
-    `notify` is called with the URI of each resource that changed."""
+    """The resources to which clients are subscribed."""
 
     def __init__(
         self, fingerprint: Callable[[str], Awaitable[str | None]], notify: Callable[[str], Awaitable[None]]
     ) -> None:
+        """Make an empty list of resources.
+
+        `fingerprint` returns a value that is different after each change of a resource, or None for a resource whose
+        changes are announced. `notify` is called with the URI of each resource that has changed.
+        """
         self._fingerprint = fingerprint
         self._notify = notify
-        self._watched: Counter[str] = Counter()
-        self._seen: dict[str, str] = {}
+        self._watched: Counter[str] = Counter()  # the number of subscriptions to each URI
+        self._seen: dict[str, str] = {}  # the last fingerprint of each URI
         self._wake = asyncio.Event()
 
-    async def look(self, uri: str) -> None:
-        """Remember how a resource is now, before its client is told that it is subscribed."""
+    async def remember(self, uri: str) -> None:
+        """Remember the current fingerprint of a resource. Called before the client gets the reply to its subscription,
+        so that each change after the reply is noticed."""
         if uri not in self._seen and (found := await self._fingerprint(uri)) is not None:
             self._seen[uri] = found
 
     def add(self, uri: str) -> None:
+        """Add a subscription."""
         self._watched[uri] += 1
         self._wake.set()
 
     def remove(self, uri: str) -> None:
+        """Remove a subscription."""
         self._watched[uri] -= 1
         if self._watched[uri] <= 0:
             del self._watched[uri]
@@ -48,6 +55,7 @@ class WatchedResources:
 
     @contextmanager
     def watching(self, uris: list[str]) -> Generator[None]:
+        """Hold subscriptions to these resources while this context lasts."""
         for uri in uris:
             self.add(uri)
         try:
@@ -57,7 +65,7 @@ class WatchedResources:
                 self.remove(uri)
 
     async def run(self) -> None:
-        """Look at the resources until cancelled."""
+        """Poll the resources until this is cancelled."""
         while True:
             if not self._watched:
                 self._wake.clear()

@@ -1,7 +1,12 @@
-"""The REST front: the MCP chat contract as REST and server-sent events, in an ASGI application.
+"""Owns the REST front: it serves the MCP chat contract, an HTTP API with server-sent events, as an ASGI application.
 
-`projection` turns the events of a turn into the contract's, `readers` brings the events here, `front` has the
-operations of a client, `app` serves them over HTTP. The front must not know the server that runs it.
+- `app.py` has the table of operations, and answers the requests;
+- `front.py` does what they ask for: it connects tool servers and prompts;
+- `readers.py` receives the events of turns from the host, and `projection.py` makes the contract's events of them;
+- `stream.py` sends these events piece by piece;
+- `document.py` describes the operations for programs and people.
+
+The front must not know the server that runs it.
 """
 
 from __future__ import annotations
@@ -27,17 +32,17 @@ if TYPE_CHECKING:
 
 
 TOKEN_VARIABLE: Final = "JUPYTER_ECA_REST_TOKEN"  # noqa: S105  # its name, and not the token
-"""The variable with the token that clients must send. Without it, each start makes a new token: other users of this
-machine can reach a loopback address, too."""
+"""The environment variable with the token that clients must send. If it is not set, each start makes a new token,
+because other users of this machine can reach a loopback address too."""
 
 
 class RestPlug:
-    """The plug, a `base.Front` and a `base.ProgramFront`. Its imports wait for the first client, because they take a
-    quarter of a second."""
+    """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when the first client
+    comes, because the imports take a quarter of a second."""
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
-        """Return one front for all clients, as the contract requires."""
+        """Open the application of one front that all clients share, as the contract requires."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
         from jupyter_eca.fronts.rest.app import application
         from jupyter_eca.fronts.rest.front import RestFront
@@ -48,7 +53,7 @@ class RestPlug:
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
     ) -> None:
-        """Listen on a port, until a signal. Raises: ConfigError."""
+        """Serve on a port until the process gets a signal. Raises: ConfigError."""
         del folder
         from jupyter_eca.fronts.http.gate import Gate, normalize_origins
         from jupyter_eca.fronts.http.server import listen, serve
@@ -73,7 +78,7 @@ class RestPlug:
 
 
 def _find_token(options: argparse.Namespace) -> str:
-    """Return the token of the command or of the environment, or ""."""
+    """Return the token from the command line or the environment; "" if there is none."""
     if options.token:
         sys.stderr.write(
             "Other users of this machine can read a token that stands in the command, for example with `ps`. "
@@ -84,7 +89,7 @@ def _find_token(options: argparse.Namespace) -> str:
 
 
 def _describe_access(token: str, chosen: str) -> str:
-    """Return how clients come in. A token that the user chose is not printed."""
+    """Return a sentence about the token that clients must send. A token that the user chose is not printed."""
     if not token:
         return "No token is needed: every user and program of this machine can chat and run tools as you."
     return f"Clients send `Authorization: Bearer TOKEN`. Token: {'the one that you set' if chosen else token}"

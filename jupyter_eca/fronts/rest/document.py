@@ -1,6 +1,6 @@
-"""Owns the description of the front: OpenAPI for programs, and a page for people. Pure.
+"""Owns the description of the front: an OpenAPI document for programs, and a page for people. Pure.
 
-It must not know the operations, which `app.py` lists.
+It must not know the operations themselves: `app.py` lists them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+# The form of a reference to a model's schema.
 _REF: Final = "#/components/schemas/{model}"
+# The schema and the description of each parameter in a path.
 _PARAMETERS: Final = {
     "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
     "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
@@ -54,28 +56,44 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation. `result` is the type of the body or, with `streams`, of each event. An error with the reason ""
-    uses HTTP's own text."""
+    """One operation of the API."""
 
     method: str
+    """The HTTP method, in capitals."""
+
     path: str
+    """The path, with its parameters in the form that Starlette uses."""
+
     answer: Callable[[Request], Awaitable[Response]]
+    """The function that answers a request."""
+
     result: Any
+    """The type of the response's body or, with `streams`, of each event."""
+
     summary: str
+    """What the operation does, for the description."""
+
     body: Any = None
+    """The type of the request's body; None if it has no body."""
+
     errors: Mapping[int, str] = field(default_factory=dict[int, str])
+    """The reason for each HTTP status of an error. If it is "", the description has HTTP's own text of the status."""
+
     streams: bool = False
+    """Whether the response is a stream of server-sent events."""
 
     @property
     def shown_path(self) -> str:
+        """The path in the form that OpenAPI uses."""
         return self.path.replace(":path}", "}")
 
 
-def openapi(operations: Sequence[Operation]) -> Json:
+def make_openapi(operations: Sequence[Operation]) -> Json:
+    """Return the OpenAPI document of the operations."""
     schemas: Json = {}
     paths: dict[str, Json] = {}
     for operation in operations:
-        paths.setdefault(operation.shown_path, {})[operation.method.lower()] = _operation(operation, schemas)
+        paths.setdefault(operation.shown_path, {})[operation.method.lower()] = _describe_operation(operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -88,14 +106,15 @@ def openapi(operations: Sequence[Operation]) -> Json:
     }
 
 
-def _operation(operation: Operation, schemas: Json) -> Json:
-    result = _schema(operation.result, schemas, "serialization")
+def _describe_operation(operation: Operation, schemas: Json) -> Json:
+    """Return the description of one operation in OpenAPI's form."""
+    result = _make_schema(operation.result, schemas, "serialization")
     kind = "application/json"
     if operation.streams:
         schemas["StreamEvent"] = result
         schemas["Event"] = _EVENT
         kind, result = "text/event-stream", {"$ref": _REF.format(model="Event")}
-    problem = {"application/json": {"schema": _schema(rest.RestProblem, schemas, "serialization")}}
+    problem = {"application/json": {"schema": _make_schema(rest.RestProblem, schemas, "serialization")}}
     answers: Json = {"200": {"description": "It is done.", "content": {kind: {"schema": result}}}}
     answers |= {
         str(status): {"description": reason or HTTPStatus(status).phrase, "content": problem}
@@ -110,7 +129,7 @@ def _operation(operation: Operation, schemas: Json) -> Json:
     ]:
         described["parameters"] = parameters
     if operation.body is not None:
-        schema = _schema(operation.body, schemas, "validation")
+        schema = _make_schema(operation.body, schemas, "validation")
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
         described["parameters"] = [
             {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string", "pattern": "^[0-9]{0,18}$"}}
@@ -118,8 +137,8 @@ def _operation(operation: Operation, schemas: Json) -> Json:
     return described
 
 
-def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
-    """Return the schema of a type. The definitions in it are added to `schemas`."""
+def _make_schema(kind: Any, schemas: Json, mode: Any) -> Json:
+    """Return the JSON schema of a type. The schemas of the models in it are added to `schemas`."""
     schema = TypeAdapter(kind).json_schema(ref_template=_REF, mode=mode)
     schemas.update(schema.pop("$defs", {}))
     if isinstance(kind, type) and issubclass(kind, rest.RestModel):
@@ -128,8 +147,8 @@ def _schema(kind: Any, schemas: Json, mode: Any) -> Json:
     return schema
 
 
-def page(description: Json) -> str:
-    """Write the page. It has no script and loads nothing, so it opens without a network."""
+def write_page(description: Json) -> str:
+    """Return the page for people as HTML. It has no script and loads no other file, so it works without a network."""
     info = description["info"]
     parts = [f"<h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}. {escape(info['description'])}</p>"]
     parts.append('<p>For programs: <a href="openapi.json">openapi.json</a></p>')
@@ -144,6 +163,7 @@ def page(description: Json) -> str:
 
 
 def _describe_answers(operation: Json) -> str:
+    """Return the parameters, the body and the responses of an operation as an HTML list."""
     rows = [
         f"<li>{escape(p['name'])} ({p['in']}): {escape(p.get('description', ''))}</li>"
         for p in operation.get("parameters", ())

@@ -1,7 +1,7 @@
-"""Owns the operations of a chat front end: connect one tool server at a time, and chat with the tools of this server
-alone.
+"""Owns the operations of the MCP chat contract: a client connects one tool server at a time, and chats with the tools
+of only this server.
 
-It must not know HTTP: `app.py` does. `readers.py` brings the events of turns.
+It must not know HTTP: `app.py` does. `readers.py` receives the events of turns from the host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jupyter_eca.errors import EcaError, UnknownChat
 from jupyter_eca.fronts.rest.projection import RestProjection, StreamItem
 from jupyter_eca.fronts.rest.readers import TurnReader, TurnReaders
 from jupyter_eca.host.chat.live_chat import Bounds, Choice, Prompt
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.mcp import ServerStatus, ToolServerRemovedParams
 from jupyter_eca.redaction import HIDDEN
@@ -29,26 +29,31 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
-# The host's ids of this front's conversations begin with this. A client sees and deletes only these.
+# The host's ids of chats that belong to this front begin with this prefix. Clients can see and delete only these chats.
 PREFIX: Final = "rest-"
 
-# Options of `npx`, `uvx` and `python` that stand before the program to run.
+# Options of `npx`, `uvx` and `python` after which comes the program to run, and not a value of the option.
 _LAUNCHER_FLAGS: Final = frozenset({"-y", "--yes", "-m"})
 
-# Characters of a text that are held back while a tool call may still follow it: about three sentences.
-HELD: Final = 240
+# How many characters of a text are held back while a tool call may still follow it. This is about three sentences: more
+# than models usually write before a call.
+HELD_CHARACTERS: Final = 240
 
-# Seconds beyond its own timeout that a server may take to start.
-MARGIN: Final = 5.0
+# Seconds that are added to the configured timeout of a tool server's start, so that the server's own error comes first.
+START_MARGIN: Final = 5.0
 
 
 class Approve(StrEnum):
-    """Who decides about tool calls, because the contract has no approval. `RULES` means that the rules of the
-    configuration decide, and a call that needs a question to the user is refused."""
+    """What decides about tool calls. The contract has no way to ask the user."""
 
     ALLOW = "allow"
+    """All calls run, except for calls that the approval rules deny."""
+
     DENY = "deny"
+    """No call runs."""
+
     RULES = "rules"
+    """The approval rules decide. A call about which the user would have to be asked does not run."""
 
     def describe(self) -> str:
         """Return what happens to tool calls, in a sentence for the user who starts the server."""
@@ -67,7 +72,8 @@ _DISABLED: Final = (
     "The server {name!r} is disabled, so it is not started from here. Enable it in the configuration, or in the chat "
     "panel of JupyterLab."
 )
-"""A client of this front may be code of a model's, which must not start a program that nobody has looked at."""
+"""The error for a disabled server. A client of this front may be code that a model wrote. It must not start a program
+that the user has disabled."""
 
 
 class UnknownServer(EcaError):
@@ -80,27 +86,31 @@ class NotConnected(EcaError):
 
 @dataclass(eq=False)
 class RestTurn:
-    """A turn that a client reads. `past` are its earlier events, `after` is the number of the last event that the
-    client knows."""
+    """A turn that a client reads."""
 
     chat: str
+    """The client's id of the chat."""
+
     projection: RestProjection
     reader: TurnReader
     past: list[StreamItem] = field(default_factory=list[StreamItem])
+    """The items of the stored events, if the client continues to read a turn that has already begun."""
+
     after: int = 0
+    """The number of the last event that the client knows."""
 
 
 class RestFront:
-    """The front for all its clients. `connected` is the one server whose tools the chats can use."""
+    """The front that all clients share."""
 
     def __init__(self, host: Host, approve: Approve = Approve.RULES) -> None:
         self._host = host
         self._approve = approve
         self._readers = TurnReaders()
         self._connecting = asyncio.Lock()
-        self._connected = ""
-        self._started = False
-        self._chat = uuid.uuid4().hex
+        self._connected = ""  # the name of the one tool server whose tools the chats can use, or ""
+        self._started = False  # whether this front has started that server
+        self._chat = uuid.uuid4().hex  # the id of the chat of clients that name none
         host.join(self._readers)
 
     def close(self) -> None:
@@ -108,34 +118,35 @@ class RestFront:
 
     # -- tool servers
 
-    async def servers(self) -> list[rest.Server]:
+    async def list_servers(self) -> list[rest.Server]:
+        """Return all configured tool servers. The tools of a server are known only while it runs."""
         await self._host.mcp.known.wait()
         return [
             rest.Server(
                 id=server.name,
                 name=server.name,
-                path=_path(server),
+                path=_find_path(server),
                 description=server.instructions,
-                tools=self._tools(server) if server.status is ServerStatus.RUNNING else None,
+                tools=self._list_tools(server) if server.status is ServerStatus.RUNNING else None,
             )
             for server in self._host.mcp.list_servers()
         ]
 
     def status(self) -> rest.ConnectionStatus:
-        """Return which server is connected. One that is down is not connected, until it has come back by itself."""
-        server = self._server(self._connected)
+        """Return which server is connected. A server that has failed counts as not connected until it runs again."""
+        server = self._find_server(self._connected)
         if server is None or server.status is not ServerStatus.RUNNING:
             return rest.ConnectionStatus(connected=False, server_id=None, tools=())
-        return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._tools(server))
+        return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._list_tools(server))
 
     async def connect(self, name: str) -> rest.Connected:
-        """Start a server, and connect it instead of the current one. A new conversation begins.
+        """Start a server, and connect it in place of the current server. Clients that name no chat get a new one.
 
         Raises: UnknownServer, NotConnected.
         """
         async with self._connecting:
             await self._host.mcp.known.wait()
-            server = self._server(name)
+            server = self._find_server(name)
             if server is None:
                 raise UnknownServer(f"There is no server {name!r}.")
             if server.disabled and server.status is not ServerStatus.RUNNING:
@@ -147,26 +158,28 @@ class RestFront:
                 self._release_server()
                 self._started = idle
             self._connected, self._chat = name, uuid.uuid4().hex
-            return rest.Connected(server_id=name, server_name=name, tools=self._tools(server))
+            return rest.Connected(server_id=name, server_name=name, tools=self._list_tools(server))
 
     async def disconnect(self) -> None:
+        """Disconnect the current server. The chats have no tools then."""
         async with self._connecting:
             self._release_server()
 
     def _release_server(self) -> None:
         """Disconnect the server. It is stopped only if this front started it: others may use it as well."""
         name, self._connected = self._connected, ""
-        if self._started and self._server(name) is not None:
+        if self._started and self._find_server(name) is not None:
             self._host.mcp.stop(name)
         self._started = False
 
     async def _start_server(self, name: str) -> ToolServerUpdatedParams:
-        news = self._readers.watch_servers()
+        """Start a server, and wait until it runs. Raises: UnknownServer, NotConnected."""
+        updates = self._readers.watch_servers()
         try:
             self._host.mcp.start(name)
-            async with asyncio.timeout(self._host.config.mcp_timeout_seconds + MARGIN):
+            async with asyncio.timeout(self._host.config.mcp_timeout_seconds + START_MARGIN):
                 while True:
-                    update = await news.get()
+                    update = await updates.get()
                     if update.name != name:
                         continue
                     if isinstance(update, ToolServerRemovedParams):
@@ -179,12 +192,12 @@ class RestFront:
         except TimeoutError:
             raise NotConnected(f"The server {name!r} does not start.") from None
         finally:
-            self._readers.stop_watching(news)
+            self._readers.stop_watching(updates)
 
-    def _server(self, name: str) -> ToolServerUpdatedParams | None:
+    def _find_server(self, name: str) -> ToolServerUpdatedParams | None:
         return next((server for server in self._host.mcp.list_servers() if server.name == name), None)
 
-    def _tools(self, server: ToolServerUpdatedParams) -> tuple[rest.RestTool, ...]:
+    def _list_tools(self, server: ToolServerUpdatedParams) -> tuple[rest.RestTool, ...]:
         tools = self._host.notifications.describe_server(server, "").tools or ()
         return tuple(rest.RestTool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
 
@@ -192,10 +205,11 @@ class RestFront:
 
     @property
     def default_chat(self) -> str:
-        """The conversation of clients that name none."""
+        """The chat of clients that name no chat."""
         return self._chat
 
-    async def chats(self) -> list[rest.RestChat]:
+    async def list_chats(self) -> list[rest.RestChat]:
+        """Return the chats of this front."""
         await self._host.store.settle()
         return [
             rest.RestChat(
@@ -209,14 +223,15 @@ class RestFront:
         ]
 
     async def delete(self, chat: str) -> None:
-        """Delete a conversation. Raises: UnknownChat, BusyError."""
+        """Delete a chat. Raises: UnknownChat, BusyError."""
         await self._host.archive.delete(await self._find_chat(chat))
 
     async def stop(self, chat: str) -> None:
-        """Stop the answer of a conversation. Raises: UnknownChat."""
+        """Stop the turn that runs in a chat. Raises: UnknownChat."""
         self._host.turns.stop(await self._find_chat(chat))
 
     async def _find_chat(self, chat: str) -> str:
+        """Return the host's id of a chat. Raises: UnknownChat."""
         id = PREFIX + chat
         await self._host.store.settle()
         row = await self._host.chats.read_row(id)
@@ -228,7 +243,8 @@ class RestFront:
 
     @contextmanager
     def reading(self, turn: RestTurn) -> Generator[None]:
-        """Read a turn while this context lasts. A turn that no client reads any more is stopped."""
+        """Hold a turn open while this context lasts. If no other client reads the turn at the end, the turn is
+        stopped."""
         try:
             yield
         finally:
@@ -237,29 +253,33 @@ class RestFront:
             if last and not turn.projection.ended and live is not None and live.state.turn == turn.reader.turn:
                 self._host.turns.stop(turn.reader.chat)
 
-    async def ask(self, message: str, chat: str, *, held_characters: float = HELD) -> RestTurn:
-        """Prompt, and return the turn, which is to be read at once with `reading`. See `RestProjection` for
-        `held_characters`. Raises: BusyError."""
+    async def ask(self, message: str, chat: str, *, held_characters: float = HELD_CHARACTERS) -> RestTurn:
+        """Prompt, and return the turn. The caller must enter `reading` before it awaits anything. See `RestProjection`
+        for `held_characters`.
+
+        Raises: BusyError when a turn runs in the chat.
+        """
         id = PREFIX + chat
         await self._host.turns.prompt(Prompt(id, message, self._choice, bounds=self._bounds))
-        # There was no await since the prompt, so no event of the turn was published yet.
-        return self._turn(id, chat, held_characters=held_characters)
+        # Nothing was awaited since the prompt returned, so the reader misses no event of the turn.
+        return self._make_turn(id, chat, held_characters=held_characters)
 
     async def resume(self, chat: str, after: int) -> RestTurn:
-        """Return the turn of an event, from after this event on, which is to be read at once with `reading`.
+        """Return the turn that has the event number `after`, to read it from after this event. The caller must enter
+        `reading` before it awaits anything.
 
-        Raises: UnknownChat.
+        Raises: UnknownChat when no turn of the chat has this event.
         """
         id = PREFIX + chat
         await self._host.chats.load(id, must_exist=True)
-        turn = self._turn(id, chat, after)
+        turn = self._make_turn(id, chat, after)
         try:
             events = await self._host.chats.read_events(id)
-            named = next((event.turn for event in events if event.seq == after), "")
+            turn_id = next((event.turn for event in events if event.seq == after), "")
             for event in events:
-                if named and event.turn == named:
-                    turn.past += turn.projection.items(event)
-            if not (turn.projection.ended or named == turn.reader.turn):
+                if turn_id and event.turn == turn_id:
+                    turn.past += turn.projection.project(event)
+            if not (turn.projection.ended or turn_id == turn.reader.turn):
                 raise UnknownChat(f"The event {after} belongs to no answer in the chat {chat!r}.")
         except BaseException:
             self._readers.remove(turn.reader)
@@ -267,13 +287,14 @@ class RestFront:
         turn.reader.known = events[-1].seq
         return turn
 
-    def _turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD) -> RestTurn:
+    def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
+        """Return the turn that runs in a chat, with a new reader and a projection of its own."""
         live = self._host.chats.live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
-        server = self._server(self._connected)
+        server = self._find_server(self._connected)
         tools = (server.tools or ()) if server else ()
-        names = {tool_name(self._connected, tool.name): tool.name for tool in tools}
+        names = {make_tool_name(self._connected, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
         if unsaved := self._host.notifications.find_unsaved(id):
             reader.messages.append(unsaved.message)
@@ -282,18 +303,21 @@ class RestFront:
         return RestTurn(chat, RestProjection(names, held, reader.messages), reader, after=after)
 
     async def items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
-        """Yield the items of a turn to its end; None when nothing has come for `pause` seconds."""
+        """Yield the items of a turn until it ends. Yield None when no event has come for `pause` seconds.
+
+        Raises: UnknownChat when the chat is deleted.
+        """
         for item in turn.past:
             if item.seq > turn.after:
                 yield item
         while not turn.projection.ended:
             events = await turn.reader.read(pause)
-            if turn.reader.gone:
+            if turn.reader.is_deleted:
                 raise UnknownChat("The chat was deleted.")
             if not events:
                 yield None
             for event in events:
-                for item in turn.projection.items(event):
+                for item in turn.projection.project(event):
                     yield item
 
     @property
@@ -303,15 +327,18 @@ class RestFront:
 
     @property
     def _choice(self) -> Choice:
-        """The choice for each prompt. It always contains the trust, because a chat remembers the trust of an earlier
-        prompt."""
+        """The choice for each prompt. It always sets `trust`, because otherwise the chat would use the trust of an
+        earlier prompt."""
         trust = self._approve is Approve.ALLOW or self._host.config.chat.default_trust
         return Choice(trust=trust and self._approve is not Approve.DENY)
 
 
-def _path(server: ToolServerUpdatedParams) -> str:
-    """Return the script of a program, or the address of a service. `server` has no secrets in its arguments; of the
-    address the query is left out too."""
+def _find_path(server: ToolServerUpdatedParams) -> str:
+    """Return the path of a server for the list: the script that it runs, or its address.
+
+    Secrets in the arguments of `server` are already hidden. The query of an address may contain a key, so it is left
+    out.
+    """
     if server.url:
         return server.url.partition("?")[0].replace(f"{HIDDEN}@", "")
     words = server.args or ()
@@ -322,6 +349,7 @@ def _path(server: ToolServerUpdatedParams) -> str:
 
 
 def _is_script(before: str, word: str) -> bool:
-    """Whether an argument may be the script: it is no option, no value of an option, and nothing of it is hidden."""
+    """Return whether an argument may be the script. It is not an option or the value of an option, and no part of it is
+    hidden. `before` is the argument before it."""
     is_value = before.startswith("-") and before not in _LAUNCHER_FLAGS
     return not (is_value or word.startswith("-") or HIDDEN in word)

@@ -1,6 +1,7 @@
-"""Owns how the events of a turn become the contract's: tool starts and ends, and the text of the final answer. Pure.
+"""Owns the projection of a turn's events to the events of the contract: the start and end of tool calls, and the text
+of the final answer. Pure.
 
-It must not know who reads them (`readers.py`) or how they are sent (`stream.py`).
+It must not know where the events come from (`readers.py`) or how they are sent (`stream.py`).
 """
 
 from __future__ import annotations
@@ -23,57 +24,82 @@ from jupyter_eca.protocol.event import Event, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Characters of one text event. Clients of this contract keep no buffer between reads: what does not fit into one packet
-# reaches them in two pieces, and they understand neither. 1,000 characters of ASCII JSON stay below Ethernet's 1,460
-# bytes for most texts.
+# The largest number of characters in one text event. Clients of this contract parse each network packet alone: an event
+# that arrives in two packets is lost. 1,000 characters, as ASCII JSON, fit into the 1,460 bytes of an Ethernet packet
+# for most texts.
 PIECE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class TurnCompleted:
-    """The turn is complete."""
+    """Says that the turn has ended with an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """The turn failed or was stopped."""
+    """Says that the turn failed or was stopped."""
 
     message: str
+    """Why it has no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamItem:
-    """One item of a stream. `seq` is the number of its event; an event becomes at most one item."""
+    """One item of a stream."""
 
     seq: int
-    what: rest.StreamEvent | TurnCompleted | TurnFailed
+    """The number of the event that it was made from. An event gives at most one item."""
+
+    content: rest.StreamEvent | TurnCompleted | TurnFailed
 
 
 @dataclass
 class RestProjection:
-    """The projection of one turn, from its beginning. Replayed from the store it gives the same items.
+    """The projection of one turn. It gets the events from the beginning of the turn. Stored events give the same items
+    as they did when they were new.
 
-    `names` has the tools' own names by those that models use. A text is known to be the final answer only when no tool
-    call has followed it. So its first `held_characters` are held back, and dropped if a call follows: what a model says
-    before a call is short. A longer text is sent as it comes. 0 is right for a turn without tools, and infinity for a
-    client that gets the answer as a whole.
+    Only the text after the last tool call is the answer. While a text comes, nobody knows whether a call will follow.
+    So its first `held_characters` are held back, and are dropped if a call follows: texts before a call are usually
+    short. If the text becomes longer, it is sent as it comes.
     """
 
     names: Mapping[str, str]
-    held_characters: float = inf
-    messages: list[str] = field(default_factory=list[str])
-    """Messages to the user that are no part of the chat. They follow the answer, because the contract has only text."""
-    calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
-    ended: bool = False
-    _held: list[StreamItem] = field(default_factory=list[StreamItem])
-    _length: int = 0
-    _is_split: bool = False
-    """Whether a call has followed a text that was sent already."""
-    _started: set[str] = field(default_factory=set[str])
-    _remarks: list[StreamItem] = field(default_factory=list[StreamItem])
-    _has_text: bool = False
+    """The servers' own names of tools, by the names that models use."""
 
-    def items(self, event: Event) -> Iterator[StreamItem]:
+    held_characters: float = inf
+    """How many characters are held back: 0 for a turn without tools, infinity if the client gets the answer as a
+    whole."""
+
+    messages: list[str] = field(default_factory=list[str])
+    """Messages to the user that are not part of the chat. They follow the answer, because the contract has only
+    text."""
+
+    calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
+    """The tool calls that have ended."""
+
+    ended: bool = False
+    """Whether the turn has ended."""
+
+    _held: list[StreamItem] = field(default_factory=list[StreamItem])
+    """The items of the text that is held back."""
+
+    _length: int = 0
+    """The number of characters since the last tool call."""
+
+    _is_split: bool = False
+    """Whether a call has followed a text that was already sent."""
+
+    _started: set[str] = field(default_factory=set[str])
+    """The ids of the calls that have started."""
+
+    _remarks: list[StreamItem] = field(default_factory=list[StreamItem])
+    """The texts since the last tool call that come from us and not from the model."""
+
+    _has_text: bool = False
+    """Whether the model has sent a text since the last tool call."""
+
+    def project(self, event: Event) -> Iterator[StreamItem]:
+        """Yield the items that can be sent after an event."""
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
                 self._has_text = True
@@ -88,14 +114,14 @@ class RestProjection:
                 self._is_split = self._is_split or self._length > self.held_characters
                 self._held, self._has_text, self._length = [], False, 0
                 self._remarks = []
-                yield from self._call(event.seq, call)
+                yield from self._project_call(event.seq, call)
             case _:
                 pass
         if event.outcome is not None:
-            yield from self._end(event.seq, event.outcome)
+            yield from self._project_end(event.seq, event.outcome)
 
-    def _call(self, seq: int, call: ToolCallContent) -> Iterator[StreamItem]:
-        """Yield the start and the end of a call. A refused call never starts, so it has no end either."""
+    def _project_call(self, seq: int, call: ToolCallContent) -> Iterator[StreamItem]:
+        """Yield the start or the end of a call. A call that was refused has neither, because it never started."""
         name = self.names.get(call.name) or call.name.removeprefix(f"{call.server}__")
         if isinstance(call, ToolCallRunningContent):
             self._started.add(call.id)
@@ -105,11 +131,11 @@ class RestProjection:
             self.calls.append(rest.CalledTool(name=name, args=call.arguments, result=result))
             yield StreamItem(seq, rest.ToolEnd(id=call.id, name=name))
 
-    def _end(self, seq: int, outcome: Outcome) -> Iterator[StreamItem]:
-        """End the turn. If the model sent no text, our own remarks are the answer, for example to a command."""
+    def _project_end(self, seq: int, outcome: Outcome) -> Iterator[StreamItem]:
+        """End the turn. If the model has sent no text, our own texts are the answer, for example that of a command."""
         self.ended = True
         if outcome is not Outcome.COMPLETED:
-            reasons = [item.what.content for item in self._remarks if isinstance(item.what, rest.Text)]
+            reasons = [item.content.content for item in self._remarks if isinstance(item.content, rest.Text)]
             why = " ".join((*(reasons or [f"The answer is {outcome.value}."]), *self.messages))
             yield StreamItem(seq, TurnFailed(why))
             return
@@ -124,13 +150,13 @@ class RestProjection:
         yield from held
 
 
-def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
-    """Yield the server-sent events of an item. Of a text in several pieces only the last one has the id.
+def write_frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
+    """Yield the server-sent events of an item. With `ids`, they have the number of the item as their id.
 
-    A client that has not received the last piece needs all pieces again. The id comes after the data, because some
-    clients look only at the beginning of an event.
+    If a text is sent in several pieces, only the last piece has the id: a client that has not received the last piece
+    needs all pieces again. The id comes after the data, because some clients look only at the start of an event.
     """
-    *earlier, last = _write_data(item.what)
+    *earlier, last = _write_data(item.content)
     for data in earlier:
         yield f"data: {data}\n\n".encode()
     id = f"\nid: {item.seq}" if ids and item.seq > 0 else ""
@@ -138,7 +164,8 @@ def frames(item: StreamItem, *, ids: bool) -> Iterator[bytes]:
 
 
 def _write_data(event: rest.StreamEvent | TurnCompleted | TurnFailed) -> list[str]:
-    """Write the data as ASCII JSON, which stays valid text wherever it is cut."""
+    """Return the data of each server-sent event. It is ASCII JSON, so a cut between two bytes never splits a
+    character."""
     match event:
         case TurnCompleted():
             return ["[DONE]"]

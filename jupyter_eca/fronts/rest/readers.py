@@ -1,6 +1,7 @@
-"""Owns the readers of turns: HTTP clients that wait for an answer. Together they are one subscriber of the host.
+"""Owns the readers of turns: each is an HTTP client that waits for an answer. All readers together are one subscriber
+of the host.
 
-It must not know the contract (`projection.py`).
+It must not know how the contract writes events (`projection.py`).
 """
 
 from __future__ import annotations
@@ -21,67 +22,78 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
-# How many events a reader may be behind before their text is joined to longer pieces. A reader that has stopped reading
-# then costs hardly more memory than the answer itself.
+# If more events than this wait for a reader, their text is joined to longer pieces. So a client that has stopped
+# reading costs hardly more memory than the answer itself.
 MAX_BEHIND: Final = 1_000
 
 
 @dataclass(eq=False)
 class TurnReader:
-    """A client that reads a turn after the event `known`. `gone`: the chat was deleted. `messages` are for its user,
-    and are no part of the chat: that it is not saved, for example."""
+    """A client that reads one turn."""
 
     chat: str
     turn: str
     known: int = 0
-    gone: bool = False
+    """The number of the last event that is not needed, because it was read from the store."""
+
+    is_deleted: bool = False
+    """Whether the chat was deleted."""
+
     messages: list[str] = field(default_factory=list[str])
-    _behind: list[Event] = field(default_factory=list["Event"])
+    """Messages to the user that are not part of the chat, for example that it is not saved."""
+
+    _events: list[Event] = field(default_factory=list["Event"])
+    """The events that wait for the client."""
+
     _room: int = MAX_BEHIND
+    """How many events may wait before they are joined again."""
+
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def show(self, event: Event) -> None:
-        """Keep an event if it belongs to the contract."""
+        """Keep an event for the client, if it belongs to the turn and the contract has something for it."""
         is_in_contract = isinstance(event.content, TextContent | ToolCallContent) or event.outcome is not None
         if event.turn != self.turn or not is_in_contract:
             return
-        self._behind.append(event)
-        if len(self._behind) > self._room:
-            self._behind = merge_pieces(self._behind)
-            self._room = max(MAX_BEHIND, 2 * len(self._behind))
+        self._events.append(event)
+        if len(self._events) > self._room:
+            self._events = merge_pieces(self._events)
+            self._room = max(MAX_BEHIND, 2 * len(self._events))
         self._wake.set()
 
     def end(self) -> None:
-        self.gone = True
+        """Wake the client, because the chat was deleted."""
+        self.is_deleted = True
         self._wake.set()
 
     async def read(self, seconds: float) -> list[Event]:
-        """Return the events since the last call; none when there was no event for that many seconds."""
+        """Return the events since the last call. Wait for the first one, but at most `seconds`; then return none."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
         except TimeoutError:
             return []
         self._wake.clear()
-        behind, self._behind = self._behind, []
-        return [event for event in behind if not 0 < event.seq <= self.known]
+        events, self._events = self._events, []
+        return [event for event in events if not 0 < event.seq <= self.known]
 
 
 class TurnReaders:
-    """A subscriber of the host (`host/subscribers.py`), which also brings news of tool servers."""
+    """The subscriber of the host (`host/subscribers.py`). It passes events on to the readers, and changes of tool
+    servers to those who watch them."""
 
     def __init__(self) -> None:
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self._by_chat: dict[str, list[TurnReader]] = {}
-        self._waiting: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
+        self._server_queues: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
 
     def add(self, reader: TurnReader) -> None:
         self._by_chat.setdefault(reader.chat, []).append(reader)
 
     def remove(self, reader: TurnReader) -> bool:
-        """Remove a reader. Return whether it was the last one of its chat."""
+        """Remove a reader. Return whether no other reader reads this chat."""
         readers = self._by_chat[reader.chat]
         readers.remove(reader)
         if not readers:
@@ -89,13 +101,13 @@ class TurnReaders:
         return not readers
 
     def watch_servers(self) -> asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]:
-        """Return a queue of all news of tool servers, until `stop_watching`."""
+        """Return a queue that gets all changes of tool servers until `stop_watching`."""
         queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams] = asyncio.Queue()
-        self._waiting.add(queue)
+        self._server_queues.add(queue)
         return queue
 
     def stop_watching(self, queue: asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]) -> None:
-        self._waiting.discard(queue)
+        self._server_queues.discard(queue)
 
     # -- the subscriber
 
@@ -115,7 +127,7 @@ class TurnReaders:
 
     def tell(self, notice: Notice) -> None:
         if isinstance(notice.params, ToolServerUpdatedParams | ToolServerRemovedParams):
-            for queue in self._waiting:
+            for queue in self._server_queues:
                 queue.put_nowait(notice.params)
         if notice.chat is None:
             return
@@ -126,7 +138,7 @@ class TurnReaders:
                 reader.messages.append(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
-        """Do nothing: a chat is cut back while it is idle, when nobody reads here."""
+        """Do nothing: turns are removed only from a chat that is idle, and then no client reads a turn of it."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
         raise RemoteError("no user can answer questions here")

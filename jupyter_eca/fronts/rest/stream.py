@@ -1,5 +1,8 @@
-"""Owns answers that are sent piece by piece, one write for each event, and the cancellation of answers whose client has
-left."""
+"""Owns responses that are sent piece by piece, with one write for each event. If the client leaves, the work for its
+answer is cancelled.
+
+It must not know the contract's events: `projection.py` writes them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from starlette.responses import Response
 
 from jupyter_eca.errors import EcaError
-from jupyter_eca.fronts.rest.projection import StreamItem, TurnFailed, frames
+from jupyter_eca.fronts.rest.projection import StreamItem, TurnFailed, write_frames
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -21,13 +24,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds of silence before a comment is sent: proxies end connections that are silent for 30 to 60 seconds.
+# A comment is sent after this many seconds without an event. Proxies end connections that are silent for 30 to 60
+# seconds.
 HEARTBEAT: Final = 15.0
+# The comment. Clients of server-sent events ignore it.
 SILENCE: Final = b": still here\n\n"
 
 
 async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None, T]) -> T | None:
-    """Return the result of the work. When the client leaves first, the work is cancelled and the result is None."""
+    """Return the result of the work. If the client leaves first, cancel the work and return None."""
 
     async def wait_until_left() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -44,9 +49,9 @@ async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None
 
 
 class EventStream(Response):
-    """The response. `ids` is for clients that know server-sent events; the contract's own clients do not."""
+    """A response that sends the items of a turn as server-sent events."""
 
-    # `no-transform` and the third header are for proxies, which would otherwise collect or compress the events.
+    # `no-transform` and `x-accel-buffering` are for proxies. Without them, a proxy may collect or compress the events.
     HEADERS: Final = {
         "content-type": "text/event-stream",
         "cache-control": "no-cache, no-transform",
@@ -54,6 +59,7 @@ class EventStream(Response):
     }
 
     def __init__(self, front: RestFront, turn: RestTurn, *, ids: bool, heartbeat: float = HEARTBEAT) -> None:
+        """Make the response. With `ids`, each event has an id. The contract's own clients do not understand ids."""
         self._front = front
         self._turn = turn
         self._ids = ids
@@ -67,13 +73,14 @@ class EventStream(Response):
             await cancel_when_client_leaves(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:
+        """Send the items until the turn ends. An error becomes the last event."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
             async with aclosing(self._front.items(self._turn, self._heartbeat)) as items:
                 async for item in items:
-                    for frame in (SILENCE,) if item is None else frames(item, ids=self._ids):
+                    for frame in (SILENCE,) if item is None else write_frames(item, ids=self._ids):
                         await send({"type": "http.response.body", "body": frame, "more_body": True})
         except EcaError as error:
-            (frame,) = frames(StreamItem(0, TurnFailed(str(error))), ids=False)
+            (frame,) = write_frames(StreamItem(0, TurnFailed(str(error))), ids=False)
             await send({"type": "http.response.body", "body": frame, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

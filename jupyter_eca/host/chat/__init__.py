@@ -1,1 +1,1 @@
-"""A chat in memory."""
+"""Owns the chats in memory: their data, their tasks, and the registry that gives the engine's inputs to them."""

@@ -1,5 +1,9 @@
-"""A command that has questions: asked by `chat/askQuestion` where somebody can be, else in the chat, where the user's
-next messages are the answers (ECA 3.1, status `login`)."""
+"""Owns dialogues: commands that ask the user questions, as `/login` does.
+
+A client that supports `chat/askQuestion` shows each question by itself. Otherwise the question is a message in the
+chat, and the user's next message is the answer (ECA 3.1, status `login`). It must not know the commands:
+`host.commands.login` has the questions.
+"""
 
 from __future__ import annotations
 
@@ -13,75 +17,79 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import QuestionAsker
 
-# Yields questions and is sent the answers, None when the user gave up; the text it yields last is what came of it. It
-# raises errors of ours, which end it.
+# Yields each question, and is sent its answer, None if the user cancelled. In the end it yields the result, a text for
+# the user. It may raise an `EcaError`, which ends the dialogue.
 Steps: TypeAlias = "AsyncGenerator[ChatAskQuestionParams | str, str | None]"
 
-# Stands in a chat for what was typed there and may not be kept.
+# Stored and shown in a chat in place of an answer that is secret.
 UNSEEN: Final = "••••••••"
 CANCEL: Final = "cancel"
-_HOW: Final = f"Your next message is the answer; `{CANCEL}` ends this."
-_HOW_SECRET: Final = f"Your next message is the answer, and is not kept in the chat; `{CANCEL}` ends this."
+_HINT: Final = f"Your next message is the answer; `{CANCEL}` ends this."
+_HINT_SECRET: Final = f"Your next message is the answer, and is not kept in the chat; `{CANCEL}` ends this."
 
 
 async def ask_all(steps: Steps, questions: QuestionAsker) -> str:
-    """All of a dialogue with somebody who can be asked."""
-    said = await anext(steps)
-    while isinstance(said, ChatAskQuestionParams):
-        answer = await questions.ask(said)
-        said = await steps.asend(None if answer.cancelled else answer.answer)
-    return said
+    """Ask all questions by `chat/askQuestion`, and return the result."""
+    output = await anext(steps)
+    while isinstance(output, ChatAskQuestionParams):
+        answer = await questions.ask(output)
+        output = await steps.asend(None if answer.cancelled else answer.answer)
+    return output
 
 
 class Dialogue:
-    """One that waits for the user's next message."""
+    """A dialogue in a chat, whose answers are the user's next messages."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._question: ChatAskQuestionParams | None = None
-        self.over = False
+        self.is_over = False
 
-    def takes(self, message: str) -> bool:
-        """Another command ends the dialogue: it is no answer."""
-        return not self.over and parse(message) is None
+    def accepts(self, message: str) -> bool:
+        """Return whether a message is an answer. A command is none: it ends the dialogue."""
+        return not self.is_over and parse(message) is None
 
-    def visible_part(self, message: str) -> str:
-        """An answer as it may be kept."""
+    def hide_secret(self, message: str) -> str:
+        """Return the text of an answer that may be stored and shown."""
         secret = self._question is not None and self._question.secret
-        return UNSEEN if secret and not _gives_up(message) else message
+        return UNSEEN if secret and not _cancels(message) else message
 
     async def begin(self) -> str:
+        """Return the first question as a text."""
         return await self._advance(None)
 
-    async def hear(self, message: str) -> str:
-        """What is said next. Raises: errors of ours, which end the dialogue, as being cancelled does."""
-        return await self._advance(None if _gives_up(message) else _read_answer(self._question, message.strip()))
+    async def answer(self, message: str) -> str:
+        """Give an answer, and return the next question or the result as a text.
+
+        Raises: EcaError when the command fails or is cancelled. This ends the dialogue.
+        """
+        return await self._advance(None if _cancels(message) else _read_answer(self._question, message.strip()))
 
     async def _advance(self, answer: str | None) -> str:
-        before, self.over = self._question, True
-        said = await (anext(self._steps) if before is None else self._steps.asend(answer))
-        if isinstance(said, str):
-            return said
-        self._question, self.over = said, False
-        return _as_text(said)
+        before, self.is_over = self._question, True
+        output = await (anext(self._steps) if before is None else self._steps.asend(answer))
+        if isinstance(output, str):
+            return output
+        self._question, self.is_over = output, False
+        return _format_question(output)
 
 
-def _gives_up(message: str) -> bool:
+def _cancels(message: str) -> bool:
     return message.strip().lower() in {"", CANCEL}
 
 
 def _read_answer(question: ChatAskQuestionParams | None, answer: str) -> str:
-    """An option may be told by its number."""
+    """Return the answer that a message gives. An option may be chosen by its label or by its number."""
     options = [option.label for option in (question.options if question else None) or ()]
     if answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(options):
         return options[int(answer) - 1]
     return next((label for label in options if label.casefold() == answer.casefold()), answer)
 
 
-def _as_text(question: ChatAskQuestionParams) -> str:
+def _format_question(question: ChatAskQuestionParams) -> str:
     listed = [
         f"{number}. {option.label}" + (f" ({option.description})" if option.description else "")
         for number, option in enumerate(question.options or (), 1)
     ]
-    parts = [question.question, "\n".join(listed), _HOW_SECRET if question.secret else _HOW]
+    parts = [question.question, "\n".join(listed), _HINT_SECRET if question.secret else _HINT]
     return "\n\n".join(part for part in parts if part)

@@ -1,6 +1,6 @@
-"""A chat in memory, the turn that goes on in it, and what a prompt asks.
+"""Owns the data of a chat in memory, of the turn under way in it, and of a prompt.
 
-Data only: `host.chat.registry` feeds it to the engine, `host.turn.turns` begins its turns.
+It has data only: `host.chat.registry` gives the engine's inputs to the chat, and `host.turn.turns` begins its turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.host.tools.progress import Reporter
-    from jupyter_eca.instructions.pinned import Pinned
+    from jupyter_eca.instructions.pinned import PinnedPrompt
     from jupyter_eca.plugins.tools.base import Tool
     from jupyter_eca.protocol.chat import ChatLock
     from jupyter_eca.protocol.context import ChatContext, CursorContext
@@ -37,23 +37,29 @@ BUSY: Final = "This chat is still answering. Wait for it, or stop it first."
 
 
 def now() -> int:
-    """Milliseconds since the epoch."""
+    """Return the time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What turns are run with; "" (or None) is "as before", in the end the default. The empty variant is none."""
+    """What turns are run with. A field that is "" or None is not chosen: then the earlier choice counts, and without
+    one the default."""
 
     model: str = ""
+    """The full name `provider/model`."""
     agent: str = ""
+    """The name of the agent."""
     variant: str | None = None
+    """The variant of the model. "" chooses no variant, None is no choice."""
     trust: bool | None = None
+    """Whether tool calls run without approval."""
     folder: str = ""
     """The working directory, in which tools and commands run: a real path. By default the first root."""
 
     def over(self, other: Choice) -> Choice:
-        """Another model has other variants."""
+        """Return this choice, with `other` where nothing is chosen. The variant of another model is not taken over,
+        because each model has its own variants."""
         variant = None if self.model and self.model != other.model else other.variant
         return Choice(
             self.model or other.model,
@@ -72,7 +78,7 @@ NO_CHOICE: Final = Choice()
 
 
 def choice_of(row: ChatRow | None) -> Choice:
-    """What a stored chat was last run with."""
+    """Return what a stored chat was last run with."""
     if row is None:
         return NO_CHOICE
     trust = None if row.trust is None else bool(row.trust)
@@ -81,16 +87,19 @@ def choice_of(row: ChatRow | None) -> Choice:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a front lets a turn do, whatever was chosen. It has the tools of `servers` alone (None: all); `policy`
-    stands in for the agent's; without `asks` nobody is asked, and what would have to be asked about is refused. What
-    `looks_only` has no tool that changes anything, whatever the agent."""
+    """The limits that a front sets to a turn, whatever the user has chosen."""
 
     servers: frozenset[str] | None = None
+    """The servers whose tools the turn may use. None: all."""
     policy: Policy | None = None
+    """The rules of approval, instead of the agent's rules. None: the agent's rules."""
     asks: bool = True
+    """Whether the user is asked to approve calls. If not, a call that needs approval is rejected."""
     looks_only: bool = False
+    """Whether the turn has only tools that change nothing."""
 
     def has(self, server: str) -> bool:
+        """Return whether the turn may use the tools of a server."""
         return self.servers is None or server in self.servers
 
 
@@ -98,43 +107,54 @@ NO_BOUNDS: Final = Bounds()
 
 
 class Asker(Protocol):
-    """Whoever asked, for commands."""
+    """The client that sent a prompt, as commands need it."""
 
     def sees(self, chat: str) -> bool:
-        """Whether they may know of a chat."""
+        """Return whether the client may know of a chat."""
         ...
 
     def resume(self, chat: str) -> None:
-        """Show them a chat in place of the one they asked in."""
+        """Show the client a chat instead of the one in which it asked."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question from a front. `chat` may be new. A `turn` that the front names must be new to the chat. `follow_up` is
-    how many turns in a row hooks have begun, this one included: then the message is never a command. `means` is what
-    the model is told that the message stands for, where that is known already. `notebook` is the path of the notebook
-    that it was asked in, "" for none; None where the front does not know: then it is looked up when the turn begins."""
+    """A prompt from a front."""
 
     chat: str
+    """The id of the chat, which may be new."""
     message: str
+    """The text that the user wrote."""
     choice: Choice = NO_CHOICE
+    """The model, agent and other settings that the prompt chooses."""
     contexts: tuple[ChatContext, ...] = ()
+    """The contexts that were sent with the prompt."""
     asker: Asker | None = None
+    """The client that sent the prompt."""
     bounds: Bounds = NO_BOUNDS
+    """The limits that the front sets to the turn."""
     lock: ChatLock | None = None
+    """Where the answer is recorded, if a cell asked with `--lock`."""
     turn: str = ""
+    """The id of the turn, which must be new to the chat. Empty: the host makes an id."""
     follow_up: int = 0
-    means: str = ""
+    """How many turns in a row hooks have started, this one included. If it is not 0, the message is never a command."""
+    model_message: str = ""
+    """The message that the model gets instead of `message`. Empty for none."""
     notebook: str | None = None
+    """The path of the notebook in which the user asked, "" for none. None if the front does not know it: then it is
+    looked up when the turn begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartedTurn:
-    """A turn that was started, with the full name of its model; in a `login` the message is an answer for that."""
+    """A turn that was started."""
 
     model: str
+    """The full name of its model."""
     login: bool = False
+    """Whether the prompt was an answer to a question of `/login`."""
 
 
 @dataclass
@@ -151,7 +171,7 @@ class TurnUnderWay:
     notebook_kernel: str = ""
     """The id of the kernel of that notebook when the turn began; "" when it was not open, or had none."""
     earlier: Choice = NO_CHOICE
-    """What the chat was run with before the prompt."""
+    """The choice of the chat before the prompt."""
     outside: Tool | None = None
     """The tool of a call that no model made."""
     locking: RecordedTurn | None = None
@@ -169,27 +189,28 @@ class LiveChat:
     last: int
     """The sequence number of its newest stored event."""
     choice: Choice = NO_CHOICE
-    """What its next turn is run with, where its prompt does not choose."""
+    """What its next turn is run with, unless the prompt chooses otherwise."""
     parent: str = ""
-    """The chat of which this is a subagent's; "" for any other."""
+    """The parent chat, if this is the chat of a subagent; "" for all other chats."""
     under_way: TurnUnderWay | None = None
     """The turn that goes on now."""
     answered_with: Choice = NO_CHOICE
-    """What the last turn was run with in which a model answered."""
+    """The choice of the last turn in which a model answered."""
     cursor: CursorContext | None = None
-    """The cursor that the model was last told."""
-    pinned: Pinned | None = None
-    """What the model was told at the beginning, once it was."""
+    """The position of the cursor that the model knows."""
+    pinned: PinnedPrompt | None = None
+    """The system prompt, once it is composed or read from the store."""
     notebook: str = ""
     """The path of the notebook that the last prompt came from."""
     paid: str = ""
-    """The last turn in which a model was asked."""
+    """The id of the last turn in which a model was called."""
     held: bool = False
-    """It is being cut back or copied, and takes no prompt."""
+    """Whether the chat is being cut back or copied, and takes no prompt."""
     dialogue: Dialogue | None = None
-    """Takes the next prompt as its answer."""
-    links: dict[str, str] = field(default_factory=dict[str, str])
-    """The locked answers so far, by their cells, in the order in which these first asked."""
+    """The dialogue that takes the next prompt as its answer."""
+    locked_chain: dict[str, str] = field(default_factory=dict[str, str])
+    """The chain digests of the locked answers so far, by their place (`RecordedTurn.place`), in the order in which the
+    places were first used."""
     plan: Plan = field(default_factory=Plan)
     """The tasks that the model has planned."""
     known: KnownVersions = field(default_factory=KnownVersions)
@@ -197,8 +218,8 @@ class LiveChat:
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the only tool call that may change cells now."""
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, "asyncio.Task[None]"])
-    """What runs for it, by name. Not a part of the turn: the task that ends a turn outlives it, and so does what a
-    hook asks next."""
+    """The tasks that run for the chat, by name. They are no part of the turn: the task that ends a turn outlives it,
+    and so does the task that sends the follow-up prompt of a hook."""
 
     @property
     def turn(self) -> TurnUnderWay:
@@ -209,11 +230,12 @@ class LiveChat:
 
     @property
     def prompt(self) -> Prompt | None:
-        """What was asked in the turn that goes on now."""
+        """The prompt of the turn that goes on now."""
         return self.under_way.prompt if self.under_way else None
 
     @property
     def bounds(self) -> Bounds:
+        """The limits of the turn that goes on now."""
         return self.prompt.bounds if self.prompt else NO_BOUNDS
 
     @property
@@ -243,11 +265,15 @@ class LiveChat:
 
     @property
     def busy(self) -> bool:
+        """Whether the chat takes no prompt now."""
         return self.held or self.state.status is not TurnStatus.IDLE
 
     @contextmanager
     def hold(self, *, commanded: bool = False) -> Generator[None]:
-        """No turn begins meanwhile; with `commanded` the chat may be carrying out a command. Raises: BusyError."""
+        """Let no turn begin within this context. With `commanded` the chat may be running a command.
+
+        Raises: BusyError when a turn is under way, or when the chat is held already.
+        """
         if self.held or self.state.status not in {TurnStatus.IDLE, TurnStatus.COMMANDED if commanded else None}:
             raise BusyError(BUSY)
         self.held = True

@@ -1,7 +1,7 @@
-"""The seams that point from the chats and turns to what lies above them.
+"""Owns the protocols by which chats and turns call modules that import them, so that imports form no ring.
 
-Knows only what crosses such a seam. `host.commands` runs commands, `host.turn.effect_runner` runs effects,
-`host.turn.turns` starts turns.
+It must not know how they are implemented. `host.commands` implements `CommandRunner`, `host.turn.effect_runner`
+implements `EffectSink`, and `host.turn.turns` implements `TurnStarter`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """A command that answers by itself: no model is called."""
+    """The result of a command that answers without a model."""
 
     text: str
     """Markdown for the reader."""
     opens: str = ""
-    """The id of a chat that the client of the asker shows next."""
+    """The id of the chat that the client shows next, "" to stay in this chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A command that asks the chat's model for a summary of the conversation."""
+    """The result of a command that lets the model summarize the conversation."""
 
     focus: str = ""
     """What the summary must keep."""
@@ -35,50 +35,57 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class CommandReplacement:
-    """A command that stands for another message, which the model is sent."""
+    """The result of a command that stands for a message to the model."""
 
     message: str
+    """The message that the model gets."""
 
 
 Outcome: TypeAlias = CommandAnswer | Compaction | CommandReplacement
-"""What comes of a command."""
+"""The result of a command."""
 
 
 class Sees(Protocol):
+    """A function that decides which chats a client may know."""
+
     def __call__(self, chat: str, /) -> bool:
-        """Whether the asker may know of a chat."""
+        """Return whether the client may know of a chat."""
         ...
 
 
 class CommandRunner(Protocol):
-    """Knows whether a message is a command, and carries it out."""
+    """Runs the messages that are commands."""
 
     async def answers_here(self, message: str) -> bool:
-        """Whether `run` would answer the message itself, as far as can be told without running anything. No model is
-        to see such a message."""
+        """Return whether a message is a command that answers without a model, as far as this can be known without
+        running it. The model must not see such a message."""
         ...
 
     async def run(
         self, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
     ) -> Outcome | None:
-        """Carry out a command. Returns None for a message that is none.
+        """Run a command. Return None for a message that is no command.
 
-        Without `sees` the asker may know of this chat only.
+        `sees` tells which chats the client may know. Without it, it is only this chat.
         """
         ...
 
 
 class EffectSink(Protocol):
-    """Carries out what the engine wants done."""
+    """Runs the effects of the engine."""
 
     def run(self, chat: LiveChat, effect: Effect) -> None:
-        """Begin with an effect. Must not wait."""
+        """Start to run an effect. This must not wait."""
         ...
 
 
 class TurnStarter(Protocol):
-    """Starts and stops turns, for whoever lies below `Turns`."""
+    """Starts and stops turns. See `host.turn.turns`."""
 
-    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn: ...
+    async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn:
+        """Start a turn. See `Turns.prompt`."""
+        ...
 
-    def stop(self, chat: str) -> None: ...
+    def stop(self, chat: str) -> None:
+        """Stop the turn of a chat."""
+        ...

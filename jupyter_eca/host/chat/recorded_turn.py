@@ -1,6 +1,7 @@
-"""A turn as it is recorded in a lock file, and as it is replayed from one.
+"""Owns the state of a turn that is recorded into a lock file, or replayed from one.
 
-Knows what such a turn is made of, nothing of hosts and chats. What decides about both is `host.turn.locked_answers`.
+It must not know hosts or chats: `host.turn.locked_answers` decides whether a turn is recorded or replayed, and has an
+example. `engine.chat.recording` has the recorded replies.
 """
 
 from __future__ import annotations
@@ -18,45 +19,53 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
     from jupyter_eca.workspace.notebooks.lockfile import LockedPrompt, LockedTurn, LockFiles
 
-UNANSWERED: Final = "{file} has no answer to this question ({why}), and no model gave one: {error}"
-UNASKED: Final = (
-    "{file} has no answer to this question ({why}), and where nobody watches it is only replayed. Run the cell in "
-    "JupyterLab, or once with `--relock`, and keep the file with the notebook."
+NO_ANSWER: Final = "{file} has no answer to this question ({why}), and no model gave one: {error}"
+NO_ANSWER_UNATTENDED: Final = (
+    "{file} has no answer to this question ({why}), and no model is asked in a run that nobody watches. Run the cell "
+    "in JupyterLab, or once with `--relock`, and keep the file with the notebook."
 )
-UNREAD: Final = "nothing like it was locked"
-RENEWED: Final = "it is asked again on demand"
-CHANGED: Final = "changed since it was locked: {}"
-STEERED: Final = "Not locked: the question was added to from elsewhere while it was answered."
-HELD: Final = "Not locked: the answer holds a secret ({})."
-FAILS: Final = "The code of this locked answer fails here. `--relock` asks again. It said: {}"
-NOT_RUN: Final = "The code of this locked answer was not run, and what follows may need it."
-DIFFERS: Final = "Its code says something else here than when this answer was locked; `--relock` asks again."
+NOT_RECORDED: Final = "nothing like it was locked"
+RELOCK_REQUESTED: Final = "`--relock` is set"
+CHANGED_SINCE: Final = "changed since it was locked: {}"
+NOT_LOCKED_STEERED: Final = "Not locked: the question was added to from elsewhere while it was answered."
+NOT_LOCKED_UNSAFE: Final = "Not locked: the answer holds a secret ({})."
+CODE_FAILS: Final = "The code of this locked answer fails here. `--relock` asks again. It said: {}"
+CODE_NOT_RUN: Final = "The code of this locked answer was not run, and what follows may need it."
+CODE_DIFFERS: Final = "Its code says something else here than when this answer was locked; `--relock` asks again."
 
-# What differs from run to run, and says nothing: addresses of objects, the lines of progress bars.
+# The parts of an output that differ from run to run without a meaning: addresses of objects, lines of progress bars.
 _NOISE: Final = re.compile(r"0x[0-9a-fA-F]+|^.*(?:it/s|s/it)\].*$|\s+$", re.MULTILINE)
 
 
 @dataclass
 class ReplayedTurn:
-    """A recorded turn on its way through the engine, by the ids that its calls have now. `clock` is the time it makes
-    believe: the same durations are shown, and all of it is past."""
+    """A recorded turn that goes through the engine again."""
 
     turn: LockedTurn
+    """The recorded turn."""
     calls: dict[str, RecordedResult | RecordedRejection]
+    """Its tool calls, by the ids that they have in this replay."""
     clock: int
+    """The time of the replay in milliseconds since the epoch. It starts in the past and goes on by the recorded
+    durations, so that these are shown again."""
     broken: str = ""
+    """Why the replay cannot go on, for the user. Empty while it can."""
     differs: bool = False
-    ran: set[str] = field(default_factory=set[str])
+    """Whether a call had another output than the recorded one, and the user was not told yet."""
+    ended_calls: set[str] = field(default_factory=set[str])
+    """The ids of the calls that have ended."""
 
-    def ids(self, reply: int) -> list[str]:
+    def list_call_ids(self, reply: int) -> list[str]:
+        """Return the ids of the calls of a reply. `reply` is its index in the turn."""
         return [id for id in self.calls if id.startswith(f"{_prefix(id)}-{reply}-")]
 
-    def took(self, id: str) -> int:
+    def read_duration(self, id: str) -> int:
+        """Return how long a call took when it was recorded, in milliseconds. 0 for a rejected one."""
         call = self.calls[id]
         return call.took_ms if isinstance(call, RecordedResult) else 0
 
-    def result(self, id: str) -> ToolResult:
-        """As it was recorded."""
+    def read_result(self, id: str) -> ToolResult:
+        """Return the recorded result of a call. It is empty for a rejected one."""
         call = self.calls[id]
         if not isinstance(call, RecordedResult):
             return ToolResult("")
@@ -64,45 +73,60 @@ class ReplayedTurn:
         return ToolResult(call.output, call.error, call.details, images, call.links, rule=call.fetched_rule)
 
     def end_call(self, id: str, fresh: ToolResult, started: int) -> tuple[int, ToolResult]:
-        """When a call that began then has ended, and with what: with what was recorded, unless it fails now."""
-        self.ran.add(id)
-        was = self.result(id)
-        at = started + self.took(id)
-        self.clock = max(self.clock, at)
-        if fresh.interrupted or (fresh.error and not was.error):
-            last = next(reversed(fresh.text.strip().splitlines()), "nothing")
-            self.broken = self.broken or FAILS.format(last)
-            return at, fresh
-        self.differs = self.differs or _without_noise(fresh.text) != _without_noise(was.text)
-        return at, was
+        """Note the end of a call that started at `started` and has the result `fresh` now.
 
-    def check(self, reply: int) -> None:
-        """That all calls of a reply ended as they did."""
+        Return the time and the result to show. Both are the recorded ones, unless the call fails now and did not fail
+        when it was recorded: then the result is `fresh`.
+        """
+        self.ended_calls.add(id)
+        recorded = self.read_result(id)
+        at = started + self.read_duration(id)
+        self.clock = max(self.clock, at)
+        if fresh.interrupted or (fresh.error and not recorded.error):
+            last = next(reversed(fresh.text.strip().splitlines()), "nothing")
+            self.broken = self.broken or CODE_FAILS.format(last)
+            return at, fresh
+        self.differs = self.differs or _without_noise(fresh.text) != _without_noise(recorded.text)
+        return at, recorded
+
+    def check_calls_ended(self, reply: int) -> None:
+        """Mark the replay as broken if a recorded call of this reply has not run, for example because it is denied."""
         if not self.broken and any(
-            isinstance(self.calls[id], RecordedResult) and id not in self.ran for id in self.ids(reply)
+            isinstance(self.calls[id], RecordedResult) and id not in self.ended_calls
+            for id in self.list_call_ids(reply)
         ):
-            self.broken = NOT_RUN
+            self.broken = CODE_NOT_RUN
 
 
 @dataclass
 class RecordedTurn:
-    """A turn that is recorded, or replayed. `taken` are its events since the model was first asked."""
+    """A turn under way that is recorded or replayed."""
 
     files: LockFiles
-    asked: LockedPrompt
+    """The lock file of the notebook, and the others in its folder."""
+    prompt: LockedPrompt
+    """The question, with everything that its answer depends on."""
     cell: str
+    """The id of the cell that asked, "" if it is not known."""
     place: str
-    why: str
-    instead: str = ""
+    """The place of the answer in the chat: the id of the cell, or `#` and a number."""
+    reason: str
+    """Why the model is asked, for the user. Empty in a replay."""
+    replaced_key: str = ""
+    """The key of the recorded turn that this one replaces in the lock file, "" for none."""
     replay: ReplayedTurn | None = None
-    taken: list[Event] = field(default_factory=list["Event"])
+    """The replay. None for a turn that is recorded."""
+    events: list[Event] = field(default_factory=list["Event"])
+    """The events of the turn since the model was first called."""
 
     @property
     def note(self) -> str:
-        return "" if self.replay or self.why == UNREAD else f"{ASKING_AGAIN}{self.why}."
+        """The line that tells the user why the model is asked again. Empty if nothing was recorded for the question."""
+        return "" if self.replay or self.reason == NOT_RECORDED else f"{ASKING_AGAIN}{self.reason}."
 
     def explain_failure(self, error: str) -> str:
-        return UNANSWERED.format(file=self.files.display_path, why=self.why, error=error)
+        """Return the error for a question that has neither a recorded answer nor one of a model."""
+        return NO_ANSWER.format(file=self.files.display_path, why=self.reason, error=error)
 
 
 def _prefix(id: str) -> str:

@@ -1,6 +1,6 @@
-"""The chats in memory: loads them, feeds them to the engine, shows and stores what comes of it.
+"""Owns the chats in memory: it loads them, gives inputs to the engine, and stores and publishes the resulting events.
 
-Must not know turns, tools or the host: effects go to `effects`, and what happened goes to the two lists of observers.
+It must not know turns, tools or the host. It passes the effects to `effects`, and calls the two lists of observers.
 `host.turn.turns` starts and stops turns; `host.operations.chats` cuts, forks and deletes chats.
 """
 
@@ -35,11 +35,11 @@ class Chats:
     """All chats of one host. `feed` is synchronous, so that the steps of a chat never interleave."""
 
     effects: EffectSink
-    """Carries out the effects of the engine. The host sets it before anything is fed."""
+    """Runs the effects of the engine. The host sets it before the first input."""
 
-    def __init__(self, store: Store, audiences: Subscribers) -> None:
+    def __init__(self, store: Store, subscribers: Subscribers) -> None:
         self._store = store
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
         self.on_events: list[Callable[[LiveChat, Sequence[Event]], None]] = []
@@ -47,23 +47,24 @@ class Chats:
         self.on_change: list[Callable[[LiveChat], None]] = []
         """Called after each step, when its effects have begun."""
 
-    # -- what happens in a chat
+    # -- inputs and events
 
-    def feed(self, chat: LiveChat, what: inputs.Input, *, late: bool = False) -> None:
-        """Give the engine an input. A `late` one may come after what it is about has ended: then it means nothing.
+    def feed(self, chat: LiveChat, input: inputs.Input, *, late: bool = False) -> None:
+        """Give the engine an input for a chat: store its events, and run its effects.
 
-        Raises: IllegalSignal for an input that is not late.
+        A `late` input may come after the turn or the call that it is about has ended. Then it is ignored.
+        Raises: IllegalSignal when an input that is not late does not fit the chat's state.
         """
         if self._chats.get(chat.state.id) is not chat:
             return  # Deleted while something still ended: stored now, it would be there again (ECA 6.1, class 43).
         try:
-            chat.state, events, effects = step(chat.state, what)
+            chat.state, events, effects = step(chat.state, input)
         except IllegalSignal:
             if not late:
                 raise
             return
         if chat.locking is not None:
-            chat.locking.taken += (event for event in events if event.turn)
+            chat.locking.events += (event for event in events if event.turn)
         self._store.append(events)
         for observe in self.on_events:
             observe(chat, events)
@@ -74,17 +75,17 @@ class Chats:
         for notify in self.on_change:
             notify(chat)
 
-    def feed_late(self, id: str, what: inputs.Input) -> bool:
-        """Give the engine a late input for a chat that may not be in memory: then it means nothing. Return whether it
-        meant something."""
+    def feed_late(self, id: str, input: inputs.Input) -> bool:
+        """Give the engine a late input for a chat, see `feed`. It is ignored if the chat is not in memory. Return
+        whether it changed the chat's state."""
         live = self._chats.get(id)
         before = live and live.state
         if live is not None:
-            self.feed(live, what, late=True)
+            self.feed(live, input, late=True)
         return live is not None and live.state is not before
 
     def mark(self, chat: LiveChat, content: FlagContent | MetadataContent | TextContent) -> None:
-        """Add something to a chat that belongs to no turn."""
+        """Add content that belongs to no turn to a chat."""
         self.feed(chat, inputs.FactAdded(now(), content))
 
     def publish(self, events: list[Event]) -> None:
@@ -92,15 +93,16 @@ class Chats:
         for event in events:
             if live := self._chats.get(event.chat):
                 live.last = max(live.last, event.seq)
-        self._audiences.show(events)
+        self._subscribers.show(events)
 
-    # -- those in memory
+    # -- the chats in memory
 
     def live(self, id: str) -> LiveChat | None:
-        """The chat, None when it is not in memory."""
+        """Return a chat, None when it is not in memory."""
         return self._chats.get(id)
 
     def all_live(self) -> Iterable[LiveChat]:
+        """Return all chats in memory."""
         return self._chats.values()
 
     def forget(self, id: str) -> LiveChat | None:
@@ -108,18 +110,20 @@ class Chats:
         return self._chats.pop(id, None)
 
     def status(self, id: str) -> ChatStatus:
+        """Return the status of a chat as clients see it."""
         live = self._chats.get(id)
         if live is None or live.state.status is TurnStatus.IDLE:
-            waits = live is not None and live.dialogue is not None and not live.dialogue.over
+            waits = live is not None and live.dialogue is not None and not live.dialogue.is_over
             return ChatStatus.LOGIN if waits else ChatStatus.IDLE
         return ChatStatus.STOPPING if live.state.status is TurnStatus.STOPPING else ChatStatus.RUNNING
 
-    # -- those that are stored
+    # -- the stored chats
 
     async def load(self, id: str, *, must_exist: bool = False) -> LiveChat:
-        """Bring a chat to memory. A turn that was cut short by a crash is closed first.
+        """Return a chat, and read it from the store if needed. A turn that a crash has cut off is closed first.
 
-        Raises: UnknownChat; BusyError while another process answers in it.
+        A chat that does not exist yet is made, unless it `must_exist`. Raises: UnknownChat when there is no chat that
+        must exist; BusyError while another process answers in the chat.
         """
         async with self._loading:
             await self._store.settle()
@@ -127,7 +131,7 @@ class Chats:
             row = await self._store.chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last):
                 return live
-            # A chat of another workspace is opened by nobody but who asks in it.
+            # A chat of another workspace is only loaded to ask in it.
             foreign = row is not None and row.workspace != self._store.workspace and live is None
             if must_exist and (row is None or foreign):
                 raise UnknownChat(f"There is no chat {id!r}. Start a new one.")
@@ -148,15 +152,16 @@ class Chats:
             return chat
 
     def is_answered_elsewhere(self, row: ChatRow) -> bool:
-        """Whether another process answers in a chat now."""
+        """Return whether another process answers in a chat now."""
         return row.owner not in {None, self._store.owner} and is_alive(row.owner)
 
     async def read_events(self, id: str) -> list[Event]:
-        """Everything said in a chat so far; nothing for an unknown chat."""
+        """Return all events of a chat. There are none for an unknown chat."""
         await self._store.settle()
         return await self._store.events(id)
 
     async def list_rows(self) -> list[ChatRow]:
+        """Return the stored chats of this workspace, the last used first."""
         return await self._store.chats()
 
     async def __call__(self) -> list[ChatRow]:
@@ -165,4 +170,5 @@ class Chats:
         return await self.list_rows()
 
     async def read_row(self, id: str) -> ChatRow | None:
+        """Return a stored chat, None when there is none."""
         return await self._store.chat(id)

@@ -1,6 +1,6 @@
-"""The tasks of chats: each has a name within its chat, so that it can be cancelled by that name.
+"""Owns the asyncio tasks of chats. Each has a name within its chat, by which it can be cancelled.
 
-Knows nothing of what the tasks do. The effects of the engine become tasks in `host.turn.effect_runner`.
+It must not know what the tasks do. `host.turn.effect_runner` starts a task for each effect of the engine.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ _log = logging.getLogger(__name__)
 
 
 class ChatTasks:
-    """Starts and cancels tasks in `group`, which the host enters when it runs."""
+    """Starts and cancels the tasks of all chats of one host."""
 
     on_failure: Callable[[str, str], None]
-    """Called with a chat and what failed, when a task ends with an error. The host sets it before any task is started.
-    The error ends nothing else: whatever one client sent, the other chats go on."""
+    """Called with the id of a chat and a description of the failure, when a task ends with an error. The host sets it
+    before any task is started. The error ends no other task: the other chats go on, whatever one client sent."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
+        """The tasks are started in `group`, which the host enters when it runs."""
         self._group = group
 
     def start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Start a task of a chat."""
         task = chat.tasks[name] = self.start_unnamed(chat.state.id, name, work)
         task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
 
     def start_unnamed(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task for a chat that need not be in memory. It cannot be cancelled by its name."""
+        """Start a task for a chat that may not be in memory. It cannot be cancelled by its name."""
         task = self._group.create_task(self._run(id, name, work), name=f"{id} {name}")
         task.add_done_callback(lambda _: work.close())  # it may have been cancelled before it began
         return task
@@ -46,11 +48,12 @@ class ChatTasks:
             self.on_failure(id, f"the task {name!r} failed ({error!r})")
 
     def cancel(self, chat: LiveChat, name: str) -> None:
+        """Cancel the task of this name, if it runs."""
         if task := chat.tasks.get(name):
             task.cancel()
 
     async def finish(self, chats: Iterable[LiveChat]) -> None:
-        """Return when everything in these chats has ended. Call this after the chats were stopped."""
+        """Wait until all tasks of these chats have ended. Call this after the chats were stopped."""
         for chat in chats:
             self.cancel(chat, "deny")
             self.cancel(chat, "follow up")

@@ -1,5 +1,11 @@
-"""Cells as they were before a turn changed them, and how they are put back: in the notebook itself, where somebody may
-have it open. Nobody's later work is lost for it."""
+"""Builds and parses the checkpoints of cells, and restores cells as they were before a turn changed them.
+
+A cell is restored in the live notebook, which a user may have open. It is only restored if nobody else has changed it
+since, so no later work is lost.
+
+It must not read the database: `checkpoints` does. `engine.changes.revert` computes the steps, and `file_restore` does
+the same for files.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from jupyter_eca.engine.changes.revert import Decided, Steps, Touch, find_standing
+from jupyter_eca.engine.changes.revert import Decided, RevertPlanner, Touch, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint
 from jupyter_eca.protocol.notebook import CellChange, EditCell, PutCell
-from jupyter_eca.workspace.notebooks.cell_changes import id_of, number
+from jupyter_eca.workspace.notebooks.cell_changes import find_number, get_cell_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +27,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Notebooks
 
-    # From a notebook as it is: what to take back in it, and the cells that are left, with the reason.
+    # A function that takes a notebook as it is now. It returns the changes to revert in it, by cell, and why the other
+    # cells are left alone.
     Choose = Callable[[NotebookDocument], tuple["Touches", dict[str, str]]]
 
 _CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...])
@@ -29,75 +36,85 @@ _SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str 
 _ORDER: Final[TypeAdapter[tuple[str, ...]]] = TypeAdapter(tuple[str, ...])
 _DECIDED: Final[TypeAdapter[dict[str, Decided]]] = TypeAdapter(dict[str, Decided])
 
-# Outputs that are larger are data; a copy of each change would fill the disk. Sources are kept whatever their size.
+# The bytes of the largest change that is kept with its outputs. Larger outputs are data, and a copy for each change
+# would fill the disk. Sources are kept whatever their size is.
 MAX_BYTES: Final = 10_000_000
 
 NOBODY: Final = "Nobody is there who has it open."
 
 Touches = dict[str, tuple[Touch, ...]]
-"""By cells, in the order in which they were made."""
+"""The changes of cells, by cell id, in the order in which they were made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
-    """What came of one cell: it is as it was before, or was left alone, and why. One that is gone has no number; of a
-    whole notebook that cannot be had there is no cell."""
+class RestoredCell:
+    """The result for one cell: it was restored, or left alone."""
 
     path: str
+    """The path of the notebook."""
     cell: str
+    """The id of the cell, "" if the whole notebook cannot be read or edited."""
     number: int
+    """The place of the cell in the notebook, counted from 1; 0 for a cell that is gone."""
     why: str = ""
+    """Why the cell was left alone, "" if it was restored."""
     touches: tuple[Touch, ...] = ()
+    """The changes that were reverted."""
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
+        """The name of the cell for the user."""
         return f"{self.path} cell {self.number or f'[{self.cell}]'}" if self.cell else self.path
 
 
-def checkpoint(
+def make_checkpoint(
     turn: str, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None], order: Sequence[str]
 ) -> CellCheckpoint:
+    """Return the checkpoint of a change. See `workspace.ports.Checkpointer.keep_cells`."""
     text = _CHANGES.dump_json(tuple(undo), by_alias=True)
     if len(text) > MAX_BYTES:
         text = _CHANGES.dump_json(tuple(map(_without_outputs, undo)), by_alias=True)
-    return CellCheckpoint(turn, path, text.decode(), sources(left), _ORDER.dump_json(tuple(order)).decode())
+    return CellCheckpoint(turn, path, text.decode(), dump_sources(left), _ORDER.dump_json(tuple(order)).decode())
 
 
-def touches(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[Touch, ...]]:
-    """By notebooks, in the order in which they were made."""
+def parse_touches(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[Touch, ...]]:
+    """Return the changes of cells by notebook, in the order in which they were made."""
     found: dict[str, list[Touch]] = {}
-    for one in kept:
-        left, order = _SOURCES.validate_json(one.left), _ORDER.validate_json(one.order)
-        decided = _DECIDED.validate_json(one.decided)
-        for undo in _CHANGES.validate_json(one.undo):
-            id = id_of(undo)
-            touch = Touch(one.id, one.turn, id, undo, left.get(id), order, decided.get(id))
-            found.setdefault(one.path, []).append(touch)
-    return {path: tuple(of_notebook) for path, of_notebook in found.items()}
+    for checkpoint in kept:
+        left, order = _SOURCES.validate_json(checkpoint.left), _ORDER.validate_json(checkpoint.order)
+        decided = _DECIDED.validate_json(checkpoint.decided)
+        for undo in _CHANGES.validate_json(checkpoint.undo):
+            id = get_cell_id(undo)
+            touch = Touch(checkpoint.id, checkpoint.turn, id, undo, left.get(id), order, decided.get(id))
+            found.setdefault(checkpoint.path, []).append(touch)
+    return {path: tuple(touches) for path, touches in found.items()}
 
 
-def by_cell(of_notebook: Iterable[Touch]) -> Touches:
+def group_by_cell(touches: Iterable[Touch]) -> Touches:
+    """Group the changes of a notebook by cell."""
     found: dict[str, list[Touch]] = {}
-    for touch in of_notebook:
+    for touch in touches:
         found.setdefault(touch.cell, []).append(touch)
     return {cell: tuple(of_cell) for cell, of_cell in found.items()}
 
 
-def sources(left: Mapping[str, str | None]) -> str:
+def dump_sources(left: Mapping[str, str | None]) -> str:
+    """Write the sources that a change has left as JSON."""
     return _SOURCES.dump_json(dict(left)).decode()
 
 
-def own(left: Iterable[str]) -> dict[str, str | None]:
-    """Of what changes left, one after the other, what is to be there in the end."""
+def merge_sources(left: Iterable[str]) -> dict[str, str | None]:
+    """Merge the sources that several changes have left, one JSON text for each change, into those of the end."""
     found: dict[str, str | None] = {}
-    for one in left:
-        found |= _SOURCES.validate_json(one)
+    for text in left:
+        found |= _SOURCES.validate_json(text)
     return found
 
 
 def _without_outputs(change: CellChange) -> CellChange:
+    """Return a change that restores the source only."""
     match change:
-        case PutCell(cell=cell, was=str(was)):  # those that are there stay
+        case PutCell(cell=cell, was=str(was)):  # the cell exists: its outputs stay as they are
             return EditCell(cell_id=cell.id, was=was, source=cell.source)
         case PutCell(cell=cell):
             return change.model_copy(update={"cell": cell.model_copy(update={"outputs": ()})})
@@ -105,29 +122,33 @@ def _without_outputs(change: CellChange) -> CellChange:
             return change
 
 
-def of_turns(every: Sequence[Touch], turns: Iterable[str]) -> Choose:
-    """What stands of the last turns of a chat."""
+def choose_turns(every: Sequence[Touch], turns: Iterable[str]) -> Choose:
+    """Return a function that chooses the changes of the last turns of a chat that stand. `every` are all changes."""
     wanted = set(turns)
 
     def choose(document: NotebookDocument) -> tuple[Touches, dict[str, str]]:
         chosen: Touches = {}
         left: dict[str, str] = {}
-        for cell, of_cell in by_cell(touch for touch in every if touch.turn in wanted).items():
-            there = document.cell(cell)
-            found = find_standing(of_cell, there.source if there else None)
-            if found.broken:
+        for cell, of_cell in group_by_cell(touch for touch in every if touch.turn in wanted).items():
+            current = document.cell(cell)
+            standing = find_standing(of_cell, current.source if current else None)
+            if standing.broken:
                 left[cell] = CHANGED
-            elif found.touches:
-                chosen[cell] = found.touches
+            elif standing.touches:
+                chosen[cell] = standing.touches
         return chosen, left
 
     return choose
 
 
-async def put_back(
+async def restore_cells(
     chat: str, path: str, every: Sequence[Touch], choose: Choose, notebooks: Notebooks | None
-) -> list[Back]:
-    """In one step, so that whoever has the notebook open can undo that too; where that is refused, cell by cell."""
+) -> list[RestoredCell]:
+    """Restore the cells of a notebook that `choose` selects. `every` are all changes of the notebook.
+
+    All cells are restored in one edit, so that the user can undo it in one step. If that edit is refused, each cell is
+    restored by an edit of its own.
+    """
     try:
         if notebooks is None:
             raise ToolError(NOBODY)
@@ -141,22 +162,23 @@ async def put_back(
                     document = await notebooks.read(path)
                     again, refused = choose(document)
                     left |= {cell: why for cell, why in refused.items() if cell in chosen}
-                    one = {cell: again[cell]} if cell in again else {}
-                    document = await _edit(chat, document, every, one, notebooks)
+                    only = {cell: again[cell]} if cell in again else {}
+                    document = await _edit(chat, document, every, only, notebooks)
                 except ToolError as error:
                     left[cell] = str(error)
     except ToolError as error:
-        return [Back(path, "", 0, str(error))]
+        return [RestoredCell(path, "", 0, str(error))]
     chosen = {cell: touches for cell, touches in chosen.items() if cell not in left}
-    found = [Back(path, cell, number(document, cell), "", touches) for cell, touches in chosen.items()]
-    refused = [Back(path, cell, number(document, cell), why) for cell, why in left.items()]
-    # Those that are gone at last.
-    by_number = sorted(found + refused, key=lambda one: one.number or len(document.cells) + 1)
-    return sorted(by_number, key=lambda one: bool(one.why))
+    restored = [RestoredCell(path, cell, find_number(document, cell), "", touches) for cell, touches in chosen.items()]
+    refused = [RestoredCell(path, cell, find_number(document, cell), why) for cell, why in left.items()]
+    # Restored cells come first. In both groups, cells that are gone come last.
+    by_number = sorted(restored + refused, key=lambda result: result.number or len(document.cells) + 1)
+    return sorted(by_number, key=lambda result: bool(result.why))
 
 
 async def _edit(
     chat: str, document: NotebookDocument, every: Sequence[Touch], chosen: Touches, notebooks: Notebooks
 ) -> NotebookDocument:
-    steps = Steps(document, every).revert(chosen)
+    """Revert the chosen changes, and return the notebook as it is then."""
+    steps = RevertPlanner(document, every).plan(chosen)
     return await notebooks.edit(chat, document.path, steps) if steps else document

@@ -1,4 +1,8 @@
-"""Files and cells as they were before a turn changed them: kept, and put back. How is in `filesback` and `cells`."""
+"""Keeps files and cells as they are before a turn changes them, and restores them.
+
+It must not decide what is restored: `host.operations` does. `file_restore` and `cell_restore` do the work, and
+`host.store` has the database.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_eca.host.checkpoints import cell_restore, file_restore
-from jupyter_eca.host.checkpoints.file_restore import MAX_BYTES, content, digest, digest_of
+from jupyter_eca.host.checkpoints.file_restore import MAX_BYTES, compute_digest, digest_content, read_content
 from jupyter_eca.host.store import UNKEPT, Checkpoint
 from jupyter_eca.workspace.files.read_threads import run_read
 
@@ -28,131 +32,157 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What is as it was before, and what was left alone, with the reason."""
+    """The result of a restore. All names are for the user."""
 
     done: tuple[str, ...]
+    """The restored files and cells."""
     left: tuple[tuple[str, str], ...]
+    """The files and cells that were left alone, each with the reason."""
 
 
 class Checkpoints:
+    """The checkpoints of all chats of one host."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def keep(self, chat: str, turn: str, path: Path) -> bool:
-        """Keep a file as it is. Folders that are to be made for it are noted too: they go with it.
+        """Keep a file as it is. If its folder does not exist yet, the new folder is noted too, so that it is removed
+        with the file.
 
-        Returns whether there was no checkpoint of the file in this turn yet.
+        Return whether there was no checkpoint of the file in this turn yet.
         """
-        found = await run_read(_read_state, path)
+        states = await run_read(_read_state, path)
         new = await self._store.do(
-            lambda tables: [tables.keep_checkpoint(chat, _checkpoint(turn, *one)) for one in found]
+            lambda tables: [tables.keep_checkpoint(chat, _make_checkpoint(turn, *state)) for state in states]
         )
-        now = found[-1][1]
+        now = states[-1][1]
         if not isinstance(now, _Unkept):
-            await self._store.do(lambda tables: tables.mark_found(chat, turn, str(path), digest_of(now)))
+            await self._store.do(lambda tables: tables.mark_found(chat, turn, str(path), digest_content(now)))
         return new[-1]
 
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
-        """Forget files that could not be kept, and that a tool did not change."""
+        """Forget files that could not be kept, if the tool has not changed them after all."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
 
     async def mark_left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
-        """What a tool made of the files that it kept first."""
+        """Note the digests of files after a tool has changed them."""
         for path in paths:
-            found = await run_read(digest, path)
-            await self._store.do(lambda tables, path=path, found=found: tables.mark_left(chat, turn, str(path), found))
+            now = await run_read(compute_digest, path)
+            await self._store.do(lambda tables, path=path, now=now: tables.mark_left(chat, turn, str(path), now))
 
     async def keep_cells(
         self, chat: str, turn: str, path: str, undo: Sequence[CellChange], left: Sources, order: Sequence[str]
     ) -> int:
-        kept = await asyncio.to_thread(cell_restore.checkpoint, turn, path, undo, left, order)
-        return await self._store.do(lambda tables: tables.keep_cells(chat, kept))
+        """Keep cells before they are changed. See `Checkpointer.keep_cells`."""
+        checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, left, order)
+        return await self._store.do(lambda tables: tables.keep_cell_checkpoint(chat, checkpoint))
 
     async def settle_cells(self, kept: int, left: Sources | None) -> None:
-        found = None if left is None else cell_restore.sources(left)
-        await self._store.do(lambda tables: tables.settle_cells(kept, found))
+        """Note what a change has really left. See `Checkpointer.settle_cells`."""
+        sources = None if left is None else cell_restore.dump_sources(left)
+        await self._store.do(lambda tables: tables.set_left_sources(kept, sources))
 
     async def own_cells(self, chat: str, turn: str, path: str) -> Sources:
-        """The sources that a turn left in a notebook, of the cells that it changed."""
-        return cell_restore.own(await self._store.do(lambda tables: tables.cells_left(chat, turn, path)))
+        """Return the sources of the cells that a turn has changed in a notebook, as the turn left them."""
+        return cell_restore.merge_sources(
+            await self._store.do(lambda tables: tables.list_left_sources(chat, turn, path))
+        )
 
     # -- what was kept
 
-    async def files(self, chat: str) -> dict[str, list[Checkpoint]]:
-        """By paths, in the order in which they were changed. What a turn left as it had found it is no change."""
+    async def list_files(self, chat: str) -> dict[str, list[Checkpoint]]:
+        """Return the checkpoints of a chat by path, in the order of the changes. A file that a turn has left as it was
+        is not among them."""
         found: dict[str, list[Checkpoint]] = {}
-        for one in await self._store.do(lambda tables: tables.checkpoints(chat)):
-            if one.after != digest_of(one.before):
-                found.setdefault(one.path, []).append(one)
+        for row in await self._store.do(lambda tables: tables.list_checkpoints(chat)):
+            if row.after != digest_content(row.before):
+                found.setdefault(row.path, []).append(row)
         return found
 
-    async def touches(self, chat: str) -> dict[str, tuple[Touch, ...]]:
-        """By notebooks, in the order in which they were made."""
-        kept = await self._store.do(lambda tables: tables.cell_checkpoints(chat))
-        return await asyncio.to_thread(cell_restore.touches, kept)
+    async def list_touches(self, chat: str) -> dict[str, tuple[Touch, ...]]:
+        """Return the changes of cells by notebook, in the order in which they were made."""
+        checkpoints = await self._store.do(lambda tables: tables.list_cell_checkpoints(chat))
+        return await asyncio.to_thread(cell_restore.parse_touches, checkpoints)
 
-    async def turns(self, chat: str) -> list[str]:
-        return await self._store.do(lambda tables: tables.turns(chat))
+    async def list_turns(self, chat: str) -> list[str]:
+        """Return the ids of a chat's turns, in the order in which they began."""
+        return await self._store.do(lambda tables: tables.list_turns(chat))
 
-    async def decide(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
-        await self._store.do(lambda tables: tables.decide(chat, path, turns, decided))
+    async def decide_file(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
+        """Note whether the user keeps or reverts what these turns changed in a file."""
+        await self._store.do(lambda tables: tables.decide_file(chat, path, turns, decided))
 
     async def decide_cell(self, touches: Collection[Touch], decided: Decided) -> None:
-        """`touches` are of one cell."""
+        """Note whether the user keeps or reverts these changes, which are all of one cell."""
         ids, cell = [touch.id for touch in touches], next(iter(touches)).cell
         await self._store.do(lambda tables: tables.decide_cell(ids, cell, decided))
 
     async def restore(
         self, chat: str, turns: Collection[str], files: Files, notebooks: Notebooks | None = None
     ) -> RestoreResult:
-        """Each file and cell as the first of these turns, the last ones of the chat, found it, unless somebody else has
-        changed it since."""
-        back: list[cell_restore.Back] = []
-        for path, every in (await self.touches(chat)).items():
+        """Restore each file and cell as it was before the first of these turns, unless somebody else has changed it
+        since. The turns must be the last ones of the chat."""
+        cells: list[cell_restore.RestoredCell] = []
+        for path, every in (await self.list_touches(chat)).items():
             if any(touch.turn in turns for touch in every):
-                back += await cell_restore.put_back(chat, path, every, cell_restore.of_turns(every, turns), notebooks)
-        kept = await self.files(chat)
-        restored = await asyncio.to_thread(lambda: file_restore.put_back(file_restore.of_turns(kept, turns), files))
+                cells += await cell_restore.restore_cells(
+                    chat, path, every, cell_restore.choose_turns(every, turns), notebooks
+                )
+        kept = await self.list_files(chat)
+        restored = await asyncio.to_thread(
+            lambda: file_restore.restore_files(file_restore.find_changes_of_turns(kept, turns), files)
+        )
         await self.forget(chat, turns)
-        done = [one.shown for one in back if not one.why] + [
+        done = [cell.label for cell in cells if not cell.why] + [
             file_restore.display_path(path, files) for path in restored.done
         ]
-        left = [(one.shown, one.why) for one in back if one.why]
+        left = [(cell.label, cell.why) for cell in cells if cell.why]
         left += [(file_restore.display_path(path, files), why) for path, why in restored.left.items()]
         return RestoreResult(tuple(done), tuple(left))
 
     async def forget(self, chat: str, turns: Collection[str]) -> None:
-        await self._store.do(lambda tables: tables.forget(chat, turns))
+        """Delete all checkpoints of these turns."""
+        await self._store.do(lambda tables: tables.forget_checkpoints(chat, turns))
 
 
 @dataclass(slots=True)
 class CallKeeper:
-    """Keeps what one call of a tool changes. See `workspace.ports.Keeper`."""
+    """Keeps what one tool call changes. Implements `workspace.ports.Checkpointer`."""
 
     checkpoints: Checkpoints
     chat: str
+    """The id of the chat."""
     turn: str
+    """The id of the turn."""
     cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a call changes cells. All calls of a chat share it."""
     kept: tuple[Path, ...] = ()
+    """The files that this call has kept."""
     stamps: dict[Path, _Stamp] = field(default_factory=dict["Path", "_Stamp"])
-    """What the file system says of the files that this call was the first of its turn to keep."""
+    """The stamps of those files of which this call has made the first checkpoint of the turn."""
 
     async def keep(self, path: Path) -> None:
+        """Keep a file before it is changed."""
         self.kept = (*self.kept, path)
         stamp = await run_read(_read_stamp, path)
         if await self.checkpoints.keep(self.chat, self.turn, path):
             self.stamps[path] = stamp
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], left: Sources, order: Sequence[str] = ()) -> int:
+        """Keep cells before they are changed."""
         return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, left, order)
 
     async def settle_cells(self, kept: int, left: Sources | None) -> None:
+        """Note what a change of cells has really left."""
         await self.checkpoints.settle_cells(kept, left)
 
     async def own_cells(self, path: str) -> Sources:
+        """Return the sources of the cells that this turn has changed in a notebook."""
         return await self.checkpoints.own_cells(self.chat, self.turn, path)
 
     async def finish(self) -> None:
+        """Note what the call has left of the files that it kept. Called when the call has ended."""
         await self.checkpoints.mark_left(self.chat, self.turn, self.kept)
         now = {path: await run_read(_read_stamp, path) for path in self.stamps}
         same = [path for path, stamp in self.stamps.items() if stamp == now[path]]
@@ -165,7 +195,7 @@ _Stamp = tuple[int, ...]
 
 
 def _read_stamp(path: Path) -> _Stamp:
-    """Return what differs when a file was written, without reading it; empty when there is none."""
+    """Return a stamp of a file, which changes when the file is written. The file is not read. Empty for no file."""
     try:
         found = path.lstat()
     except OSError:
@@ -174,23 +204,23 @@ def _read_stamp(path: Path) -> _Stamp:
 
 
 class _Unkept:
-    """In the place of a content: there is something, and it cannot be put back."""
+    """Stands for a content that is not kept, because the file is too large or no regular file."""
 
 
 _UNKEPT = _Unkept()
 
 
 def _read_state(path: Path) -> list[tuple[Path, bytes | _Unkept | None]]:
-    """What is there; before it the outermost folder on its way that is not."""
+    """Return a path with its content. Before it comes the outermost of its folders that do not exist, if any."""
     missing = [parent for parent in path.parents if not parent.exists()]
-    return [*((folder, None) for folder in missing[-1:]), (path, _to_keep(path))]
+    return [*((folder, None) for folder in missing[-1:]), (path, _read_content_to_keep(path))]
 
 
-def _to_keep(path: Path) -> bytes | _Unkept | None:
+def _read_content_to_keep(path: Path) -> bytes | _Unkept | None:
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()) or _size(path) > MAX_BYTES:
             return _UNKEPT
-        return content(path)
+        return read_content(path)
     except OSError:
         _log.warning("%s could not be kept as it was", path)
         return _UNKEPT
@@ -200,7 +230,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _checkpoint(turn: str, path: Path, before: bytes | _Unkept | None) -> Checkpoint:
+def _make_checkpoint(turn: str, path: Path, before: bytes | _Unkept | None) -> Checkpoint:
     if isinstance(before, _Unkept):
         return Checkpoint(turn, str(path), None, UNKEPT)
     return Checkpoint(turn, str(path), before, None)

@@ -1,4 +1,10 @@
-"""Files put back as they were before a turn changed them. Nobody's later work is lost for it."""
+"""Finds which changes of turns to files still stand, and restores files as they were before those turns.
+
+A change stands if it was not reverted, or if the user has undone its revert. A file is only restored if nobody else has
+changed it since, so no later work is lost.
+
+It must not read the database: `checkpoints` does. `cell_restore` does the same for cells of notebooks.
+"""
 
 from __future__ import annotations
 
@@ -19,120 +25,140 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files
 
     Kept = Mapping[str, Sequence[Checkpoint]]
-    """By paths, in the order in which the files were changed."""
+    """The checkpoints of files by path, each list in the order of the changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class FilesBack:
-    """Paths that are as they were before, and those that were left alone, with the reason."""
+class RestoredFiles:
+    """The result of a restore."""
 
     done: tuple[str, ...]
+    """The paths of the restored files."""
     left: Mapping[str, str]
+    """Why the other files were left alone, by path."""
 
 
-def standing(kept: Sequence[Checkpoint], now: str) -> list[Checkpoint]:
-    """Without those that were taken back, as long as nobody has undone that. `now` is the digest of the file."""
+def find_standing_checkpoints(kept: Sequence[Checkpoint], now: str) -> list[Checkpoint]:
+    """Return the checkpoints of a file whose changes stand. `now` is the digest of the file."""
     found: list[Checkpoint] = []
-    for one in reversed(kept):
-        again = one.after == now != digest_of(one.before)
-        if one.decided is not Decided.REVERTED or again:
-            found.insert(0, one)
-            now = digest_of(one.before)
+    for checkpoint in reversed(kept):
+        is_undone = checkpoint.after == now != digest_content(checkpoint.before)
+        if checkpoint.decided is not Decided.REVERTED or is_undone:
+            found.insert(0, checkpoint)
+            now = digest_content(checkpoint.before)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedFile:
-    """What stands of what some turns did to a file; `rows` are its checkpoints."""
+    """The changes of some turns to a file that stand."""
 
     rows: Sequence[Checkpoint]
+    """The checkpoints of these changes."""
     before: bytes | None
+    """The content before them, None for no file."""
     after: bytes | None
+    """The content after them, None for no file."""
     refused: str
+    """Why the changes cannot be reverted, "" if they can."""
 
     @property
     def kind(self) -> Literal["created", "edited", "deleted"]:
+        """What the changes did to the file."""
         if self.before is None and self.rows[0].after != UNKEPT:
             return "created"
         return "deleted" if self.after is None else "edited"
 
 
 def review_file(kept: Sequence[Checkpoint], turns: Collection[str], files: Files) -> ReviewedFile | None:
-    """None when nothing stands. `kept` is all that was ever done to the file; folders are no changes of their own."""
+    """Return the changes of these turns to a file that stand, None if none of them does.
+
+    `kept` are all checkpoints of the file. A new folder is no change of its own.
+    """
     path = Path(kept[0].path)
-    mine = [one for one in kept if one.turn in turns and one.decided is not Decided.KEPT]
+    mine = [checkpoint for checkpoint in kept if checkpoint.turn in turns and checkpoint.decided is not Decided.KEPT]
     if not mine or path.is_dir():
         return None
     try:
-        now = content(path)
+        now = read_content(path)
     except OSError:
         return ReviewedFile(mine, mine[0].before, None, "it could not be read")
-    stands = standing(kept[kept.index(mine[0]) :], digest_of(now))
-    rows = [one for one in stands if one in mine]
-    later = [one for one in stands if one not in mine]
+    stands = find_standing_checkpoints(kept[kept.index(mine[0]) :], digest_content(now))
+    rows = [checkpoint for checkpoint in stands if checkpoint in mine]
+    later = [checkpoint for checkpoint in stands if checkpoint not in mine]
     if not rows or (not later and not _differs(rows, now)):
         return None
     after = later[0].before if later else now
-    return ReviewedFile(rows, rows[0].before, after, LATER if later else why_not(str(path), rows, files) or "")
+    return ReviewedFile(rows, rows[0].before, after, LATER if later else find_obstacle(str(path), rows, files) or "")
 
 
 def _differs(rows: Sequence[Checkpoint], now: bytes | None) -> bool:
-    """Not one that somebody removed, or made as it was before."""
+    """Return whether the file still differs from its content before the changes. It does not if somebody else has
+    removed it, or has restored the old content."""
     if now is None:
         return rows[-1].after == "absent" and rows[0].before is not None
     return rows[0].after == UNKEPT or now != rows[0].before
 
 
-def choose(kept: Kept, wanted: Mapping[str, Collection[str]], files: Files) -> tuple[Kept, Kept, dict[str, str]]:
-    """By paths: what to take back of what the `wanted` turns did, what else they did, and why the rest is left."""
-    found = {path: review_file(kept[path], turns, files) for path, turns in wanted.items()}
-    back = {path: one.rows for path, one in found.items() if one is not None and not one.refused}
-    left = {path: one.refused if one else GONE for path, one in found.items() if path not in back}
-    turns = {turn for of_path in wanted.values() for turn in of_path}
-    others = {path: rows for path, rows in of_turns(kept, turns).items() if path not in back}
-    return back, others, left
+def choose_files(
+    kept: Kept, turns_by_path: Mapping[str, Collection[str]], files: Files
+) -> tuple[Kept, Kept, dict[str, str]]:
+    """Choose the changes that can be reverted of those that the user wants reverted: the turns by path.
+
+    Return the checkpoints of the chosen changes, the checkpoints of the other changes of the same turns, and why the
+    remaining paths are left alone.
+    """
+    found = {path: review_file(kept[path], turns, files) for path, turns in turns_by_path.items()}
+    chosen = {path: review.rows for path, review in found.items() if review is not None and not review.refused}
+    left = {path: review.refused if review else GONE for path, review in found.items() if path not in chosen}
+    turns = {turn for turns_of_path in turns_by_path.values() for turn in turns_of_path}
+    others = {path: rows for path, rows in find_changes_of_turns(kept, turns).items() if path not in chosen}
+    return chosen, others, left
 
 
-def of_turns(kept: Kept, turns: Collection[str]) -> Kept:
-    """What stands of the last turns of a chat."""
-    mine = {path: [one for one in rows if one.turn in turns] for path, rows in kept.items()}
-    stands = {path: standing(rows, compute_file_digest(path)) for path, rows in mine.items() if rows}
+def find_changes_of_turns(kept: Kept, turns: Collection[str]) -> Kept:
+    """Return the changes of the last turns of a chat that stand."""
+    mine = {path: [checkpoint for checkpoint in rows if checkpoint.turn in turns] for path, rows in kept.items()}
+    stands = {path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in mine.items() if rows}
     return {path: rows for path, rows in stands.items() if rows}
 
 
-def put_back(kept: Kept, files: Files, others: Kept | None = None) -> FilesBack:
-    """Each as the first of its checkpoints has it. `others` is what the same turns did and what stays so."""
+def restore_files(kept: Kept, files: Files, others: Kept | None = None) -> RestoredFiles:
+    """Restore each file as it was before the first of its checkpoints. `others` are the changes of the same turns that
+    are not reverted."""
     done: list[str] = []
-    made = [Path(path) for path, of_path in {**(others or {}), **kept}.items() if of_path[0].before is None]
-    left = {path: why for path, of_path in kept.items() if (why := why_not(path, of_path, files))}
-    stays = {path: of_path for path, of_path in (others or {}).items() if not Path(path).exists()}
+    new_paths = [Path(path) for path, rows in {**(others or {}), **kept}.items() if rows[0].before is None]
+    left = {path: why for path, rows in kept.items() if (why := find_obstacle(path, rows, files))}
+    stays = {path: rows for path, rows in (others or {}).items() if not Path(path).exists()}
     stays |= {path: kept[path] for path in left}
-    # A file that was moved, and cannot go back where it came from: there is no other copy of it. What was not kept may
-    # be any of those that are new.
-    unkept = any(of_path[0].after == UNKEPT for of_path in {**stays, **kept}.values())
-    homeless = {digest_of(of_path[0].before) for of_path in stays.values()} - {"absent"}
-    for path, of_path in kept.items():
+    # A turn may have moved a file that cannot be restored at its old path. Then the new path has the only copy of it,
+    # which must not be removed. If the old file was not kept, any of the new files may be that copy.
+    has_unkept = any(rows[0].after == UNKEPT for rows in {**stays, **kept}.values())
+    homeless = {digest_content(rows[0].before) for rows in stays.values()} - {"absent"}
+    for path, rows in kept.items():
         if path in left or Path(path).is_dir():
             continue
-        if of_path[0].before is None and (unkept or digest(Path(path)) in homeless):
+        if rows[0].before is None and (has_unkept or compute_digest(Path(path)) in homeless):
             left[path] = "it may be the only copy of what was moved there"
             continue
         try:
-            if _put_back(Path(path), of_path[0].before, made):
+            if _restore_file(Path(path), rows[0].before, new_paths):
                 done.append(path)
         except OSError as error:
             left[path] = error.strerror or "it could not be written"
-    return FilesBack(tuple(done), left)
+    return RestoredFiles(tuple(done), left)
 
 
 def display_path(path: str, files: Files) -> str:
+    """Return a path as messages show it."""
     try:
         return files.shorten(files.resolve(path))
     except ToolError:
         return path
 
 
-def why_not(path: str, kept: Sequence[Checkpoint], files: Files) -> str | None:
+def find_obstacle(path: str, kept: Sequence[Checkpoint], files: Files) -> str | None:
+    """Return why a file cannot be restored, None if it can."""
     first = kept[0]
     if first.after == UNKEPT:
         return "it is too large or no plain file, and was not kept"
@@ -141,19 +167,22 @@ def why_not(path: str, kept: Sequence[Checkpoint], files: Files) -> str | None:
     try:
         if files.resolve(path) != Path(path):
             return "a link leads elsewhere now"
-        now = digest(Path(path))
+        now = compute_digest(Path(path))
     except OSError as error:
         return error.strerror or "it could not be read"
     except ToolError:
         return "it is outside of the workspace"
-    # From one turn to the next it must be what the last one left.
-    unbroken = [one.after for one in kept] == [*(digest_of(one.before) for one in kept[1:]), now]
-    return None if unbroken or now == digest_of(first.before) else CHANGED
+    # Nobody else has changed the file if each turn found what the one before it had left.
+    unbroken = [row.after for row in kept] == [*(digest_content(row.before) for row in kept[1:]), now]
+    return None if unbroken or now == digest_content(first.before) else CHANGED
 
 
-def _put_back(file: Path, before: bytes | None, made: Collection[Path]) -> bool:
-    """Whether there was anything to do."""
-    if digest(file) == digest_of(before):
+def _restore_file(file: Path, before: bytes | None, new_paths: Collection[Path]) -> bool:
+    """Write the old content, or remove a file that did not exist. Return whether there was anything to do.
+
+    Of the folders that hold a removed file, those that the turn has made are removed too, if they are empty.
+    """
+    if compute_digest(file) == digest_content(before):
         return False
     if before is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -161,34 +190,38 @@ def _put_back(file: Path, before: bytes | None, made: Collection[Path]) -> bool:
         return True
     file.unlink()
     for folder in file.parents:
-        if not any(folder.is_relative_to(one) for one in made) or any(folder.iterdir()):
+        if not any(folder.is_relative_to(path) for path in new_paths) or any(folder.iterdir()):
             break
         folder.rmdir()
     return True
 
 
-# Larger files are data, which tools of ours do not write; a copy of each change would fill the disk.
+# The bytes of the largest file that is kept. Larger files are data, which our tools do not write, and a copy for each
+# change would fill the disk.
 MAX_BYTES: Final = 10_000_000
 
 
-def content(path: Path) -> bytes | None:
-    """Return the content of a file, None where there is none. Raises: OSError, also for a file that is too large."""
+def read_content(path: Path) -> bytes | None:
+    """Return the content of a file, None if there is no file. Raises: OSError, also for a file that is too large."""
     return read_resolved(path, MAX_BYTES) if path.is_file() else None
 
 
-def compute_file_digest(path: str) -> str:
-    """The digest of a file, of one that cannot be read unlike any other."""
+def digest_file(path: str) -> str:
+    """Return the digest of a file. A file that cannot be read has a digest that is unlike all others."""
     try:
-        return digest(Path(path))
+        return compute_digest(Path(path))
     except OSError:
         return "unreadable"
 
 
-def digest(path: Path) -> str:
-    """Return the digest of a file of any size. A large one is not read, because a turn waits for this: its size and the
-    time of its last change stand in for its content. A move changes neither. Raises: OSError."""
+def compute_digest(path: Path) -> str:
+    """Return the digest of a file of any size. Raises: OSError.
+
+    A large file is not read, because a turn waits for this. Its size and the time of its last change are used instead
+    of its content. A move changes neither of them.
+    """
     if not path.is_file():
-        return digest_of(None)
+        return digest_content(None)
     found = path.stat()
     if found.st_size > MAX_BYTES:
         return f"large:{found.st_size}:{found.st_mtime_ns}"
@@ -196,6 +229,6 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest_of(content: bytes | None) -> str:
-    """`absent` for a file that is not there."""
+def digest_content(content: bytes | None) -> str:
+    """Return the digest of a content, `absent` for no file."""
     return "absent" if content is None else hashlib.sha256(content).hexdigest()

@@ -1,7 +1,7 @@
-"""The `/` commands of a chat: `run` a message that is one, `list_commands` for those there are.
+"""Owns the `/` commands of a chat: `run` runs a message that is a command, and `list_commands` lists all commands.
 
-Native commands are functions, found by the loader (`COMMANDS` of each module). The others are the user's Markdown
-files, skills, and the prompts of MCP servers.
+Native commands are functions, which the loader finds (`COMMANDS` of each module). The other commands are Markdown files
+of the user, skills, and prompts of MCP servers. It must not parse a command: `engine.text.slash_commands` does.
 """
 
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement, Compaction

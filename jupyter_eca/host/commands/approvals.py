@@ -1,4 +1,7 @@
-"""What the assistant may do, and doing it: `/approvals`, and `/go` where there is no plan."""
+"""The commands `/approvals`, which shows what each tool may do, and `/go`, for a chat without a plan to carry out.
+
+It must not decide a call: `engine.approval.policy` does. `host.turn.plan_mode` has the `/go` of a chat with a plan.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,31 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
-async def go(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
-    """A plan that is there is carried out before this is asked."""
+async def go(place: CommandPlace, call: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
+    """Say that there is no plan. If there is one, `host.turn.plan_mode` has replaced the message before."""
     return CommandAnswer("There is no plan to carry out here. Ask for one in plan mode, with the agent `plan`.")
 
 
-async def approvals(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Show for each tool of the agent whether it needs approval, and which rule says so."""
     host = place.host
     live = await host.chats.load(place.chat)
     choice = host.setups.settle(live.choice)
-    who = host.current.resolved.agent(choice.agent)
-    tools = host.setups.list_tools(who.name, host.tool_contexts.build(place.chat, place.kernel))
+    agent = host.current.resolved.agent(choice.agent)
+    tools = host.setups.list_tools(agent.name, host.tool_contexts.build(place.chat, place.kernel))
     rows = [
-        f"| `{tool.spec.name}` | {_explain(who.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
+        f"| `{tool.spec.name}` | {_explain(agent.policy, tool.spec, live.state.remembered, trust=bool(choice.trust))} |"
         for tool in tools
     ]
-    trust = " Trust is on: what would ask runs unasked." if choice.trust else ""
-    head = [f"What the agent `{who.name}` may do here, and why.{trust}", "", "| tool | |", "|---|---|"]
+    trust = " Trust is on: calls that need approval run without it." if choice.trust else ""
+    head = [f"What the agent `{agent.name}` may do here, and why.{trust}", "", "| tool | |", "|---|---|"]
     scopes = sorted(scope.as_text() for scope in live.state.remembered)
     approved = ["", "Approved for this session:", "", *(f"- `{text}`" for text in scopes)] if scopes else []
     return CommandAnswer("\n".join([*head, *rows, *approved]))
 
 
 def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[ApprovalScope], *, trust: bool) -> str:
-    """Without arguments; what depends on them is told beside it."""
+    """Return the decision for a tool without arguments, and the rules that depend on the arguments."""
     verdict = decide(policy, tool, {}, remembered, trust=trust)
     depends = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
     more = f"; by its arguments also {', '.join(depends)}" if depends else ""

@@ -1,6 +1,6 @@
-"""What a native command is: a function, and what `/help` and the completion of `/` say of it.
+"""Owns the type of native commands: a function, with the texts that `/help` and the completion of `/` show.
 
-It must not know the commands that there are: `dispatch` finds them.
+It must not know the commands: each module of this folder has some, and `dispatch` finds them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class CommandPlace:
     kernel: Kernel | None
     """The kernel of the cell that the command was typed in. None where it was typed elsewhere."""
     sees: Sees
-    """Which chats the user of this client may know of."""
+    """Tells which chats the user of this client may know."""
 
 
 class CommandFunction(Protocol):
-    """Carries a command out. The message of an `EcaError` that it raises becomes the answer."""
+    """A function that runs a command. If it raises an `EcaError`, the message of the error is the answer."""
 
-    async def __call__(self, place: CommandPlace, called: CommandCall, /) -> Outcome: ...
+    async def __call__(self, place: CommandPlace, call: CommandCall, /) -> Outcome: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class NativeCommand:
     arguments: tuple[CommandArgument, ...] = ()
     """What can be written after the name, in this order."""
     may_ask_model: bool = False
-    """Whether the function may return a `CommandReplacement`: a message that the model is sent in place of the command.
-    The turn of any other command stays out of the conversation that the model reads."""
+    """Whether the function may return a `CommandReplacement`: a message that the model gets in place of the command.
+    The model never sees the turns of other commands."""
 
     def describe(self, name: str) -> ChatCommand:
         """Return the command as clients list it."""

@@ -1,4 +1,4 @@
-"""What the assistant changed: `/diff` and `/undo`."""
+"""The commands about what the assistant has changed: `/diff` and `/undo`. `host.operations.changes` does the work."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
-async def diff(place: CommandPlace, called: CommandCall) -> CommandAnswer:
-    wanted = undoing.parse_selection(called.text)
-    if wanted is None:
+async def diff(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Show the changes of the last turn, or of the whole chat."""
+    selection = undoing.parse_selection(call.text)
+    if selection is None:
         return CommandAnswer("Write `/diff`, or `/diff all` for the whole chat.")
-    changes = await place.host.changes.list(place.chat, extent=wanted.extent)
-    return CommandAnswer(undoing.format_changes(wanted.select(changes)))
+    changes = await place.host.changes.list(place.chat, extent=selection.extent)
+    return CommandAnswer(undoing.format_changes(selection.select(changes)))
 
 
-async def undo(place: CommandPlace, called: CommandCall) -> CommandAnswer:
-    """Raises: BusyError."""
-    wanted = undoing.parse_selection(called.text)
-    if wanted is None:
+async def undo(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Revert changes. Raises: BusyError."""
+    selection = undoing.parse_selection(call.text)
+    if selection is None:
         return CommandAnswer("Write `/undo`, `/undo 2 5` with the numbers that `/diff` shows, or `/undo all`.")
-    changes = await place.host.changes.list(place.chat, extent=wanted.extent)
-    reverted, left = await place.host.changes.revert(place.chat, [one.id for one in wanted.select(changes)])
+    changes = await place.host.changes.list(place.chat, extent=selection.extent)
+    reverted, left = await place.host.changes.revert(place.chat, [change.id for change in selection.select(changes)])
     return CommandAnswer(
-        undoing.describe_revert(ChatRevertResult(reverted=reverted, left=left), wanted.list_missing(changes))
+        undoing.describe_revert(ChatRevertResult(reverted=reverted, left=left), selection.list_missing(changes))
     )
 
 
@@ -44,6 +45,6 @@ COMMANDS: Final = {
     "undo": NativeCommand(
         undo,
         "Take changes back",
-        (CommandArgument(name="numbers", description="which of those that /diff shows; all: of the whole chat"),),
+        (CommandArgument(name="numbers", description="the numbers of changes in /diff; all: the whole chat"),),
     ),
 }

@@ -1,4 +1,7 @@
-"""Chats as things: `/resume` and `/export`."""
+"""The commands about whole chats: `/resume`, which goes on with another chat, and `/export`, which writes a file.
+
+`engine.chat.export` formats a chat.
+"""
 
 from __future__ import annotations
 
@@ -22,31 +25,33 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow
     from jupyter_eca.protocol.event import Event
 
-# What fits on a screen; the client's own list has them all.
+# The chats that `/resume` lists. More do not fit on a screen, and the client has a list of all chats.
 LISTED = 20
 
 
-async def resume(place: CommandPlace, called: CommandCall) -> CommandAnswer:
+async def resume(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """List the other chats, or let the client show one of them."""
     rows = [row for row in await place.host.chats.list_rows() if row.id != place.chat and place.sees(row.id)]
     if not rows:
         return CommandAnswer("There is no other chat to go on with.")
-    if not called.text:
+    if not call.text:
         return CommandAnswer(
-            "\n".join([*map(_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."])
+            "\n".join([*map(_format_line, range(1, LISTED + 1), rows), "", "`/resume NUMBER` goes on with one."])
         )
-    row = _find(rows, called.text)
+    row = _find(rows, call.text)
     if row is None:
-        return CommandAnswer(f"There is no chat {called.text!r}. `/resume` lists those there are.")
+        return CommandAnswer(f"There is no chat {call.text!r}. `/resume` lists those there are.")
     return CommandAnswer(f"Going on with {_title(row)}.", opens=row.id)
 
 
-def _find(rows: list[ChatRow], wanted: str) -> ChatRow | None:
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(rows):
-        return rows[int(wanted) - 1]
-    return next((row for row in rows if row.id == wanted), None)
+def _find(rows: list[ChatRow], name: str) -> ChatRow | None:
+    """Return the chat with a number of the list or with an id."""
+    if name.isdecimal() and 1 <= int(name) <= len(rows):
+        return rows[int(name) - 1]
+    return next((row for row in rows if row.id == name), None)
 
 
-def _line(number: int, row: ChatRow) -> str:
+def _format_line(number: int, row: ChatRow) -> str:
     when = datetime.fromtimestamp(row.updated / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     prompts = f"{row.prompts} prompt{'' if row.prompts == 1 else 's'}"
     return f"{number}. {_title(row)} ({when} UTC, {prompts})"
@@ -56,43 +61,43 @@ def _title(row: ChatRow) -> str:
     return f"*{row.title or 'a chat without a title'}*"
 
 
-async def export(place: CommandPlace, called: CommandCall) -> CommandAnswer:
-    """Raises: ToolError for a place outside of the workspace."""
+async def export(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Write the chat to a file of the workspace. Raises: ToolError when the file cannot be written there."""
     events = await place.host.chats.read_events(place.chat)
     row = await place.host.chats.read_row(place.chat)
     if row is None or not events:
         return CommandAnswer("Nothing was said in this chat yet.")
     title = row.title or "Chat"
     files = place.host.workspace.files
-    wanted = " ".join(called.arguments)
-    # A suffix alone is a kind of file, without a name for it.
-    unnamed = wanted in {"", ".md", ".ipynb"}
-    name = str(PurePath(make_file_name(title)).with_suffix(wanted or ".md")) if unnamed else wanted
+    argument = " ".join(call.arguments)
+    # A suffix alone chooses the kind of file, and leaves the name to us.
+    is_unnamed = argument in {"", ".md", ".ipynb"}
+    name = str(PurePath(make_file_name(title)).with_suffix(argument or ".md")) if is_unnamed else argument
     path = await asyncio.to_thread(files.resolve, name)
-    if unnamed:
-        path = await asyncio.to_thread(_free, path)
+    if is_unnamed:
+        path = await asyncio.to_thread(_find_free_path, path)
     elif not path.suffix:
         path = path.with_suffix(".md")
-    write = _notebook if path.suffix.lower() == ".ipynb" else format_chat
-    text = await asyncio.to_thread(write, title, events)
+    format_events = _format_notebook if path.suffix.lower() == ".ipynb" else format_chat
+    text = await asyncio.to_thread(format_events, title, events)
     await asyncio.to_thread(_write, path, text, files.shorten(path))
     shown = files.shorten(path)
     return CommandAnswer(f"This chat is in [{shown}]({quote(shown)}) now.")
 
 
-def _notebook(title: str, events: list[Event]) -> str:
+def _format_notebook(title: str, events: list[Event]) -> str:
     import nbformat
 
     v4: Any = nbformat.v4
     make = {"markdown": v4.new_markdown_cell, "code": v4.new_code_cell}
-    made = [make[kind](text) for kind, text in make_cells(title, events)]
+    cells = [make[kind](text) for kind, text in make_cells(title, events)]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    book = v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
-    return v4.writes(book) + "\n"
+    notebook = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    return v4.writes(notebook) + "\n"
 
 
-def _free(path: Path) -> Path:
-    """The path, with a number when it is taken."""
+def _find_free_path(path: Path) -> Path:
+    """Return the path, with a number in its name if there is such a file."""
     number = 2
     free = path
     while free.exists():
@@ -101,7 +106,7 @@ def _free(path: Path) -> Path:
 
 
 def _write(path: Path, text: str, shown: str) -> None:
-    """Never over a file, also not over one that has just been made."""
+    """Write a new file. An existing file is never overwritten, not even if it was made a moment ago."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -120,6 +125,6 @@ COMMANDS: Final = {
     "export": NativeCommand(
         export,
         "Write this chat to a Markdown file, or a notebook (.ipynb)",
-        (CommandArgument(name="file", description="in the workspace; must not be there yet"),),
+        (CommandArgument(name="file", description="a new file in the workspace"),),
     ),
 }

@@ -1,4 +1,7 @@
-"""What a chat weighs and costs: `/costs`, `/context`, `/compact`, `/prompt-show`."""
+"""The commands about the size and the costs of a chat: `/costs`, `/context`, `/compact` and `/prompt-show`.
+
+It must not compute costs: `host.costs.ledger` does. `engine.model.context_window` measures a request.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +25,21 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
-async def costs(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
-    """Of the chats of the session only those that whoever asks may know of; the day is the user's, and all of it."""
+async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Show what was paid. The session has only the chats that this client may know; the day has all chats of the
+    user."""
     host = place.host
-    account = await host.ledger.account(place.chat, now())
+    account = await host.ledger.read_account(place.chat, now())
     session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.sees(row.id)]
-    totals = [await host.ledger.total(Extent(chat, since=host.started)) for chat in session]
+    totals = [await host.ledger.sum_costs(Extent(chat, since=host.started)) for chat in session]
     rows = [("this chat", account.chat), ("this session", sum(totals, Total()))]
-    rows += [("this notebook", account.notebook)] if account.place else []
+    rows += [("this notebook", account.notebook)] if account.notebook_path else []
     rows += [("today, all chats", account.today)]
     head = ["| | requests | tokens in | of these cached | tokens out | cost |", "|---|---:|---:|---:|---:|---:|"]
-    return CommandAnswer("\n".join([*head, *(_row(name, total) for name, total in rows)]))
+    return CommandAnswer("\n".join([*head, *(_format_row(name, total) for name, total in rows)]))
 
 
-def _row(name: str, total: Total) -> str:
+def _format_row(name: str, total: Total) -> str:
     unknown = total.requests > 0 and total.unpriced == total.requests
     more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
     cost = "unknown" if unknown else f"{format_dollars(total.cost)}{more}"
@@ -44,27 +48,29 @@ def _row(name: str, total: Total) -> str:
     )
 
 
-async def context(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+async def context(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Show what fills the context window."""
     usages = [
         event.content
         for event in await place.host.chats.read_events(place.chat)
         if isinstance(event.content, UsageContent)
     ]
     request = await place.host.turns.draft(place.chat, kernel=place.kernel)
-    told = await brief(place)
-    return CommandAnswer(draw_window(break_down(request, usages[-1] if usages else None), told.pinned.sections))
+    briefing = await brief(place)
+    return CommandAnswer(draw_window(break_down(request, usages[-1] if usages else None), briefing.pinned.sections))
 
 
-async def compact(place: CommandPlace, called: CommandCall) -> Compaction:  # noqa: ARG001  # the same for every place
-    return Compaction(called.text)
+async def compact(place: CommandPlace, call: CommandCall) -> Compaction:  # noqa: ARG001  # the same for every place
+    """Let the model summarize the conversation."""
+    return Compaction(call.text)
 
 
-async def prompt_show(place: CommandPlace, called: CommandCall) -> CommandAnswer:
-    """Raises: ProviderError when there is no model to ask."""
-    request = await place.host.turns.draft(place.chat, called.text, place.kernel)
-    told = f"What `{request.model}` is told at the beginning, word for word:\n\n{add_fence(request.system, 'markdown')}"
+async def prompt_show(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Show the system prompt and the whole request. Raises: ProviderError when there is no model."""
+    request = await place.host.turns.draft(place.chat, call.text, place.kernel)
+    system = f"The system prompt for `{request.model}`, word for word:\n\n{add_fence(request.system, 'markdown')}"
     whole = add_fence(describe_request(place.host.catalog, request), "json")
-    return CommandAnswer(f"{redaction.redact(told)}\n\nAll that it would be sent:\n\n{whole}")
+    return CommandAnswer(f"{redaction.redact(system)}\n\nThe whole request:\n\n{whole}")
 
 
 COMMANDS: Final = {

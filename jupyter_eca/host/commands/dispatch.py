@@ -1,4 +1,8 @@
-"""From a message to the command that it is: native ones first, then those that are files, skills, the tool servers'."""
+"""Finds the command that a message calls, and runs it. The first match wins: native commands, the user's Markdown
+files, skills, prompts of MCP servers.
+
+It must not know the single commands: the loader finds the native ones, and the neighbours of this module the others.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +31,8 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel
 
 
-# The order of `/help` and of completion: what a newcomer needs first comes first. A command that is not named here
-# follows these, by its name. `/help` is last.
+# The order of commands in `/help` and in the completion: first the commands that a new user needs first. Commands that
+# are not named here follow in alphabetical order. `/help` is last.
 ORDER: Final = (
     "init",
     "login",
@@ -72,77 +76,83 @@ def list_native() -> tuple[ChatCommand, ...]:
 
 
 async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
-    """Every command there is; of two with the same name the one that would run."""
-    written = [one.as_chat_command for one in (await _custom(host)).values()]
-    every = (*list_native(), *written, *await skills.list_commands(host), *mcp_prompts.list_commands(host))
-    return tuple({one.name: one for one in reversed(every)}[name] for name in dict.fromkeys(one.name for one in every))
+    """Return all commands. If two have the same name, only the one that would run is returned."""
+    custom = [command.as_chat_command for command in (await _find_custom(host)).values()]
+    commands = (*list_native(), *custom, *await skills.list_commands(host), *mcp_prompts.list_commands(host))
+    return tuple(
+        {one.name: one for one in reversed(commands)}[name] for name in dict.fromkeys(one.name for one in commands)
+    )
 
 
-async def _custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
-    return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+async def _find_custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+    return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
 async def answers_here(host: Host, message: str) -> bool:
     """See `CommandRunner.answers_here`."""
-    called = parse(message)
-    if called is None:
+    call = parse(message)
+    if call is None:
         return False
-    if command := native().get(called.name):
+    if command := native().get(call.name):
         return not command.may_ask_model
     names = [one.name for one in await list_commands(host)]
-    return called.name not in names and await _slip(called, names) != ""
+    return call.name not in names and await _guess_command(call, names) != ""
 
 
 async def run(
     host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
 ) -> Outcome | None:
-    """None for a message that is no command. `sees` tells which chats the asker may know of: by default this one."""
+    """Run a message that is a command, or the answer to a question of a command. Return None for any other message.
+
+    `sees` tells which chats the client may know. By default it is only this one.
+    """
     live = host.chats.live(chat)
-    if live is not None and live.dialogue is not None and live.dialogue.takes(message):
+    if live is not None and live.dialogue is not None and live.dialogue.accepts(message):
         try:
-            return CommandAnswer(await live.dialogue.hear(message))
+            return CommandAnswer(await live.dialogue.answer(message))
         except EcaError as error:
             return CommandAnswer(redaction.redact(str(error)))
-    called = parse(message)
-    if called is None:
+    call = parse(message)
+    if call is None:
         return None
     place = CommandPlace(host, chat, kernel, sees or (lambda other: other == chat))
     try:
-        return await _run(place, called)
+        return await _run(place, call)
     except EcaError as error:
         return CommandAnswer(redaction.redact(str(error)))
 
 
-async def _run(place: CommandPlace, called: CommandCall) -> Outcome | None:
-    if command := native().get(called.name):
-        return await command.run(place, called)
-    written = await _custom(place.host)
-    if file := written.get(called.name) or written.get(called.name.lower()):
-        return CommandReplacement(expand(file.template, called))
-    if skill := await skills.expand_skill(place.host, called):
+async def _run(place: CommandPlace, call: CommandCall) -> Outcome | None:
+    if command := native().get(call.name):
+        return await command.run(place, call)
+    custom = await _find_custom(place.host)
+    if file := custom.get(call.name) or custom.get(call.name.lower()):
+        return CommandReplacement(expand(file.template, call))
+    if skill := await skills.expand_skill(place.host, call):
         return skill
-    if ":" in called.name:
-        return await mcp_prompts.expand_prompt(place.host, called, place.chat)
-    return await _answer_unknown(place.host, called)
+    if ":" in call.name:
+        return await mcp_prompts.expand_prompt(place.host, call, place.chat)
+    return await _answer_unknown(place.host, call)
 
 
-async def _answer_unknown(host: Host, called: CommandCall) -> CommandAnswer | None:
-    """A slip of the finger is told; `/tmp` and `/content` are folders, and words for the model."""
-    wanted = await _slip(called, [one.name for one in await list_commands(host)])
-    if not wanted:
+async def _answer_unknown(host: Host, call: CommandCall) -> CommandAnswer | None:
+    """Answer a command that does not exist, if its name looks like a typing error. Return None if it does not: the
+    model gets messages that begin with the name of a folder, such as `/tmp` or `/content`."""
+    guess = await _guess_command(call, [one.name for one in await list_commands(host)])
+    if not guess:
         return None
-    return CommandAnswer(f"There is no command `/{called.name}`. Did you mean `/{wanted}`? `/help` lists them all.")
+    return CommandAnswer(f"There is no command `/{call.name}`. Did you mean `/{guess}`? `/help` lists them all.")
 
 
-async def _slip(called: CommandCall, names: list[str]) -> str:
-    """The command that was meant, "" for the name of something else."""
-    wanted = "" if ":" in called.name else guess_command(called.name, names)
-    return "" if not wanted or await asyncio.to_thread(Path("/", called.name).exists) else wanted
+async def _guess_command(call: CommandCall, names: list[str]) -> str:
+    """Return the command that the user probably meant, "" if the name is none of a command."""
+    guess = "" if ":" in call.name else guess_command(call.name, names)
+    return "" if not guess or await asyncio.to_thread(Path("/", call.name).exists) else guess
 
 
 @dataclass(frozen=True, slots=True)
 class HostCommands:
-    """`host.chat.ports.CommandRunner` of one host."""
+    """Implements `host.chat.ports.CommandRunner` for one host."""
 
     host: Host
 
@@ -155,5 +165,5 @@ class HostCommands:
         return await run(self.host, chat, message, kernel, sees)
 
 
-# The host has the loader find this: importing it from there would be a ring.
+# The loader finds this for the host. The host cannot import it, because this module imports the host.
 RUNNER: Final = HostCommands

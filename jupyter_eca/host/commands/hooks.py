@@ -1,4 +1,4 @@
-"""What the user's hooks are: `/hooks`."""
+"""The command `/hooks`, which lists the user's hooks. `host.hooks` runs them."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
     from jupyter_eca.host.hooks import Hook, RejectedHook
 
 
-async def hooks(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
-    """What they run is not shown: a line may hold a key."""
-    found, refused = place.host.hooks.all
-    if not (found or refused):
+async def hooks(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """List the hooks by type. Their commands are not shown, because a command line may contain a key."""
+    valid, rejected = place.host.hooks.all
+    if not (valid or rejected):
         return CommandAnswer("There are no hooks. The key `hooks` of the configuration has them.")
     order = list(HookType)
     lines: list[str] = []
-    for type, of_type in groupby(sorted(found, key=lambda hook: order.index(hook.type)), key=lambda hook: hook.type):
-        lines += [f"**{type}**", "", *map(_line, of_type), ""]
-    if refused:
-        lines += ["**Not in force**", "", *map(_describe_refused, refused)]
+    for type, of_type in groupby(sorted(valid, key=lambda hook: order.index(hook.type)), key=lambda hook: hook.type):
+        lines += [f"**{type}**", "", *map(_describe, of_type), ""]
+    if rejected:
+        lines += ["**Ignored because of an error**", "", *map(_describe_rejected, rejected)]
     return CommandAnswer("\n".join(lines).rstrip())
 
 
-def _line(hook: Hook) -> str:
+def _describe(hook: Hook) -> str:
     parts = [f"- `{hook.name}`"]
     if hook.description:
         parts.append(f": {hook.description}")
     if hook.matcher is not None:
-        parts.append(f"; matcher `{_matcher(hook)}`")
+        parts.append(f"; matcher `{_format_matcher(hook)}`")
     if not hook.visible:
-        parts.append("; runs unseen")
+        parts.append("; not shown in the chat")
     if hook.source:
         parts.append(f"; from `{hook.source}`")
     return "".join(parts)
 
 
-def _matcher(hook: Hook) -> str:
+def _format_matcher(hook: Hook) -> str:
     if isinstance(hook.matcher, str) or hook.matcher is None:
         return hook.matcher or ""
-    written = hook.model_dump(mode="json", by_alias=True, include={"matcher"})
-    return json.dumps(written["matcher"], ensure_ascii=False)
+    dumped = hook.model_dump(mode="json", by_alias=True, include={"matcher"})
+    return json.dumps(dumped["matcher"], ensure_ascii=False)
 
 
-def _describe_refused(refused: RejectedHook) -> str:
-    return f"- `{refused.name}`: {refused.why}{f'; from `{refused.source}`' if refused.source else ''}"
+def _describe_rejected(rejected: RejectedHook) -> str:
+    return f"- `{rejected.name}`: {rejected.why}{f'; from `{rejected.source}`' if rejected.source else ''}"
 
 
 COMMANDS: Final = {
-    "hooks": NativeCommand(hooks, "List the hooks there are, where each is from, and whether it is in force"),
+    "hooks": NativeCommand(hooks, "List the hooks, the file that each is from, and those that are ignored"),
 }

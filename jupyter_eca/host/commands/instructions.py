@@ -1,15 +1,18 @@
-"""What the model is told before the first word: `/init`, `/rules`, `/sync-system-prompt`."""
+"""The commands about the user's instructions to the model: `/init`, `/rules` and `/sync-system-prompt`.
+
+It must not read the files of instructions: `instructions` does. `host.turn.system_prompt` stores the system prompt.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import rules as the_rules
-from jupyter_eca.instructions.base import facts
+from jupyter_eca.instructions.base import list_facts
 from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.instructions.template import render
 
@@ -30,74 +33,80 @@ _SAME: Final = "The model is told what it was told: nothing has changed."
 
 
 async def brief(place: CommandPlace, *, anew: bool = False) -> Briefing:
-    """Raises: ProviderError when there is no model to tell."""
+    """Return what the model of the chat gets at the beginning, see `Setups.brief`. Raises: ProviderError when there is
+    no model."""
     host = place.host
     choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.model(place.chat))
     return await host.setups.brief(choice, host.tool_contexts.build(place.chat, place.kernel), anew=anew)
 
 
-async def init(place: CommandPlace, called: CommandCall) -> CommandReplacement:
+async def init(place: CommandPlace, call: CommandCall) -> CommandReplacement:
+    """Let the model write or improve `AGENTS.md`."""
     host = place.host
-    told = await brief(place)
-    who = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
-    known = facts(host.workspace.files, (key(tool) for tool in told.tools), subagent=False)
-    of_agent = host.config.agent.get(who.name)
-    own = (of_agent.prompts.init if of_agent else "") or host.config.prompts.init
+    briefing = await brief(place)
+    agent = host.current.resolved.agent((await host.chats.load(place.chat)).choice.agent)
+    known_facts = list_facts(host.workspace.files, (get_selector(tool) for tool in briefing.tools), subagent=False)
+    agent_config = host.config.agent.get(agent.name)
+    own = (agent_config.prompts.init if agent_config else "") or host.config.prompts.init
     try:
-        words = render(own or read_prompt("init"), known)
+        text = render(own or read_prompt("init"), known_facts)
     except ValueError as error:
-        host.audiences.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
-        words = own
-    return CommandReplacement(f"{words}\n\n{called.text}" if called.text else words)
+        host.subscribers.warn(f"The prompt of /init (`prompts.init`) is taken as it is: {error}.")
+        text = own
+    return CommandReplacement(f"{text}\n\n{call.text}" if call.text else text)
 
 
-async def rules(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+async def rules(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """List the user's rules, and which of them apply to this chat."""
     host = place.host
     choice = (await host.chats.load(place.chat)).choice
-    who, model = host.current.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
-    every = await the_rules.find(host.workspace.files, host.config, host.audiences.warn)
-    holding = [rule for rule in every if rule.holds(who, model)]
-    other = [rule for rule in every if rule not in holding]
-    if not every:
+    agent_name, model = host.current.resolved.agent(choice.agent).name, await host.turns.model(place.chat)
+    found = await the_rules.find(host.workspace.files, host.config, host.subscribers.warn)
+    applying = [rule for rule in found if rule.applies_to(agent_name, model)]
+    other = [rule for rule in found if rule not in applying]
+    if not found:
         return CommandAnswer(_NO_RULES)
-    told = await brief(place)
+    briefing = await brief(place)
     parts = [
-        _list_rules("Rules the model reads at the beginning of a chat:", (rule for rule in holding if not rule.paths)),
-        _list_rules("Fetched for some files only:", (rule for rule in holding if rule.paths)),
-        _list_rules(f"Not for the agent `{who}` with `{model}`:", other),
-        _describe_new(holding, told),
+        _list_rules("Rules the model reads at the beginning of a chat:", (rule for rule in applying if not rule.paths)),
+        _list_rules("Fetched for some files only:", (rule for rule in applying if rule.paths)),
+        _list_rules(f"Not for the agent `{agent_name}` with `{model}`:", other),
+        _describe_new(applying, briefing),
     ]
     return CommandAnswer("\n\n".join(filter(None, parts)))
 
 
-def _list_rules(head: str, some: Iterable[InstructionRule]) -> str:
-    lines = [f"- `{rule.id}`{_describe_scope(rule)}" for rule in some]
+def _list_rules(head: str, listed: Iterable[InstructionRule]) -> str:
+    lines = [f"- `{rule.id}`{_describe_scope(rule)}" for rule in listed]
     return "\n".join([head, "", *lines]) if lines else ""
 
 
 def _describe_scope(rule: InstructionRule) -> str:
-    said = {
+    scopes = {
         "files": rule.paths,
-        "before": tuple({"modify": "changes", "read": "reading"}[one] for one in rule.enforce) if rule.paths else (),
+        "before": tuple({"modify": "changes", "read": "reading"}[kind] for kind in rule.enforce) if rule.paths else (),
         "agents": rule.agents,
         "models": rule.models,
     }
-    told = "; ".join(f"{name} {', '.join(f'`{one}`' for one in words)}" for name, words in said.items() if words)
-    return f" ({told})" if told else ""
+    text = "; ".join(
+        f"{name} {', '.join(f'`{value}`' for value in values)}" for name, values in scopes.items() if values
+    )
+    return f" ({text})" if text else ""
 
 
-def _describe_new(holding: Iterable[InstructionRule], told: Briefing) -> str:
-    """Those that are newer than the chat."""
-    text = told.pinned.text
-    new = [rule for rule in holding if rule.id not in text and not told.pinned.has(the_rules.source(rule))]
+def _describe_new(applying: Iterable[InstructionRule], briefing: Briefing) -> str:
+    """Name the rules that are newer than the system prompt of the chat."""
+    text = briefing.pinned.text
+    new = [rule for rule in applying if rule.id not in text and not briefing.pinned.has(the_rules.name_source(rule))]
     if not new:
         return ""
     names = ", ".join(f"`{rule.name}`" for rule in new)
     return f"This chat began without {names}: `/sync-system-prompt` tells the model."
 
 
-async def sync_system_prompt(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
-    """Raises: ProviderError when there is no model to tell."""
+async def sync_system_prompt(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Compose the system prompt of the chat again, and list what has changed. Raises: ProviderError when there is no
+    model."""
     old, new = await brief(place), await brief(place, anew=True)
     await place.host.system_prompts.save(place.chat, new.pinned)
     lines = _compare(old.pinned.sections, new.pinned.sections)
@@ -105,11 +114,11 @@ async def sync_system_prompt(place: CommandPlace, _called: CommandCall) -> Comma
 
 
 def _compare(old: tuple[Section, ...], new: tuple[Section, ...]) -> list[str]:
-    was, now = ({section.source: section.text for section in sections} for sections in (old, new))
+    before, after = ({section.source: section.text for section in sections} for sections in (old, new))
     return [
-        *(f"- new: {source}" for source in now if source not in was),
-        *(f"- changed: {source}" for source in now if was.get(source, now[source]) != now[source]),
-        *(f"- no more: {source}" for source in was if source not in now),
+        *(f"- new: {source}" for source in after if source not in before),
+        *(f"- changed: {source}" for source in after if before.get(source, after[source]) != after[source]),
+        *(f"- no more: {source}" for source in before if source not in after),
     ]
 
 

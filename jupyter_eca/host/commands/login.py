@@ -1,4 +1,7 @@
-"""`/login`: the steps of a sign-in as questions. What is answered goes to the server's own store and nowhere else."""
+"""The command `/login`, which asks for each step of a sign-in. The answers go only to the store of keys.
+
+It must not know the vendors: `plugins.providers.sign_in` has the steps. `host.chat.dialogue` asks the questions.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.sign_in import Logins
     from jupyter_eca.protocol.provider import LoginStep
 
-# Method, fields, browser, done: a dialogue that goes on longer than this goes in circles.
+# The steps of the longest sign-in are: choose a method, fill in fields, go to the browser, done. A sign-in with more
+# steps than this goes in circles.
 MAX_STEPS = 6
 
 BY_HAND = (
@@ -37,24 +41,25 @@ NO_KEYS_HERE = (
 CANCELLED = "Nobody answered; nothing was changed."
 
 
-async def login(place: CommandPlace, called: CommandCall) -> CommandAnswer:
-    """Raises: what the sign-in raises, which tells what was wrong."""
-    if len(called.arguments) > 1:
+async def login(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Sign in to a provider. Raises: EcaError, whose message says what is wrong."""
+    if len(call.arguments) > 1:
         return CommandAnswer(NO_KEYS_HERE)
-    steps = _steps(place.host.logins, place.chat, called.text, place.host.audiences.user(place.chat))
+    steps = _steps(place.host.logins, place.chat, call.text, place.host.subscribers.user(place.chat))
     if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
         return CommandAnswer(await ask_all(steps, questions))
-    # Where nobody sits, the next cell of a notebook would be taken for the key.
-    if place.host.audiences.has_approver(place.chat):
+    # Without a user, as in a notebook that runs by itself, the next message would be taken for the key.
+    if place.host.subscribers.has_approver(place.chat):
         return CommandAnswer(await place.host.turns.converse(place.chat, Dialogue(steps)))
     return CommandAnswer(BY_HAND)
 
 
 async def _steps(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
+    """Yield the questions of a sign-in, and then its result. See `dialogue.Steps`."""
     if not provider:
-        offered = [one for one in await logins.list() if one.login is not None]
-        options = [QuestionOption(label=one.id, description=one.auth.status) for one in offered]
-        provider = (yield _question(chat, "Which provider do you want to sign in to?", options)) or ""
+        offered = [status for status in await logins.list() if status.login is not None]
+        options = [QuestionOption(label=status.id, description=status.auth.status) for status in offered]
+        provider = (yield _make_question(chat, "Which provider do you want to sign in to?", options)) or ""
         if not provider:
             yield CANCELLED
             return
@@ -66,7 +71,7 @@ async def _steps(logins: Logins, chat: str, provider: str, user: User | None) ->
         if step.action is LoginAction.CHOOSE_METHOD:
             methods = {method.label: method.key for method in step.methods or ()}
             options = [QuestionOption(label=label) for label in methods]
-            label = yield _question(chat, "How do you want to sign in?", options)
+            label = yield _make_question(chat, "How do you want to sign in?", options)
             if not label:
                 yield CANCELLED
                 return
@@ -75,18 +80,20 @@ async def _steps(logins: Logins, chat: str, provider: str, user: User | None) ->
         if step.action is LoginAction.DEVICE_CODE or not step.fields:
             yield _describe(step)
             return
-        told, data = _describe(step), dict[str, str]()
+        description, data = _describe(step), dict[str, str]()
         for field in step.fields:
-            answer = yield _question(chat, f"{told}\n\n{field.label}".strip(), secret=field.type == "secret")
+            answer = yield _make_question(
+                chat, f"{description}\n\n{field.label}".strip(), secret=field.type == "secret"
+            )
             if not answer:
                 yield CANCELLED
                 return
-            data[field.key], told = answer.strip(), ""
+            data[field.key], description = answer.strip(), ""
         step = await logins.enter(provider, data)
     yield f"The sign-in to {provider} does not come to an end. Try it in the settings instead."
 
 
-def _question(
+def _make_question(
     chat: str, question: str, options: Sequence[QuestionOption] = (), *, secret: bool = False
 ) -> ChatAskQuestionParams:
     return ChatAskQuestionParams(
@@ -99,14 +106,14 @@ def _question(
 
 
 def _describe(step: LoginStep) -> str:
-    said = [step.message or "", step.url or "", f"Code: `{step.code}`" if step.code else ""]
-    return "\n\n".join(part for part in said if part)
+    parts = [step.message or "", step.url or "", f"Code: `{step.code}`" if step.code else ""]
+    return "\n\n".join(part for part in parts if part)
 
 
 COMMANDS: Final = {
     "login": NativeCommand(
         login,
         "Sign in to a model provider",
-        (CommandArgument(name="provider", description="which one; asked for when left out"),),
+        (CommandArgument(name="provider", description="its name; you are asked for it if you leave it out"),),
     ),
 }

@@ -1,7 +1,9 @@
-"""Commands that are Markdown files: `.eca/commands/NAME.md` of a project, what the key `commands` names, and the user's
-in `~/.config/eca/commands`.
+"""Reads the commands that are Markdown files. The first file of a name wins: `.eca/commands/NAME.md` of the projects,
+the files of the key `commands`, and those of the user in `~/.config/eca/commands`.
 
-The first of these win. A file is the prompt; the YAML at its top may have a `description` and describe `arguments`.
+The text of a file is the prompt. The YAML at its top may have a `description`, and describe the `arguments`.
+
+It must not run a command: `dispatch` does. `engine.text.slash_commands` fills in the arguments.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import State
     from jupyter_eca.workspace.ports import Files
 
-# A prompt, not a book; a larger file got there by mistake.
+# The bytes of the largest file. A prompt is never so long, so a larger file is there by mistake.
 MAX_BYTES: Final = 100_000
 
-# Of one path in the configuration, which may name the home folder.
+# The files of one path of the configuration, which may be the whole home folder by mistake.
 _MAX_FILES: Final = 500
 
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]*")
@@ -37,29 +39,35 @@ _DESCRIPTION_CHARS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class CustomCommand:
-    """`declared` is what its front matter says of its arguments."""
+    """A command that is a Markdown file."""
 
     name: str
     template: str
+    """The prompt, with placeholders for the arguments."""
     description: str
+    """One line for `/help` and the completion."""
     declared: Any = None
+    """The `arguments` of the front matter, as they were parsed."""
 
     @property
     def as_chat_command(self) -> ChatCommand:
+        """The command as clients list it."""
         arguments = list_arguments(self.template, self.declared)
         kind = CommandKind.CUSTOM_PROMPT
         return ChatCommand(name=self.name, description=self.description, type=kind, arguments=arguments)
 
 
 def unheard(_message: str) -> None:
-    """Where nobody is to be told."""
+    """Ignore a warning. This is the default of `warn`."""
 
 
 async def find(
     files: Files, config: Config | None = None, warn: Callable[[str], None] = unheard
 ) -> Mapping[str, CustomCommand]:
-    """As they are now: they are small, and people write them while a chat is open. `warn` hears of each file that is no
-    command, each time in the same words."""
+    """Return the commands by name. The files are looked up each time, because users write them while a chat is open.
+
+    `warn` is called for each file that is no valid command, each time with the same message.
+    """
     found, complaints = await run_read(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
@@ -69,7 +77,7 @@ async def find(
 def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[str]]:
     found: dict[str, CustomCommand] = {}
     complaints: list[str] = []
-    for path in _paths(files, config):
+    for path in _list_paths(files, config):
         if not _NAME.fullmatch(path.stem):
             continue
         try:
@@ -83,24 +91,24 @@ def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[
     return found, complaints
 
 
-def _paths(files: Files, config: Config) -> Iterator[Path]:
-    every = list(folders.find_markdown_files(files.roots, "commands"))
-    own = folders.get_user_folder()
-    yield from (path for path in every if not path.is_relative_to(own))
-    for named in config.commands:
+def _list_paths(files: Files, config: Config) -> Iterator[Path]:
+    """Yield the Markdown files, the one that wins first."""
+    found = list(folders.find_markdown_files(files.roots, "commands"))
+    user_folder = folders.get_user_folder()
+    yield from (path for path in found if not path.is_relative_to(user_folder))
+    for entry in config.commands:
         for root in files.roots:
-            here = root / Path(named.path).expanduser()
-            if here.is_dir():
-                yield from sorted(path for path in here.glob("**/*.md") if path.is_file())[:_MAX_FILES]
-            elif here.suffix == ".md" and here.is_file():
-                yield here
-    yield from (path for path in every if path.is_relative_to(own))
+            path = root / Path(entry.path).expanduser()
+            if path.is_dir():
+                yield from sorted(file for file in path.glob("**/*.md") if file.is_file())[:_MAX_FILES]
+            elif path.suffix == ".md" and path.is_file():
+                yield path
+    yield from (path for path in found if path.is_relative_to(user_folder))
 
 
 @lru_cache(maxsize=512)
 def _read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> CustomCommand | str:
-    """Return the command, or the reason why it is none. A file is parsed once for each of its states. Raises:
-    OSError."""
+    """Return the command of a file, or why it is none. The result is cached until the file changes. Raises: OSError."""
     try:
         with open_regular(path, within) as file:
             if get_size(file) > MAX_BYTES:
@@ -112,7 +120,7 @@ def _read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> 
 
 
 def read(name: str, text: str) -> CustomCommand:
-    """Raises: ValueError, in words for the reader."""
+    """Parse the text of a file. Raises: ValueError with a message for the user."""
     front, template = front_matter.split_lenient_front_matter(text)
     if line := find_mixed_line(template):
         above = text.count("\n", 0, text.index(template)) if template else 0

@@ -1,4 +1,4 @@
-"""Prompts of tool servers as commands: `/server:prompt arguments`."""
+"""Makes commands of the prompts of MCP servers: `/server:prompt arguments`. `mcp_client` has the prompts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.mcp import ServerPrompt
 
 
-def _prompts(host: Host) -> Iterator[tuple[str, ServerPrompt]]:
+def _list_prompts(host: Host) -> Iterator[tuple[str, ServerPrompt]]:
+    """Yield each prompt with the name of its server."""
     for server in host.mcp.list_servers():
         for prompt in server.prompts or ():
             yield server.name, prompt
 
 
 def list_commands(host: Host) -> tuple[ChatCommand, ...]:
+    """Return the prompts of all servers as commands."""
     return tuple(
         ChatCommand(
             name=f"{server}:{prompt.name}",
@@ -30,26 +32,26 @@ def list_commands(host: Host) -> tuple[ChatCommand, ...]:
             type=CommandKind.MCP_PROMPT,
             arguments=tuple(CommandArgument(**argument.model_dump()) for argument in prompt.arguments),
         )
-        for server, prompt in _prompts(host)
+        for server, prompt in _list_prompts(host)
     )
 
 
-async def expand_prompt(host: Host, called: CommandCall, chat: str) -> CommandAnswer | CommandReplacement | None:
-    """Return what the prompt says; None where no server has that name. A server that is starting is waited for.
+async def expand_prompt(host: Host, call: CommandCall, chat: str) -> CommandAnswer | CommandReplacement | None:
+    """Return the text of a prompt. None if no server has that name. A server that is starting is waited for.
 
-    Raises: ToolError when the server does not give it.
+    Raises: ToolError when the server does not return the prompt.
     """
-    server, _, name = called.name.partition(":")
+    server, _, name = call.name.partition(":")
     prompts = await host.mcp.find_prompts(server, host.config.mcp_timeout_seconds)
     if prompts is None:
         return None
     for prompt in prompts:
         if prompt.name == name:
-            arguments = bind_arguments([argument.name for argument in prompt.arguments], called.arguments)
-            missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
+            arguments = bind_arguments([argument.name for argument in prompt.arguments], call.arguments)
+            missing = [arg.name for arg in prompt.arguments if arg.required and arg.name not in arguments]
             if missing:
-                usage = " ".join(f"{one.name}=…" for one in prompt.arguments)
-                return CommandAnswer(f"`/{called.name}` needs {', '.join(missing)}: write `/{called.name} {usage}`.")
-            return CommandReplacement(await host.mcp.prompt(server, prompt.name, arguments, chat))
+                usage = " ".join(f"{argument.name}=…" for argument in prompt.arguments)
+                return CommandAnswer(f"`/{call.name}` needs {', '.join(missing)}: write `/{call.name} {usage}`.")
+            return CommandReplacement(await host.mcp.get_prompt(server, prompt.name, arguments, chat))
     known = ", ".join(f"`/{server}:{prompt.name}`" for prompt in prompts)
     return CommandAnswer(f"The MCP server {server!r} offers no prompt {name!r} now. It offers: {known or 'none'}.")

@@ -1,4 +1,4 @@
-"""What is set up: `/model`, `/config`, `/doctor`, `/help`."""
+"""The commands about the settings: `/model`, `/config`, `/doctor` and `/help`. `host.doctor` writes the report."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
-async def model(place: CommandPlace, called: CommandCall) -> CommandAnswer:
-    """Raises: ProviderError for a name nobody answers to."""
+async def model(place: CommandPlace, call: CommandCall) -> CommandAnswer:
+    """Show or choose the model of the chat. Raises: ProviderError when no provider has the name."""
     host = place.host
     models = await host.catalog.models()
-    if not called.text:
+    if not call.text:
         current = await host.turns.model(place.chat)
         lines = [f"- `{name}`{' (in use)' if name == current else ''}" for name in models]
         head = f"The model of this chat is `{current}`." if current else "This chat has no model."
         return CommandAnswer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))
-    name = next((one for one in models if one.partition("/")[2] == called.text), called.text)
+    name = next((one for one in models if one.partition("/")[2] == call.text), call.text)
     host.catalog.choose(name)
     await host.chats.load(place.chat)
     host.turns.choose(place.chat, Choice(model=name))
     selected = ConfigUpdatedParams(chat=ChatConfig(select_model=name), chat_id=place.chat)
-    host.audiences.tell(Notice("config/updated", selected, place.chat))
+    host.subscribers.tell(Notice("config/updated", selected, place.chat))
     unlisted = "" if name in models else " It is not among those that are listed; it is tried anyway."
     return CommandAnswer(f"Answers in this chat come from `{name}` now.{unlisted}")
 
 
-async def config(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+async def config(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Show the configuration. Keys are hidden."""
     settings = place.host.config
     sources = "\n".join(f"- `{source}`" for source in settings.sources) or "No file: these are the defaults."
     shown = mask_secrets(settings.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"sources"}))
@@ -48,16 +49,18 @@ async def config(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
     return CommandAnswer(f"The configuration that holds. It was read from:\n\n{sources}\n\n{add_fence(text, 'json')}")
 
 
-async def doctor(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+async def doctor(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Show what is set up and what is missing."""
     return CommandAnswer(await report(place.host.services, "this server"))
 
 
-async def help(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
-    from jupyter_eca.host.commands.dispatch import list_commands  # which finds this module
+async def help(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """List all commands."""
+    from jupyter_eca.host.commands.dispatch import list_commands  # it loads this module
 
     lines = [
-        f"- `/{' '.join([one.name, *(f'[{argument.name}]' for argument in one.arguments)])}`: {one.description}"
-        for one in await list_commands(place.host)
+        f"- `/{' '.join([command.name, *(f'[{arg.name}]' for arg in command.arguments)])}`: {command.description}"
+        for command in await list_commands(place.host)
     ]
     return CommandAnswer("\n".join(lines))
 
@@ -69,6 +72,6 @@ COMMANDS: Final = {
         (CommandArgument(name="name", description="PROVIDER/MODEL"),),
     ),
     "config": NativeCommand(config, "Show the configuration that holds, and the files it is from"),
-    "doctor": NativeCommand(doctor, "Show what is set up, what is missing and what to do about it"),
+    "doctor": NativeCommand(doctor, "Show a report: what is set up, what is missing, and what to do about it"),
     "help": NativeCommand(help, "List the commands"),
 }

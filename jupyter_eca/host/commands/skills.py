@@ -1,4 +1,6 @@
-"""Skills as commands: `/NAME words` has the model follow one; `/skills` lists them, `/skill-create` has one made."""
+"""Makes commands of skills: `/NAME text` lets the model follow a skill. `/skills` lists them, and `/skill-create` lets
+the model write one. `instructions.skills` reads the skills.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.instructions.skills import Skill
 
-# As agentskills.io has them; those that exist already may be looser.
+# The names that agentskills.io allows. Existing skills may have other names.
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _CREATE: Final = """Write the skill `{name}`: the file {path}, with `write_file`. It begins with this front matter:
 
@@ -33,49 +35,56 @@ Below it stand the instructions for a model that knows nothing of this conversat
 the work, with the tools and commands to use and how to check the result; fewer than 500 lines. What is long or seldom \
 needed goes into files beside it (`references/`, `scripts/`), which the text names by their relative paths.
 
-What the skill is for: {wanted}"""
-_UNSAID: Final = "take it from this conversation; ask the user if that is not plain."
+What the skill is for: {purpose}"""
+_NO_PURPOSE: Final = "take it from this conversation; ask the user if that is not plain."
 
 
-def shelf(host: Host) -> skills.SkillRegistry:
-    return skills.SkillRegistry(host.workspace.files, host.config, host.audiences.warn)
+def make_registry(host: Host) -> skills.SkillRegistry:
+    """Return the registry of the skills of a host."""
+    return skills.SkillRegistry(host.workspace.files, host.config, host.subscribers.warn)
 
 
 def describe(skill: Skill) -> ChatCommand:
+    """Return a skill as a command."""
     arguments = () if find_mixed_line(skill.body) else list_arguments(skill.body, skill.arguments)
     return ChatCommand(name=skill.name, description=skill.description, type=CommandKind.SKILL, arguments=arguments)
 
 
 async def find(host: Host) -> tuple[Skill, ...]:
-    return await shelf(host).all()
+    """Return all skills of a host."""
+    return await make_registry(host).list_skills()
 
 
 async def list_commands(host: Host) -> tuple[ChatCommand, ...]:
-    return tuple(describe(one) for one in await find(host))
+    """Return all skills as commands."""
+    return tuple(map(describe, await find(host)))
 
 
-async def expand_skill(host: Host, called: CommandCall) -> CommandReplacement | None:
-    """None for a skill nobody has."""
-    skill = next((one for one in await find(host) if one.name == called.name), None)
+async def expand_skill(host: Host, call: CommandCall) -> CommandReplacement | None:
+    """Return the text of a skill for the model, None when there is no such skill."""
+    skill = next((skill for skill in await find(host) if skill.name == call.name), None)
     if skill is None:
         return None
-    body = await run_read(skills.render, shelf(host), skill)
-    # Typed without arguments it says what it says when the model loads it: a `$1` in its code is no place for one.
-    if called.text or called.arguments:
-        words = called.text or " ".join(called.arguments)
-        body = f"{body}\n\n{words}" if find_mixed_line(body) else expand(body, called)
-    return CommandReplacement(await run_read(skills.text, skill, body))
+    body = await run_read(skills.render_body, make_registry(host), skill)
+    # Without arguments the text is the same as when the model loads the skill: a `$1` in its code is no placeholder.
+    if call.text or call.arguments:
+        text = call.text or " ".join(call.arguments)
+        body = f"{body}\n\n{text}" if find_mixed_line(body) else expand(body, call)
+    return CommandReplacement(await run_read(skills.format_skill, skill, body))
 
 
-async def overview(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
+async def list_skills(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """List the skills."""
     lines = [
-        f"- `/{one.name}` ({one.origin.value}): {one.description}\n  `{one.path}`" for one in await find(place.host)
+        f"- `/{skill.name}` ({skill.origin.value}): {skill.description}\n  `{skill.path}`"
+        for skill in await find(place.host)
     ]
     return CommandAnswer("\n".join([*lines, "", "`/skill-create NAME what it is for` writes one for this project."]))
 
 
-async def create(place: CommandPlace, called: CommandCall) -> CommandAnswer | CommandReplacement:
-    name, _, wanted = called.text.partition(" ")
+async def create(place: CommandPlace, call: CommandCall) -> CommandAnswer | CommandReplacement:
+    """Let the model write a skill."""
+    name, _, purpose = call.text.partition(" ")
     if not _NAME.fullmatch(name) or len(name) > 64:
         return CommandAnswer(
             "Write `/skill-create NAME what it is for`; a name has small letters, digits and single hyphens."
@@ -84,11 +93,13 @@ async def create(place: CommandPlace, called: CommandCall) -> CommandAnswer | Co
     path = files.resolve(f".eca/skills/{name}/SKILL.md")
     if await asyncio.to_thread(path.exists):
         return CommandAnswer(f"There is a skill `{name}` already, in {files.shorten(path)}.")
-    return CommandReplacement(_CREATE.format(name=name, path=files.shorten(path), wanted=wanted.strip() or _UNSAID))
+    return CommandReplacement(
+        _CREATE.format(name=name, path=files.shorten(path), purpose=purpose.strip() or _NO_PURPOSE)
+    )
 
 
 COMMANDS: Final = {
-    "skills": NativeCommand(overview, "List the skills: instructions that the model loads when they fit"),
+    "skills": NativeCommand(list_skills, "List the skills: instructions that the model loads when they fit"),
     "skill-create": NativeCommand(
         create,
         "Have a skill written for this project",

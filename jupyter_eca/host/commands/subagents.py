@@ -1,4 +1,5 @@
-"""Who can be spawned: `/subagents`."""
+"""The command `/subagents`, which lists the agents that the agent of a chat can spawn. `host.turn.subagents` runs
+them."""
 
 from __future__ import annotations
 
@@ -13,22 +14,23 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
-async def subagents(place: CommandPlace, called: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for all words
+async def subagents(place: CommandPlace, call: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for all words
+    """List the agents that can be spawned."""
     live = await place.host.chats.load(place.chat)
-    by = place.host.setups.settle(live.choice).agent
-    found = place.host.current.resolved.list_spawnable(by)
-    if not found:
-        return CommandAnswer(f"`{by}` can spawn no agent. `mode: subagent` makes one that can be.")
-    lines = [_line(one) for one in found.values()]
-    return CommandAnswer("\n".join([f"The agents that `{by}` can spawn, with `spawn_agent`:", "", *lines]))
+    spawner = place.host.setups.settle(live.choice).agent
+    agents = place.host.current.resolved.list_spawnable(spawner)
+    if not agents:
+        return CommandAnswer(f"`{spawner}` can spawn no agent. `mode: subagent` makes one that can be.")
+    lines = [_describe(agent) for agent in agents.values()]
+    return CommandAnswer("\n".join([f"The agents that `{spawner}` can spawn, with `spawn_agent`:", "", *lines]))
 
 
-def _line(one: Agent) -> str:
-    more = [f"model `{one.default_model}`" if one.default_model else "", "only looks" if one.looks_only else ""]
-    more += [f"at most {one.max_steps} steps" if one.max_steps else ""]
-    about = ", ".join(part for part in more if part)
-    told = " ".join(one.description.split()) or "No description."
-    return f"- `{one.name}`: {told}" + (f" ({about})" if about else "")
+def _describe(agent: Agent) -> str:
+    more = [f"model `{agent.default_model}`" if agent.default_model else "", "only looks" if agent.looks_only else ""]
+    more += [f"at most {agent.max_steps} steps" if agent.max_steps else ""]
+    details = ", ".join(part for part in more if part)
+    description = " ".join(agent.description.split()) or "No description."
+    return f"- `{agent.name}`: {description}" + (f" ({details})" if details else "")
 
 
 COMMANDS: Final = {

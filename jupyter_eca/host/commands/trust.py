@@ -1,4 +1,7 @@
-"""The trust in the settings of folders: `/untrust`. It is given in the panel, or as an answer to a question."""
+"""The command `/untrust`, which takes back the user's trust in the settings of folders.
+
+The trust is given in the panel, or as an answer to a question. `host.operations.folder_trust` stores it.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ _NOT_TRUSTED: Final = "You have not trusted the settings of a folder here, so no
 _HOLDS: Final = "They still hold here, because this editor cannot ask you whether you trust the folder."
 
 
-async def untrust(place: CommandPlace, _called: CommandCall) -> CommandAnswer:
-    """Raises: LocalError when the answer cannot be stored."""
+async def untrust(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
+    """Take back the trust in the folders of the workspace. Raises: LocalError when this cannot be stored."""
     host = place.host
     withdrawn = await host.folder_trust.withdraw(host.workspace.files.roots)
     lines = [_WITHDRAWN.format(folder=folder) for folder in withdrawn] or [_NOT_TRUSTED]

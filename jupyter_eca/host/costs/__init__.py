@@ -1,1 +1,1 @@
-"""What answers cost, and the budgets that limit it."""
+"""Owns the costs of answers: a ledger of what was paid, and the budgets that limit it."""

@@ -1,6 +1,7 @@
-"""Money that may be spent: asks before a request that would cost more than the user allows.
+"""Checks the budgets of the configuration before each request to a model, and asks the user if one would be exceeded.
 
-Every request to a model passes here on its way. Without a budget in the configuration nothing is counted for it.
+It must not record costs: `costs.ledger` does. `engine.model.budget` decides when a budget is exceeded. Without a budget
+in the configuration, nothing is computed here.
 """
 
 from __future__ import annotations
@@ -24,69 +25,73 @@ if TYPE_CHECKING:
 
 
 class Budgets:
-    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, audiences: Subscribers) -> None:
+    """The budgets of one host."""
+
+    def __init__(self, current: Current, catalog: Catalog, ledger: Ledger, subscribers: Subscribers) -> None:
         self._current = current
         self._catalog = catalog
         self._ledger = ledger
-        self._audiences = audiences
-        # By chat, purse and day: what the user has added is for one chat, and for today.
+        self._subscribers = subscribers
+        # The US dollars that the user has added to a budget, by chat, purse and day. They count for this chat today.
         self._raised: dict[tuple[str, Purse, int], float] = {}
 
-    async def allow(self, to: Bill, request: ModelRequest) -> None:
-        """Returns when the request may be sent, which its user may be asked first.
+    async def allow(self, bill: Bill, request: ModelRequest) -> None:
+        """Return if a request may be sent. The user may be asked first.
 
-        Raises: OverBudget, whose message says which budget, what was spent and how to raise it.
+        Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """
         if not self._limits:
             return
-        expected = self._ledger.expect(to, request)
-        coming = (await self._catalog.quote(to.model, expected)).cost
-        while found := find_excess(await self._budgets(to), coming):
-            answer = await self._ask(to, found)
+        expected = self._ledger.expect(bill, request)
+        price = (await self._catalog.quote(bill.model, expected)).cost
+        while excess := find_excess(await self._list_budgets(bill), price):
+            answer = await self._ask(bill, excess)
             if answer == GO_ON:
                 return
-            if answer != format_increase(found):
-                raise OverBudget(found.refusal)
-            self._raise(to, found)
+            if answer != format_increase(excess):
+                raise OverBudget(excess.refusal)
+            self._raise(bill, excess)
 
     @property
     def _limits(self) -> dict[Purse, float]:
+        """The limits of the configuration in US dollars."""
         config = self._current.config.budget
         limits = {Purse.CHAT: config.per_chat, Purse.NOTEBOOK: config.per_notebook, Purse.DAY: config.per_day}
         return {purse: limit for purse, limit in limits.items() if limit is not None}
 
-    async def _budgets(self, to: Bill) -> list[Budget]:
-        """Those that this request is counted in."""
-        today = _today()
+    async def _list_budgets(self, bill: Bill) -> list[Budget]:
+        """Return the budgets that a request counts for."""
+        today = _get_midnight()
         extents = {Purse.DAY: Extent(since=today)}
-        if to.chat:
-            extents[Purse.CHAT] = Extent(to.chat)
-        if to.notebook:
-            extents[Purse.NOTEBOOK] = Extent(notebook=to.notebook)
-        found: list[Budget] = []
+        if bill.chat:
+            extents[Purse.CHAT] = Extent(bill.chat)
+        if bill.notebook:
+            extents[Purse.NOTEBOOK] = Extent(notebook=bill.notebook)
+        budgets: list[Budget] = []
         for purse, limit in self._limits.items():
             if purse in extents:
-                total = await self._ledger.total(extents[purse])
-                raised = self._raised.get((to.chat, purse, today), 0.0)
-                found.append(Budget(purse, limit, total.cost, total.unpriced, raised))
-        return found
+                total = await self._ledger.sum_costs(extents[purse])
+                increase = self._raised.get((bill.chat, purse, today), 0.0)
+                budgets.append(Budget(purse, limit, total.cost, total.unpriced, increase))
+        return budgets
 
-    async def _ask(self, to: Bill, found: BudgetExcess) -> str | None:
-        """None when nobody is there to answer."""
-        if not (to.asks and self._audiences.has_answerer(to.chat)):
+    async def _ask(self, bill: Bill, excess: BudgetExcess) -> str | None:
+        """Return the user's choice, None if nobody can answer."""
+        if not (bill.asks and self._subscribers.has_answerer(bill.chat)):
             return None
-        asked = ChatAskQuestionParams(
-            chat_id=to.chat,
-            question=found.text,
-            options=tuple(QuestionOption(label=label) for label in (GO_ON, format_increase(found), STOP)),
+        params = ChatAskQuestionParams(
+            chat_id=bill.chat,
+            question=excess.text,
+            options=tuple(QuestionOption(label=label) for label in (GO_ON, format_increase(excess), STOP)),
             allow_freeform=False,
         )
-        return (await ChatQuestions(self._audiences, to.chat).ask(asked)).answer
+        return (await ChatQuestions(self._subscribers, bill.chat).ask(params)).answer
 
-    def _raise(self, to: Bill, found: BudgetExcess) -> None:
-        key = (to.chat, found.budget.purse, _today())
-        self._raised[key] = self._raised.get(key, 0.0) + found.increase
+    def _raise(self, bill: Bill, excess: BudgetExcess) -> None:
+        """Note that the user has added money to a budget."""
+        key = (bill.chat, excess.budget.purse, _get_midnight())
+        self._raised[key] = self._raised.get(key, 0.0) + excess.increase
 
 
-def _today() -> int:
+def _get_midnight() -> int:
     return find_midnight(time.time_ns() // 1_000_000)

@@ -1,7 +1,10 @@
-"""What was spent: each request to a model is written down once, for its chat, its notebook and its day.
+"""Owns the ledger: the cost of each request to a model is recorded once, for its chat, its notebook and its day.
 
-The events of a chat tell what was used too, but they go with the chat, and may be cut back or copied; money does not
-come back. So sums are those of a table that nothing is ever taken away from. A notebook is known by its path.
+The events of a chat have the costs too. But they are deleted with the chat, and may be cut back or copied, while the
+money stays spent. So all sums come from a table of its own, from which nothing is deleted. A notebook is identified by
+its path.
+
+It must not know the budgets: `costs.budgets` does. `host.store.spending` has the table.
 """
 
 from __future__ import annotations
@@ -30,106 +33,129 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".ipynb"
 
-# Tokens are estimated from characters: the rule of thumb is off by as much, not by more, unless a server miscounts.
+# The smallest and the largest factor that corrects an estimate, which is made from characters. A vendor's count that
+# differs by more is probably wrong.
 _LEAST_SCALE, _MOST_SCALE = 0.5, 3.0
 
-# What vendors keep at least of what they have read.
+# The milliseconds that all vendors keep a request in their cache.
 _CACHE_MS = 5 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Who pays for a request: nobody in particular, or a chat and the notebook that was asked in. `asks`: somebody may
-    be asked about it there."""
+    """What a request is recorded under."""
 
     model: str
+    """The full name `provider/model`."""
     chat: str = ""
+    """The id of the chat that pays, "" for a request of no chat, such as a completion in the editor."""
     turn: str = ""
+    """The id of the turn."""
     notebook: str = ""
+    """The path of the notebook in which the user asked, "" for none."""
     asks: bool = False
+    """Whether the user of the chat may be asked before a budget is exceeded."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Last:
-    """The last request of a chat: what was estimated and what the vendor counted; `cached`: it keeps that a while."""
+class _LastRequest:
+    """The last request of a chat."""
 
     at: int
+    """Its time in milliseconds since the epoch."""
     model: str
     estimated: int
+    """The tokens that we estimated."""
     counted: int
+    """The tokens that the vendor counted."""
     cached: bool
+    """Whether the vendor has the request in its cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """`message` is the last one that a model answered. Where the `place` is empty nothing is known of a notebook."""
+    """The costs that a client shows for a chat."""
 
     message: Total
+    """The costs of the last turn in which a model was called."""
     chat: Total
-    place: str
+    """The costs of the chat."""
+    notebook_path: str
+    """The path of the notebook that the last prompt came from, "" for none."""
     notebook: Total
+    """The costs of that notebook in all chats."""
     today: Total
+    """The costs of this day in all chats."""
 
 
-def bill(chat: LiveChat, model: str) -> Bill:
-    return Bill(model, paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
+def make_bill(chat: LiveChat, model: str) -> Bill:
+    """Return the bill for a request of the turn under way."""
+    return Bill(model, find_paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks)
 
 
-def paying_chat(chat: LiveChat) -> str:
-    """The chat whose budget a request counts for."""
+def find_paying_chat(chat: LiveChat) -> str:
+    """Return the id of the chat that pays: for a subagent it is the parent chat."""
     return chat.parent or chat.state.id
 
 
 class Ledger:
+    """Records the costs of one host, and sums them."""
+
     def __init__(self, current: Current, store: Store, chats: Chats) -> None:
         self._current = current
         self._store = store
         self._chats = chats
-        self._last: dict[str, _Last] = {}
+        self._last: dict[str, _LastRequest] = {}
 
-    def expect(self, to: Bill, request: ModelRequest) -> UsageDelta:
-        """What a request will be counted as before its answer: estimated as the last one was, put right by what came of
-        that. What the vendor's cache still has of it is cheaper."""
-        tokens, last = break_down(request).used_tokens, self._last.get(to.chat)
-        if last is None or last.model != to.model or not (last.estimated and last.counted):
+    def expect(self, bill: Bill, request: ModelRequest) -> UsageDelta:
+        """Estimate the tokens of a request before it is sent.
+
+        The estimate is corrected by the factor by which the estimate of the chat's last request was wrong. If that
+        request is still in the vendor's cache, its tokens are counted as cached, which are cheaper.
+        """
+        tokens, last = break_down(request).used_tokens, self._last.get(bill.chat)
+        if last is None or last.model != bill.model or not (last.estimated and last.counted):
             return UsageDelta(tokens, 0)
         tokens = round(tokens * min(max(last.counted / last.estimated, _LEAST_SCALE), _MOST_SCALE))
-        kept = last.cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
-        cached = last.counted if kept else 0
+        is_cached = last.cached and tokens >= last.counted and _now() - last.at < _CACHE_MS
+        cached = last.counted if is_cached else 0
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
-    def count(self, to: Bill, request: ModelRequest, usage: UsageDelta) -> None:
-        """Write down what a request cost, and how far its estimate was off."""
+    def count(self, bill: Bill, request: ModelRequest, usage: UsageDelta) -> None:
+        """Record the cost of a request, and how wrong its estimate was."""
         read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        self.note(to, usage)
-        if to.chat:
+        self.note(bill, usage)
+        if bill.chat:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
-            self._last[to.chat] = _Last(_now(), to.model, break_down(request).used_tokens, read, cached)
+            self._last[bill.chat] = _LastRequest(_now(), bill.model, break_down(request).used_tokens, read, cached)
 
-    def note(self, to: Bill, usage: UsageDelta) -> None:
-        """Write down what a request cost."""
+    def note(self, bill: Bill, usage: UsageDelta) -> None:
+        """Record the cost of a request."""
         cached = usage.cache_read_tokens
         read = usage.input_tokens + cached + usage.cache_write_tokens
-        where = to.chat, to.turn, to.notebook, to.model
+        where = bill.chat, bill.turn, bill.notebook, bill.model
         self._store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
 
-    async def total(self, extent: Extent) -> Total:
+    async def sum_costs(self, extent: Extent) -> Total:
+        """Return the sum over the requests of an extent."""
         return await self._store.do(lambda tables: tables.sum_spending(extent))
 
-    async def account(self, chat: str, at: int) -> Account:
-        """What a client is told: of a chat, of where it was last asked in, of the day."""
+    async def read_account(self, chat: str, at: int) -> Account:
+        """Return the costs that a client shows for a chat. `at` is a time of the day that counts as today, in
+        milliseconds since the epoch."""
         live = self._chats.live(chat)
         turn, notebook = (live.paid, live.notebook) if live else ("", "")
         return Account(
-            await self.total(Extent(chat, turn)) if turn else Total(),
-            await self.total(Extent(chat)),
+            await self.sum_costs(Extent(chat, turn)) if turn else Total(),
+            await self.sum_costs(Extent(chat)),
             notebook,
-            await self.total(Extent(notebook=notebook)) if notebook else Total(),
-            await self.total(Extent(since=find_midnight(at))),
+            await self.sum_costs(Extent(notebook=notebook)) if notebook else Total(),
+            await self.sum_costs(Extent(since=find_midnight(at))),
         )
 
-    def place(self, chat: LiveChat) -> str:
-        """The path of the notebook that the chat's prompt came from, "" when it came from none."""
+    def find_notebook(self, chat: LiveChat) -> str:
+        """Return the path of the notebook that the prompt of the turn came from, "" for none. It is a real path, if the
+        notebook is in the workspace."""
         for path in self._find_notebooks(chat):
             with suppress(ToolError):
                 return str(self._current.workspace.files.resolve(path))
@@ -137,15 +163,16 @@ class Ledger:
         return ""
 
     def _find_notebooks(self, chat: LiveChat) -> Iterator[str]:
-        """By the cell that asked, by what was sent along, by where it was asked: the nearest first."""
+        """Yield the paths that the prompt may have come from, the surest first: the notebook of the cell that asked, a
+        notebook among the contexts, and the notebook that was open."""
         prompt = chat.prompt
         if prompt is None:
             return
         if prompt.lock is not None and prompt.lock.notebook.endswith(_SUFFIX):
             yield str(Path(prompt.lock.folder) / prompt.lock.notebook)
         for context in prompt.contexts:
-            named = isinstance(context, CursorContext | NotebookContext | CellContext | OutputContext)
-            if named and context.path.endswith(_SUFFIX):
+            has_path = isinstance(context, CursorContext | NotebookContext | CellContext | OutputContext)
+            if has_path and context.path.endswith(_SUFFIX):
                 yield context.path
         if chat.kernel is None and chat.asked_notebook:
             yield chat.asked_notebook
@@ -156,6 +183,7 @@ def _now() -> int:
 
 
 def find_midnight(at: int) -> int:
-    """When the day began, where the server stands; both in milliseconds since the epoch."""
+    """Return the beginning of the day of a time, in the server's time zone. Both are in milliseconds since the
+    epoch."""
     day = datetime.fromtimestamp(at / 1000).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     return int(day.timestamp() * 1000)

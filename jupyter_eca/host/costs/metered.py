@@ -1,6 +1,6 @@
-"""A model's answer on its way through the purse: budgets are asked before it, the ledger is written during it.
+"""Calls models with their costs: it checks the budgets before a request, and records what the answer costs.
 
-Must not know chats or turns, only the bill. `costs.budgets` decides, `costs.ledger` keeps what was spent.
+It must not know chats or turns, only the `Bill`. `costs.budgets` checks, and `costs.ledger` records.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ if TYPE_CHECKING:
 
 
 class Metered:
+    """Streams the answers of models, and records their costs."""
+
     def __init__(self, ledger: Ledger, budgets: Budgets) -> None:
         self._ledger = ledger
         self._budgets = budgets
 
-    async def stream(self, to: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
-        """Yield what a model says, and write down what is paid for it.
+    async def stream(self, bill: Bill, chosen: Chosen, request: ModelRequest) -> AsyncGenerator[Delta]:
+        """Yield the deltas of an answer, and record its cost.
 
         Raises: ProviderError; OverBudget before anything is sent.
         """
-        await self._budgets.allow(to, request)
-        begun = counted = False
+        await self._budgets.allow(bill, request)
+        has_begun = counted = False
         try:
             async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
                 async for delta in deltas:
-                    begun = True
+                    has_begun = True
                     if isinstance(delta, UsageDelta):
                         counted, delta = True, chosen.bill(delta)
-                        self._ledger.count(to, request, delta)
+                        self._ledger.count(bill, request, delta)
                     yield delta
         finally:
-            # An answer that was broken off costs as well, and nobody has told how much.
-            if begun and not counted and not chosen.free:
-                self._ledger.note(to, UsageDelta(break_down(request).used_tokens, 0))
+            # An answer that was broken off costs money too, but the vendor has not said how much.
+            if has_begun and not counted and not chosen.free:
+                self._ledger.note(bill, UsageDelta(break_down(request).used_tokens, 0))

@@ -5,7 +5,7 @@ combines what several answered. `runner` runs all hooks of an event, and `turn_h
 """
 
 from jupyter_eca.config.hooks import Action, Hook, HookType, RejectedHook, parse_hooks
-from jupyter_eca.host.hooks.effects import Effects, HookReply, chain, combine, format_lines
+from jupyter_eca.host.hooks.effects import Effects, HookReply, combine, format_lines, update_input
 from jupyter_eca.host.hooks.matching import matches
 from jupyter_eca.host.hooks.process import HookRun, run
 
@@ -17,10 +17,10 @@ __all__ = [
     "HookRun",
     "HookType",
     "RejectedHook",
-    "chain",
     "combine",
     "format_lines",
     "matches",
     "parse_hooks",
     "run",
+    "update_input",
 ]

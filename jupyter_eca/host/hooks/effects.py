@@ -1,19 +1,21 @@
-"""Combines what all hooks of one event answered into one effect. Pure.
+"""Reads the reply of each hook's program, and combines the replies to one event into one `Effects`. Pure.
 
-A hook is a program. Its exit status says how to read its answer (ECA 3.13, hooks):
+It must not run a program or change a turn: `runner` starts the programs, and `turn_hooks` applies the effects.
 
-- 0: its standard output is JSON, whose fields have the effects that ECA documents. Other text is shown to the user.
-- 2: it blocks what was about to happen, and its standard error is the reason.
-- any other: it failed, and has no effect.
+The exit status of the program says how its reply is read (ECA 3.13, hooks):
 
-A hook can only make the decision about a tool call stricter: deny before ask before allow. `runner.py` starts the
-programs and `turn_hooks.py` applies the effects.
+- 0: the program succeeded. If its standard output is a JSON object, its fields are the effects, for example
+  `{"approval": "deny"}`. All other output is only shown to the user.
+- 2: the program blocks what was about to happen. Its standard error is the reason.
+- any other: the program failed. It has no effect.
+
+A hook can make the decision about a tool call stricter, and never milder. The order is allow, ask, deny.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.hooks import HookType
@@ -23,141 +25,143 @@ from jupyter_eca.engine.tool_call import parse_arguments
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# The exit status that blocks.
-BLOCKS: Final = 2
+# The exit status with which a program blocks what was about to happen.
+BLOCKING_STATUS: Final = 2
 
 # The text that ECA uses when a hook hides a result and gives no reason.
-HIDDEN: Final = "[Tool output hidden by hook]"
-DENIED: Final = "The hook {!r} gave no reason."
+HIDDEN_OUTPUT: Final = "[Tool output hidden by hook]"
+NO_REASON: Final = "The hook {!r} gave no reason."
 
-_FOLLOWED: Final = frozenset({HookType.POST_REQUEST, HookType.SUBAGENT_POST_REQUEST})
+_TYPES_WITH_FOLLOW_UP: Final = frozenset({HookType.POST_REQUEST, HookType.SUBAGENT_POST_REQUEST})
+# From the mildest to the strictest.
 _DECISIONS: Final = tuple(Decision)
 
 
 @dataclass(frozen=True, slots=True)
 class HookReply:
-    """What one program of a hook answered."""
+    """What one program of a hook returned, and what its JSON says."""
 
     hook: str
     """The name of the hook."""
     status: int = 0
-    """The exit status."""
+    """The exit status of the program."""
     output: str = ""
-    """What it wrote to standard output."""
+    """What the program wrote to standard output."""
     error: str = ""
-    """What it wrote to standard error."""
+    """What the program wrote to standard error."""
     visible: bool = True
-    """Whether the user sees that it ran."""
+    """Whether the user sees that the hook ran."""
 
     @property
     def data(self) -> dict[str, Any]:
-        """The JSON object of its output. Empty unless its status is 0."""
+        """The JSON object that the program wrote to standard output. Empty if the status is not 0."""
         if self.status != 0 or not self.output.lstrip().startswith("{"):
             return {}
         return parse_arguments(self.output) or {}
 
     @property
-    def stops(self) -> bool:
-        """Whether it ends the turn."""
+    def stops_turn(self) -> bool:
+        """Whether the program ends the turn: its JSON has `"continue": false`."""
         return self.data.get("continue") is False
 
     @property
     def blocks(self) -> bool:
-        """Whether it blocks what was about to happen."""
-        return self.status == BLOCKS
+        """Whether the program blocks what was about to happen."""
+        return self.status == BLOCKING_STATUS
 
     @property
     def is_failure(self) -> bool:
-        return self.status not in {0, BLOCKS}
+        """Whether the program failed."""
+        return self.status not in {0, BLOCKING_STATUS}
 
     @property
     def decision(self) -> Decision | None:
-        """Its own decision about the tool call, None for none."""
+        """The decision about the tool call in the field `approval`, None if the program made no decision there."""
         approval = self.data.get("approval")
         return Decision(approval) if approval in _DECISIONS else None
 
     @property
-    def updated(self) -> dict[str, Any] | None:
-        """The arguments of the tool call that it changes, None for no change."""
+    def new_arguments(self) -> dict[str, Any] | None:
+        """The arguments of the tool call that the program replaces, with their new values. None for no change."""
         value: Any = self.data.get("updatedInput")
         return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
     def read_text(self, name: str) -> str | None:
-        """Return a field of its JSON, None where it is missing or no text."""
+        """Return a field of the JSON, None if it is missing or is not a text."""
         value = self.data.get(name)
         return value if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The effect of all hooks of one event together. A field is None or empty where no hook asked for it."""
+    """The effect of all hooks of one event together. A field is None or empty if no hook requested that effect."""
 
-    stopped: str | None = None
+    stopped_by: str | None = None
     """The name of the hook that ends the turn."""
-    reason: str = ""
-    """Why it ends the turn. Only the user reads it."""
-    blocked: HookReply | None = None
-    """The reply of the first hook that blocks."""
+    stop_reason: str = ""
+    """Why that hook ends the turn. Only the user reads this."""
+    blocked_by: HookReply | None = None
+    """The reply of the first hook that blocks what was about to happen."""
     context: str = ""
-    """Text that is added to the prompt or to the tool's result, each part marked with the name of its hook."""
-    prompt: str | None = None
-    """The prompt that replaces the user's."""
-    arguments: dict[str, Any] | None = None
-    """The arguments of the tool call that are changed."""
+    """Text that is added to the prompt or to the tool's result. Each part is marked with the name of its hook."""
+    new_prompt: str | None = None
+    """The prompt that replaces the user's prompt."""
+    new_arguments: dict[str, Any] | None = None
+    """The arguments of the tool call that are replaced, with their new values."""
     decision: Decision | None = None
     """The strictest decision about the tool call."""
-    words: str = ""
-    """Why the tool call is denied. The model reads it."""
-    output: str | None = None
-    """The result that replaces the tool's."""
+    denial_reason: str = ""
+    """Why the tool call is denied. The model reads this."""
+    new_output: str | None = None
+    """The text that replaces the tool's result."""
     follow_up: str = ""
-    """A prompt that starts the next turn."""
-    messages: tuple[str, ...] = field(default=())
-    """What the user is told."""
-
-
-NOTHING: Final = Effects()
+    """A prompt that starts another turn after this one."""
 
 
 def combine(type: HookType, replies: Sequence[HookReply]) -> Effects:
     """Combine the replies in the order in which the hooks ran. Those after a hook that ends the turn are ignored."""
-    stop = next((reply for reply in replies if reply.stops), None)
+    stop = next((reply for reply in replies if reply.stops_turn), None)
     counted = replies if stop is None else replies[: replies.index(stop) + 1]
-    decision = max(filter(None, (_decision(reply) for reply in counted)), key=_DECISIONS.index, default=None)
+    decision = max(filter(None, (_read_decision(reply) for reply in counted)), key=_DECISIONS.index, default=None)
     return Effects(
-        stopped=None if stop is None else stop.hook,
-        reason="" if stop is None else stop.read_text("stopReason") or "",
-        blocked=next((reply for reply in counted if reply.blocks), None),
-        context="".join(wrap(reply.hook, text) for reply in counted if (text := reply.read_text("additionalContext"))),
-        prompt=_last(reply.read_text("replacedPrompt") for reply in counted),
-        arguments=_merge_inputs(counted),
+        stopped_by=None if stop is None else stop.hook,
+        stop_reason="" if stop is None else stop.read_text("stopReason") or "",
+        blocked_by=next((reply for reply in counted if reply.blocks), None),
+        context="".join(
+            mark_source(reply.hook, text) for reply in counted if (text := reply.read_text("additionalContext"))
+        ),
+        new_prompt=_last(reply.read_text("replacedPrompt") for reply in counted),
+        new_arguments=_merge_inputs(counted),
         decision=decision,
-        words="\n".join(_explain_denial(reply) for reply in counted if _decision(reply) is Decision.DENY),
-        output=_last(_output(reply) for reply in counted),
-        follow_up="" if stop else "\n\n".join(filter(None, (_follow_up(type, reply) for reply in counted))),
+        denial_reason="\n".join(_explain_denial(reply) for reply in counted if _read_decision(reply) is Decision.DENY),
+        new_output=_last(_read_new_output(reply) for reply in counted),
+        follow_up="" if stop else "\n\n".join(filter(None, (_read_follow_up(type, reply) for reply in counted))),
     )
 
 
-def chain(data: dict[str, Any], reply: HookReply) -> dict[str, Any]:
-    """Return the input of the next hook of the same event: `data` with what this reply changed in it."""
-    prompt, updated = reply.read_text("replacedPrompt"), reply.updated
+def update_input(data: dict[str, Any], reply: HookReply) -> dict[str, Any]:
+    """Return the input of the next hook of the same event: `data`, with the changes that this reply makes to it."""
+    prompt, arguments = reply.read_text("replacedPrompt"), reply.new_arguments
     if "prompt" in data and prompt is not None:
         return {**data, "prompt": prompt}
-    if "tool_input" in data and "tool_response" not in data and updated is not None:
-        return {**data, "tool_input": {**data["tool_input"], **updated}}
-    if "tool_response" in data and (output := _output(reply)) is not None:
+    if "tool_input" in data and "tool_response" not in data and arguments is not None:
+        return {**data, "tool_input": {**data["tool_input"], **arguments}}
+    if "tool_response" in data and (output := _read_new_output(reply)) is not None:
         return {**data, "tool_response": output}
     return data
 
 
-def wrap(hook: str, text: str) -> str:
-    """Mark a hook's text with the hook's name, so that the model knows that the user did not write it."""
+def mark_source(hook: str, text: str) -> str:
+    """Mark a text with the name of its hook, so that the model knows that the user did not write it."""
     name = hook.replace('"', "'")
     return f'\n\n<additionalContext from="{name}">\n{text}\n</additionalContext>'
 
 
 def format_lines(reply: HookReply) -> tuple[str | None, str | None]:
-    """Return what the user is shown of a reply: its output (of JSON, a line for each known field), and its errors."""
+    """Return what the user sees of a reply: its output and its errors, None for each that is empty or hidden.
+
+    JSON output is shown as one line for each field that ECA knows.
+    """
     if reply.data.get("suppressOutput") is True:
         return None, None
     fields = [f"{label}: {_format_value(reply.data[name])}" for name, label in _LABELS.items() if name in reply.data]
@@ -165,6 +169,7 @@ def format_lines(reply: HookReply) -> tuple[str | None, str | None]:
     return output or None, reply.error.strip() or None
 
 
+# The field of the JSON, and the label that ECA shows for it.
 _LABELS: Final = {
     "updatedInput": "UpdatedInput",
     "followUp": "FollowUp",
@@ -180,29 +185,29 @@ def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _decision(reply: HookReply) -> Decision | None:
+def _read_decision(reply: HookReply) -> Decision | None:
     return Decision.DENY if reply.blocks else reply.decision
 
 
 def _explain_denial(reply: HookReply) -> str:
     reason = reply.error.strip() if reply.blocks else reply.read_text("additionalContext")
-    return reason or DENIED.format(reply.hook)
+    return reason or NO_REASON.format(reply.hook)
 
 
-def _output(reply: HookReply) -> str | None:
-    return reply.error.strip() or HIDDEN if reply.blocks else reply.read_text("replacedOutput")
+def _read_new_output(reply: HookReply) -> str | None:
+    return reply.error.strip() or HIDDEN_OUTPUT if reply.blocks else reply.read_text("replacedOutput")
 
 
-def _follow_up(type: HookType, reply: HookReply) -> str:
-    if type not in _FOLLOWED:
+def _read_follow_up(type: HookType, reply: HookReply) -> str:
+    if type not in _TYPES_WITH_FOLLOW_UP:
         return ""
     return (reply.error if reply.blocks else reply.read_text("followUp") or "").strip()
 
 
 def _merge_inputs(replies: Iterable[HookReply]) -> dict[str, Any] | None:
-    """Merge the changed arguments. The value of a later hook counts."""
-    inputs = [reply.updated for reply in replies if reply.updated is not None]
-    return {name: value for updated in inputs for name, value in updated.items()} if inputs else None
+    """Merge the new arguments of all replies. Where two replies change the same argument, the later one wins."""
+    inputs = [reply.new_arguments for reply in replies if reply.new_arguments is not None]
+    return {name: value for arguments in inputs for name, value in arguments.items()} if inputs else None
 
 
 def _last(values: Iterable[str | None]) -> str | None:

@@ -1,4 +1,7 @@
-"""Whether a hook is for a moment: by its type, and where it has one by its matcher. Pure."""
+"""Decides whether a hook runs for an event: by the hook's type, and by its matcher if it has one. Pure.
+
+It must not run hooks: `runner` does. `config.hooks` parses the matchers.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def matches(hook: Hook, type: HookType, data: dict[str, Any]) -> bool:
-    """`data` is what the hook would be given."""
+    """Return whether a hook runs for an event of this type. `data` is the input that the hook would get."""
     if hook.type is not type or (type is HookType.POST_TOOL_CALL and data.get("error") and not hook.run_on_error):
         return False
     if type in COMPACT:
@@ -24,22 +27,26 @@ def matches(hook: Hook, type: HookType, data: dict[str, Any]) -> bool:
     server, tool = str(data.get("server", "")), str(data.get("tool_name", ""))
     if isinstance(hook.matcher, str):
         return re.fullmatch(hook.matcher, f"{server}__{tool}") is not None
-    given: Any = data.get("tool_input")
-    arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    return any(_selects(selector, server, tool) and _has(rule, arguments) for selector, rule in hook.matcher.items())
+    tool_input: Any = data.get("tool_input")
+    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {}
+    return any(
+        _selects(selector, server, tool) and _has_arguments(rule, arguments) for selector, rule in hook.matcher.items()
+    )
 
 
 def _selects(selector: str, server: str, tool: str) -> bool:
+    """Return whether a selector names this tool: `server`, `server__tool`, or only the name for one of our tools."""
     return selector in {server, f"{server}__{tool}"} or (server == "eca" and selector == tool)
 
 
-def _has(rule: Rule, arguments: dict[str, Any]) -> bool:
-    """An argument that was not given matches nothing."""
+def _has_arguments(rule: Rule, arguments: dict[str, Any]) -> bool:
+    """Return whether all arguments match the patterns of a rule. An argument that the call does not have matches no
+    pattern."""
     return all(
-        name in arguments and any(re.fullmatch(pattern, _text(arguments[name]), re.DOTALL) for pattern in patterns)
+        name in arguments and any(re.fullmatch(pattern, _as_text(arguments[name]), re.DOTALL) for pattern in patterns)
         for name, patterns in rule.args_matchers.items()
     )
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)

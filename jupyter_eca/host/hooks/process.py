@@ -1,4 +1,7 @@
-"""A hook's program: what it is given, what it says, and that it ends. Nothing here waits for longer than it may."""
+"""Runs the program of a hook: writes its input, reads its output, and ends it after its timeout.
+
+It must not know what the output means: `effects` reads it. `runner` decides which hooks run.
+"""
 
 from __future__ import annotations
 
@@ -19,43 +22,52 @@ from jupyter_eca.workspace.shielded import run_to_end
 if TYPE_CHECKING:
     from jupyter_eca.config.hooks import Action, Hook
 
-# Bytes of each of its streams. A result that it replaces can be long; what writes more does not know where to end.
+# The bytes that are read of each output stream. A tool result that a hook replaces can be long. A program that writes
+# more than this probably writes without end.
 MAX_BYTES: Final = 1_048_576
 
 _CHUNK: Final = 65_536
 
-LATE: Final = "It did not end in {:g} s and was ended."
-FLOODED: Final = f"It wrote more than {MAX_BYTES // 1_048_576} MiB and was ended."
+TIMED_OUT: Final = "It did not end in {:g} s and was ended."
+TOO_MUCH_OUTPUT: Final = f"It wrote more than {MAX_BYTES // 1_048_576} MiB and was ended."
 
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """What a program left. It was ended by us if there is a `note`."""
+    """A program that has ended."""
 
     status: int
+    """The exit status."""
     output: str
+    """What it wrote to standard output."""
     error: str
+    """What it wrote to standard error."""
     note: str = ""
+    """Why we ended the program, for the user. Empty if it ended by itself."""
 
     def reply(self, hook: Hook, name: str) -> HookReply:
+        """Return the reply of the hook. A program that we ended has failed, whatever it has written."""
         error = "\n".join(part for part in (self.error.strip(), self.note) if part)
         return HookReply(name, 1 if self.note else self.status, self.output, error, hook.visible)
 
 
-async def run(hook: Hook, action: Action, given: bytes, folder: Path) -> HookRun:
-    """In a folder, with these bytes on its standard input. Who cancels this ends the program with all it started."""
+async def run(hook: Hook, action: Action, input: bytes, folder: Path) -> HookRun:
+    """Run a program in a folder, with these bytes on its standard input.
+
+    When this is cancelled, the program and all processes that it started are ended.
+    """
     try:
-        command = action.shell or await asyncio.to_thread(_script, hook, action.file or "", folder)
+        command = action.shell or await asyncio.to_thread(_build_script_command, hook, action.file or "", folder)
         process = await shell.start(
-            command, folder, separate_errors=True, input_data=given, shell=shutil.which("bash") or ""
+            command, folder, separate_errors=True, input_data=input, shell=shutil.which("bash") or ""
         )
     except ToolError as error:
         return HookRun(1, "", str(error))
-    return await _read_output(process, hook.seconds(action))
+    return await _read_output(process, hook.get_timeout_seconds(action))
 
 
 async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:
-    output, errors = _Kept(process), _Kept(process)
+    output, errors = _BoundedReader(process), _BoundedReader(process)
     readers = [asyncio.ensure_future(output.read(process.output))]
     if process.errors is not None:
         readers.append(asyncio.ensure_future(errors.read(process.errors)))
@@ -64,36 +76,39 @@ async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:
         async with asyncio.timeout(seconds):
             await process.exited.wait()
     except TimeoutError:
-        note = LATE.format(seconds)
+        note = TIMED_OUT.format(seconds)
     finally:
         await run_to_end(_end(process, readers))
-    note = FLOODED if output.flooded or errors.flooded else note
+    note = TOO_MUCH_OUTPUT if output.is_full or errors.is_full else note
     return HookRun(process.code or 0, output.text, errors.text, note)
 
 
 async def _end(process: shell.ShellProcess, readers: list[asyncio.Task[None]]) -> None:
-    """What it left running on purpose when it ended by itself is the user's business."""
+    """Close the streams, and kill the program if it still runs. A program that ended by itself may leave processes
+    running on purpose: they are not killed."""
     if not process.exited.is_set():
         await process.kill()
     await process.close(*readers)
 
 
-class _Kept:
+class _BoundedReader:
+    """Reads one output stream up to `MAX_BYTES`, and kills the program that writes more."""
+
     def __init__(self, process: shell.ShellProcess) -> None:
         self._process = process
         self._bytes = bytearray()
-        self.flooded = False
+        self.is_full = False
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(_CHUNK):
             self._bytes += data[: MAX_BYTES - len(self._bytes)]
-            if len(self._bytes) >= MAX_BYTES and not self.flooded:
-                self.flooded = True
+            if len(self._bytes) >= MAX_BYTES and not self.is_full:
+                self.is_full = True
                 await self._process.kill()
 
     @property
     def text(self) -> str:
-        """Without what is for a terminal, or is no text at all."""
+        """The text that was read, with a replacement character for each control character."""
         text = self._bytes.decode("utf-8", errors="replace")
         return text if text.isprintable() else "".join(map(_replace_control, text))
 
@@ -103,9 +118,12 @@ def _replace_control(character: str) -> str:
     return character if plain else "\N{REPLACEMENT CHARACTER}"
 
 
-def _script(hook: Hook, file: str, folder: Path) -> str:
-    """Beside the configuration that names it, else in the workspace. One that is not executable is read by the shell,
-    as ECA has it. Blocks."""
+def _build_script_command(hook: Hook, file: str, folder: Path) -> str:
+    """Return the shell command that runs a script. Blocks.
+
+    The script is looked up in the folder of the configuration file that names it, and then in the workspace. A script
+    that is not executable is run by the shell, as in ECA. Raises: ToolError if the script is not found.
+    """
     try:
         name = Path(file).expanduser()
         places = (Path(hook.folder) / name, folder / name) if hook.folder else (folder / name,)

@@ -1,6 +1,9 @@
-"""Runs the user's hooks: which there are, what each is given, what is shown of it, and those that nobody waits for.
+"""Owns the configured hooks and runs them: builds their input, runs all hooks of an event, and shows their output.
 
-Must not decide anything about a turn: `host.hooks.turn_hooks` does. `host.hooks.process` runs a single program.
+Hooks of the events of a turn run while the turn waits for them. Hooks of the other events, as the start of a session,
+run in the background, one after the other.
+
+It must not decide anything about a turn: `host.hooks.turn_hooks` does. `host.hooks.process` runs a single program.
 """
 
 from __future__ import annotations
@@ -36,21 +39,23 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-HOOKS: Final = "Hooks"
+# The name of the section of a system prompt that has the texts of hooks.
+HOOKS_SECTION: Final = "Hooks"
 
-# Seconds that all hooks together may hold up the end of the server.
+# The seconds that all hooks together may delay the end of the server.
 END_SECONDS: Final = 10.0
 
-# Moments that wait for hooks nobody waits for: one that hangs must not have them pile up.
-MAX_WAITING: Final = 100
+# The events that may wait for their hooks in the background. Later ones are dropped, because they would pile up behind
+# a hook that hangs.
+MAX_BACKGROUND_EVENTS: Final = 100
 
-# Characters of what one wrote that are shown and stored.
-_SHOWN: Final = 4_000
+# The characters of a hook's output that are shown and stored.
+_SHOWN_CHARS: Final = 4_000
 
-_STOPPED: Final = "Ended with the turn."
+_ENDED_WITH_TURN: Final = "Ended with the turn."
 
-# Where stepping in (exit code 2) means nothing, so that it is an error.
-_ADVISORY: Final = frozenset(HookType) - {
+# The types of events at which a hook cannot block anything. So exit status 2 is an error there.
+_NON_BLOCKING_TYPES: Final = frozenset(HookType) - {
     HookType.PRE_REQUEST,
     HookType.POST_REQUEST,
     HookType.SUBAGENT_POST_REQUEST,
@@ -61,88 +66,91 @@ _ADVISORY: Final = frozenset(HookType) - {
 
 
 class Hooks:
-    """`started` are the chats whose first prompt since the server began was seen, with what hooks had to say for their
-    system prompts; `parents` are those of subagents' chats."""
+    """The configured hooks of one host."""
 
-    def __init__(self, current: Current, audiences: Subscribers, store: Store, chats: Chats, database: Path) -> None:
+    def __init__(self, current: Current, subscribers: Subscribers, store: Store, chats: Chats, database: Path) -> None:
         self._current = current
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._store = store
         self._chats = chats
         self._database = database
-        self._read: tuple[object, tuple[Hook, ...], tuple[RejectedHook, ...]] = (None, (), ())
-        self._waiting: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_WAITING)
+        self._parsed: tuple[object, tuple[Hook, ...], tuple[RejectedHook, ...]] = (None, (), ())
+        self._background: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_BACKGROUND_EVENTS)
         self._reported: set[str] = set()
-        self._told: dict[str, dict[str, Any]] = {}
+        self._reported_status: dict[str, dict[str, Any]] = {}
         self.started: dict[str, str] = {}
+        """The texts that `chatStart` hooks add to the system prompt, by chat. It has each chat that had a prompt since
+        the server started."""
         self.parents: dict[str, str] = {}
+        """The parent chat, by the subagent's chat."""
 
     @property
     def all(self) -> tuple[tuple[Hook, ...], tuple[RejectedHook, ...]]:
-        """Those in force, in the order in which they run, and those that are not."""
-        written = self._current.config.hooks
-        if self._read[0] is not written:
-            self._read = (written, *hooks.parse_hooks(written))
+        """The valid hooks in the order in which they run, and the rejected ones."""
+        configured = self._current.config.hooks
+        if self._parsed[0] is not configured:
+            self._parsed = (configured, *hooks.parse_hooks(configured))
             self._reported.clear()
-        return self._read[1:]
+        return self._parsed[1:]
 
-    def complain(self) -> None:
-        for refused in self.all[1]:
-            self._audiences.warn(refused.message)
+    def warn_of_rejected(self) -> None:
+        """Show a warning for each rejected hook, once."""
+        for rejected in self.all[1]:
+            self._subscribers.warn(rejected.message)
 
     def sections(self, chat: str) -> tuple[Section, ...]:
-        """Of a chat's system prompt."""
+        """Return the section of a chat's system prompt that hooks add, if they add any."""
         text = self.started.get(chat, "")
-        return (Section(HOOKS, text),) if text else ()
+        return (Section(HOOKS_SECTION, text),) if text else ()
 
     def forget(self, chat: LiveChat) -> None:
-        """It was deleted."""
+        """Forget a chat that was deleted, and queue its `chatEnd` hooks."""
         self.queue(HookType.CHAT_END, self.describe_chat(chat))
-        for known in (self.started, self.parents, self._told):
+        for known in (self.started, self.parents, self._reported_status):
             known.pop(chat.state.id, None)
 
-    # -- that nobody waits for
+    # -- in the background
 
     async def run(self) -> None:
-        """Until it is cancelled."""
-        await self.fire(HookType.SESSION_START, self._base)
+        """Run the `sessionStart` hooks, and then the hooks of queued events until this is cancelled."""
+        await self.fire(HookType.SESSION_START, self._common_input)
         while True:
-            type, data = await self._waiting.get()
+            type, data = await self._background.get()
             await self.fire(type, data)
-            self._waiting.task_done()
+            self._background.task_done()
 
     async def end(self) -> None:
-        """The server ends: those that wait still run."""
+        """Run the hooks that still wait, and the `sessionEnd` hooks. Called when the server ends."""
         with suppress(TimeoutError):
             async with asyncio.timeout(END_SECONDS):
-                await self._waiting.join()
-                await self.fire(HookType.SESSION_END, self._base)
+                await self._background.join()
+                await self.fire(HookType.SESSION_END, self._common_input)
 
     def queue(self, type: HookType, data: dict[str, Any]) -> None:
-        """In the order in which it was asked for."""
+        """Run the hooks of an event in the background, after those of earlier events. Nothing waits for them."""
         if any(hook.type is type for hook in self.all[0]):
             with suppress(asyncio.QueueFull):
-                self._waiting.put_nowait((type, data))
+                self._background.put_nowait((type, data))
 
     def notify_status(self, chat: LiveChat) -> None:
-        """Something was fed to a chat; perhaps its status is another one."""
+        """Queue the `chatStatusChanged` hooks if the status has changed. Called after each input to a chat."""
         if not any(hook.type is HookType.CHAT_STATUS_CHANGED for hook in self.all[0]):
             return
-        calls = {status: [one.id for one in chat.state.calls if one.status is status] for status in ToolCallStatus}
-        now = {
+        calls = {status: [call.id for call in chat.state.calls if call.status is status] for status in ToolCallStatus}
+        report = {
             "status": str(self._chats.status(chat.state.id)),
             "pending_approvals": calls[ToolCallStatus.WAITING],
             "running_tool_calls": calls[ToolCallStatus.RUNNING],
         }
-        if self._told.get(chat.state.id) != now:
-            self._told[chat.state.id] = now
-            self.queue(HookType.CHAT_STATUS_CHANGED, {**self.describe_chat(chat), **now})
+        if self._reported_status.get(chat.state.id) != report:
+            self._reported_status[chat.state.id] = report
+            self.queue(HookType.CHAT_STATUS_CHANGED, {**self.describe_chat(chat), **report})
 
     # -- running them
 
     @property
-    def _base(self) -> dict[str, Any]:
-        """What every hook is given."""
+    def _common_input(self) -> dict[str, Any]:
+        """The fields of the input that all hooks get."""
         folders = [str(root) for root in self._current.workspace.files.roots]
         return {
             "workspaces": folders,
@@ -153,63 +161,67 @@ class Hooks:
         }
 
     def describe_chat(self, chat: LiveChat) -> dict[str, Any]:
-        """What one of a chat is given."""
+        """Return the fields of the input that hooks of an event in a chat get."""
         setup, choice = chat.state.setup, chat.choice
         agent = setup.agent or choice.agent or self._current.config.default_agent
-        found = {
+        fields = {
             "chat_id": chat.state.id,
             "agent": agent,
             "behavior": agent,
             "full_model": setup.model or choice.model or None,
             "variant": setup.variant or None,
         }
-        return {**self._base, **{name: value for name, value in found.items() if value is not None}}
+        return {**self._common_input, **{name: value for name, value in fields.items() if value is not None}}
 
     async def fire(self, type: HookType, data: dict[str, Any], show: Show | None = None) -> Effects:
-        """One after the other, until one says that the others need not. `show` is there when there is a turn."""
+        """Run the hooks of an event one after the other, until one ends the turn, and combine their replies.
+
+        `show` shows content in the chat. It is None if the event is not a part of a turn.
+        """
         replies: list[HookReply] = []
         for hook in self.all[0]:
             if not hooks.matches(hook, type, data):
                 continue
             for number, action in enumerate(hook.actions, 1):
                 name = hook.name if len(hook.actions) == 1 else f"{hook.name}-{number}"
-                reply = await self._run_one(hook, action, name, data, show)
+                reply = await self._run_action(hook, action, name, data, show)
                 replies.append(reply)
-                if reply.stops:
+                if reply.stops_turn:
                     return hooks.combine(type, replies)
-                data = hooks.chain(data, reply)
+                data = hooks.update_input(data, reply)
         return hooks.combine(type, replies)
 
-    async def _run_one(
+    async def _run_action(
         self, hook: Hook, action: Action, name: str, data: dict[str, Any], show: Show | None
     ) -> HookReply:
-        id, block = uuid.uuid4().hex, show if hook.visible else None
-        if block:
-            block(HookActionStartedContent(id=id, name=name))
-        given = json.dumps({"hook_name": name, "hook_type": hook.type, **data}).encode()
-        reply = HookReply(name, 1, error=_STOPPED, visible=hook.visible)
+        id, show_block = uuid.uuid4().hex, show if hook.visible else None
+        if show_block:
+            show_block(HookActionStartedContent(id=id, name=name))
+        input = json.dumps({"hook_name": name, "hook_type": hook.type, **data}).encode()
+        reply = HookReply(name, 1, error=_ENDED_WITH_TURN, visible=hook.visible)
         try:
-            ran = await hooks.run(hook, action, given, self._current.workspace.files.roots[0])
-            reply = ran.reply(hook, name)
+            run = await hooks.run(hook, action, input, self._current.workspace.files.roots[0])
+            reply = run.reply(hook, name)
         finally:
-            if block:
-                block(_make_block(id, reply, data.get("tool_call_id")))
-        if reply.is_failure or (reply.blocks and hook.type in _ADVISORY):
-            self._report(hook, reply)
-        elif show and (words := reply.read_text("systemMessage")):
-            show(TextContent(text=HOOK_SAYS.format(name=name, text=words)))
+            if show_block:
+                show_block(_make_finished_block(id, reply, data.get("tool_call_id")))
+        if reply.is_failure or (reply.blocks and hook.type in _NON_BLOCKING_TYPES):
+            self._report_failure(hook, reply)
+        elif show and (message := reply.read_text("systemMessage")):
+            show(TextContent(text=HOOK_SAYS.format(name=name, text=message)))
         return reply
 
-    def _report(self, hook: Hook, reply: HookReply) -> None:
+    def _report_failure(self, hook: Hook, reply: HookReply) -> None:
+        """Log a failure. The user is warned of the first failure of each hook only."""
         why = next(iter(reply.error.strip().splitlines()[-1:]), "") or f"it ended with {reply.status}"
-        _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN])
+        _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN_CHARS])
         if hook.name not in self._reported:
             self._reported.add(hook.name)
-            self._audiences.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN]}")
+            self._subscribers.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN_CHARS]}")
 
 
-def _make_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:
-    output, error = (text and text[:_SHOWN] for text in hooks.format_lines(reply))
+def _make_finished_block(id: str, reply: HookReply, call: str | None) -> HookActionFinishedContent:
+    output, error = (text and text[:_SHOWN_CHARS] for text in hooks.format_lines(reply))
     return HookActionFinishedContent(
         id=id, name=reply.hook, status=reply.status, output=output, error=error, tool_call_id=call
     )

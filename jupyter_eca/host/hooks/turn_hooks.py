@@ -1,6 +1,11 @@
-"""The moments of a turn at which the user's hooks have a say, and what comes of it.
+"""Runs the user's hooks at the events of a turn, and applies their effects to the turn.
 
-A turn that is replayed from a lock file has none: nothing of it is decided anew. `host.hooks.runner` runs the hooks.
+Before a request, a hook can end the turn, block or replace the prompt, and add text to it. Before a tool call it can
+change the arguments and make the decision stricter. After the call it can replace the result. After a request it can
+start another turn. Hooks also run before and after the conversation is summarized.
+
+No hooks run in a turn that is replayed from a lock file, because nothing in it is decided again. It must not start
+programs: `host.hooks.runner` runs the hooks, and `host.hooks.effects` reads their replies.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPE
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import HookType
-from jupyter_eca.host.hooks.runner import HOOKS, Hooks
+from jupyter_eca.host.hooks.runner import HOOKS_SECTION, Hooks
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.workspace.tool_result import truncate_result
 
@@ -33,25 +38,29 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.workspace.tool_result import ToolResult
 
-# Turns in a row that hooks may begin. They are told that they did, and some do not look.
+# The turns that hooks may start one after another. A hook can see in `follow_up_active` that a hook started the turn,
+# but some hooks ignore it and would go on without end.
 MAX_FOLLOW_UPS: Final = 10
 
-# It waits for the user whatever the rules say, and so hooks that ring a bell hear of it (ECA, "preToolCall").
-_ASKS: Final = "eca__ask_user"
+# The tool that asks the user a question. It waits for the user whatever the rules say. So hooks are told that it asks,
+# for example to play a sound (ECA, "preToolCall").
+_ASK_TOOL: Final = "eca__ask_user"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """What a request is made with: `context` behind what the prompt points at, `reworded` in the prompt's place, and
-    the setup if there is more in it now."""
+class BeforeRequest:
+    """What hooks change in a prompt before the model is called."""
 
     context: str = ""
-    reworded: str | None = None
+    """Text that is added after the contexts of the prompt."""
+    replacement: str | None = None
+    """The prompt that the model gets instead of the user's."""
     setup: Setup | None = None
+    """The setup with the text that hooks add to the system prompt. None for no change."""
 
 
 class TurnHooks:
-    """Runs the user's hooks at the points of a turn, and carries out what they decide."""
+    """Runs the hooks at each event of a turn, and applies their effects."""
 
     def __init__(self, hooks: Hooks, chats: Chats) -> None:
         self._hooks = hooks
@@ -62,122 +71,134 @@ class TurnHooks:
         `chatStart`, and `subagentPostRequest` after `postRequest`."""
         self._hooks.parents[chat] = parent
 
-    async def before_request(self, chat: LiveChat, *, command: bool) -> Before | None:
-        """None when the turn has been ended. What a `command` says is not reworded."""
+    async def before_request(self, chat: LiveChat, *, command: bool) -> BeforeRequest | None:
+        """Run the hooks before a prompt is sent. Return what they change, None if they ended the turn.
+
+        Before the first prompt of a chat since the server started, the hooks `chatStart` or `subagentStart` run too.
+        With `command` the model gets the text of a command, which hooks do not replace.
+        """
         if chat.replay is not None or (prompt := chat.prompt) is None:
-            return Before()
-        self._hooks.complain()
+            return BeforeRequest()
+        self._hooks.warn_of_rejected()
         setup, id = None, chat.state.id
         if id not in self._hooks.started:
             parent = self._hooks.parents.get(id)
             type = HookType.SUBAGENT_START if parent else HookType.CHAT_START
             more = {"parent_chat_id": parent} if parent else {"resumed": len(chat.state.history) > 1}
-            begun = await self._fire(chat, type, more)
-            if self._end_if_stopped(chat, begun):
+            effects = await self._fire(chat, type, more)
+            if self._end_if_stopped(chat, effects):
                 return None
-            text = self._hooks.started[id] = begun.context.strip()
-            if text and not (chat.pinned and chat.pinned.has(HOOKS)):
+            text = self._hooks.started[id] = effects.context.strip()
+            if text and not (chat.pinned and chat.pinned.has(HOOKS_SECTION)):
                 setup = replace(chat.state.setup, system=f"{chat.state.setup.system}\n\n{text}")
-        made = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
-        if self._end_if_stopped(chat, made):
+        effects = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
+        if self._end_if_stopped(chat, effects):
             return None
-        if (by := made.blocked) is not None:
+        if (by := effects.blocked_by) is not None:
             why = "." if by.visible or not by.error.strip() else f": {by.error.strip()}"
             text = HOOK_BLOCKED.format(name=by.hook, why=why)
             self._chats.feed(chat, inputs.CommandEnded(now(), text, failed=True, withdrawn=True), late=True)
             return None
-        return Before(made.context, None if command else made.prompt, setup)
+        return BeforeRequest(effects.context, None if command else effects.new_prompt, setup)
 
     async def before_calls(self, chat: LiveChat) -> Mapping[str, Adjusted] | None:
-        """Of the reply that has just ended. None when the turn has been ended."""
+        """Run the hooks before the tool calls of the model's last reply. Return what they make of each call, by the
+        call's id. None if they ended the turn."""
         adjusted: dict[str, Adjusted] = {}
         for call in chat.state.calls:
             arguments = parse_arguments(call.arguments_text)
             if call.tool is None or arguments is None:
                 continue
             more = _describe_request(chat.state, call, call.tool, arguments)
-            made = await self._fire(chat, HookType.PRE_TOOL_CALL, more)
-            if self._end_if_stopped(chat, made):
+            effects = await self._fire(chat, HookType.PRE_TOOL_CALL, more)
+            if self._end_if_stopped(chat, effects):
                 return None
-            adjusted[call.id] = _adjust(made, arguments)
+            adjusted[call.id] = _adjust(effects, arguments)
         return adjusted
 
-    async def before_call_from_outside(
+    async def before_direct_call(
         self, chat: LiveChat, setup: Setup, call: ToolCall, spec: ToolSpec, arguments: dict[str, Any]
     ) -> tuple[Adjusted, tuple[Content, ...]]:
-        """Before there is a turn: with what is to be shown of it once there is."""
+        """Run the hooks before a tool call that no model made (see `host.turn.direct_calls`), for which no turn exists
+        yet. Return what they make of the call, and the content to show when its turn has begun."""
         shown: list[Content] = []
         data = self._hooks.describe_chat(chat) | _describe_request(
             replace(chat.state, setup=setup), call, spec, arguments
         )
-        made = await self._hooks.fire(HookType.PRE_TOOL_CALL, data, shown.append)
-        if made.stopped is not None:
-            shown.append(_explain_stop(made))
+        effects = await self._hooks.fire(HookType.PRE_TOOL_CALL, data, shown.append)
+        if effects.stopped_by is not None:
+            shown.append(_explain_stop(effects))
             return Adjusted(decision=Decision.DENY), tuple(shown)
-        return _adjust(made, arguments), tuple(shown)
+        return _adjust(effects, arguments), tuple(shown)
 
     async def after_call(self, chat: LiveChat, effect: RunTool, result: ToolResult) -> tuple[ToolResult, bool]:
-        """The result as hooks leave it, and whether the turn ends with it. One that the user has stopped is theirs."""
-        runs = any(one.id == effect.call and one.status is ToolCallStatus.RUNNING for one in chat.state.calls)
+        """Run the hooks after a tool call. Return the result with their changes, and whether they end the turn.
+
+        They do not run for a call that the user has stopped.
+        """
+        runs = any(call.id == effect.call and call.status is ToolCallStatus.RUNNING for call in chat.state.calls)
         if chat.replay is not None or not runs:
             return result, False
         response = {"tool_response": result.text, "error": result.error}
         more = _describe_call(effect.tool, effect.call, effect.arguments) | response
-        made = await self._fire(chat, HookType.POST_TOOL_CALL, more)
-        if made.output is not None:
-            result = replace(result, text=made.output, images=(), links=(), rule="")
-        if made.context:
-            result = truncate_result(replace(result, text=(result.text + made.context).lstrip("\n")))
-        if made.stopped is not None:
-            self._show(chat, _explain_stop(made))
-        return result, made.stopped is not None
+        effects = await self._fire(chat, HookType.POST_TOOL_CALL, more)
+        if effects.new_output is not None:
+            result = replace(result, text=effects.new_output, images=(), links=(), rule="")
+        if effects.context:
+            result = truncate_result(replace(result, text=(result.text + effects.context).lstrip("\n")))
+        if effects.stopped_by is not None:
+            self._show(chat, _explain_stop(effects))
+        return result, effects.stopped_by is not None
 
     async def after_request(self, chat: LiveChat) -> str:
-        """What is asked next, in the user's name; empty for nothing."""
+        """Run the hooks after the model's answer. Return the prompt with which they start another turn, "" for none."""
         if chat.replay is not None or (prompt := chat.prompt) is None or chat.state.local:
             return ""
-        number, said = prompt.follow_up, chat.state.history[-1:]
-        response = said[0].text if said and said[0].role == "assistant" else ""
+        number, last = prompt.follow_up, chat.state.history[-1:]
+        response = last[0].text if last and last[0].role == "assistant" else ""
         more: dict[str, Any] = {"response": response, "follow_up_active": number > 0}
-        wanted: list[str] = []
+        follow_ups: list[str] = []
         moments = [(HookType.POST_REQUEST, more)]
         if parent := self._hooks.parents.get(chat.state.id):
             moments.append((HookType.SUBAGENT_POST_REQUEST, {**more, "parent_chat_id": parent}))
         for type, data in moments:
-            made = await self._fire(chat, type, data)
-            if made.stopped is not None:
-                self._show(chat, _explain_stop(made))
+            effects = await self._fire(chat, type, data)
+            if effects.stopped_by is not None:
+                self._show(chat, _explain_stop(effects))
                 return ""
-            wanted.append(made.follow_up)
-        text = "\n\n".join(filter(None, wanted))
+            follow_ups.append(effects.follow_up)
+        text = "\n\n".join(filter(None, follow_ups))
         if text and number >= MAX_FOLLOW_UPS:
             self._show(chat, TextContent(text=HOOKS_GO_ON.format(MAX_FOLLOW_UPS)))
             return ""
         return text
 
     async def before_compaction(self, chat: LiveChat, number: int) -> bool:
-        """Whether a summary is to be made after all."""
-        summing = chat.state.summary_under_way
-        if summing is None:
+        """Run the hooks before the conversation is summarized. Return whether the model is still to be called: False if
+        they blocked the summary or ended the turn, True if no summary is due."""
+        summary = chat.state.summary_under_way
+        if summary is None:
             return True
-        more = {"triggered": _trigger(chat), "custom_instructions": summing.focus}
-        made = await self._fire(chat, HookType.PRE_COMPACT, more)
-        if self._end_if_stopped(chat, made):
+        more = {"triggered": _find_trigger(chat), "custom_instructions": summary.focus}
+        effects = await self._fire(chat, HookType.PRE_COMPACT, more)
+        if self._end_if_stopped(chat, effects):
             return False
-        if made.blocked is not None:
-            self._chats.feed(chat, inputs.ModelFailed(now(), number, HOOK_KEEPS.format(name=made.blocked.hook)))
-        return made.blocked is None
+        if effects.blocked_by is not None:
+            self._chats.feed(chat, inputs.ModelFailed(now(), number, HOOK_KEEPS.format(name=effects.blocked_by.hook)))
+        return effects.blocked_by is None
 
     async def after_compaction(self, chat: LiveChat, number: int) -> bool:
-        """Whether the turn ends with it. What hooks add becomes a part of the summary."""
+        """Run the hooks after the conversation was summarized. Return whether they end the turn. Text that they add
+        becomes a part of the summary."""
         if chat.state.summary_under_way is None or not (text := chat.state.summary_under_way.text.strip()):
             return False
-        made = await self._fire(chat, HookType.POST_COMPACT, {"triggered": _trigger(chat), "compact_summary": text})
-        if made.context:
-            self._chats.feed(chat, inputs.Streamed(now(), number, TextDelta(made.context)))
-        if made.stopped is not None:
-            self._show(chat, _explain_stop(made))
-        return made.stopped is not None
+        more = {"triggered": _find_trigger(chat), "compact_summary": text}
+        effects = await self._fire(chat, HookType.POST_COMPACT, more)
+        if effects.context:
+            self._chats.feed(chat, inputs.Streamed(now(), number, TextDelta(effects.context)))
+        if effects.stopped_by is not None:
+            self._show(chat, _explain_stop(effects))
+        return effects.stopped_by is not None
 
     async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> Effects:
         return await self._hooks.fire(type, {**self._hooks.describe_chat(chat), **more}, partial(self._show, chat))
@@ -185,21 +206,21 @@ class TurnHooks:
     def _show(self, chat: LiveChat, content: Content) -> None:
         self._chats.feed(chat, inputs.HookReported(now(), content), late=True)
 
-    def _end_if_stopped(self, chat: LiveChat, made: Effects) -> bool:
-        if made.stopped is None:
+    def _end_if_stopped(self, chat: LiveChat, effects: Effects) -> bool:
+        if effects.stopped_by is None:
             return False
-        self._show(chat, _explain_stop(made))
+        self._show(chat, _explain_stop(effects))
         self._chats.feed(chat, inputs.Stopped(now()), late=True)
         return True
 
 
-def _trigger(chat: LiveChat) -> str:
+def _find_trigger(chat: LiveChat) -> str:
     return "manual" if chat.state.local else "auto"
 
 
-def _explain_stop(made: Effects) -> TextContent:
-    why = f": {made.reason}" if made.reason else "."
-    return TextContent(text=HOOK_STOPPED.format(name=made.stopped, why=why))
+def _explain_stop(effects: Effects) -> TextContent:
+    why = f": {effects.stop_reason}" if effects.stop_reason else "."
+    return TextContent(text=HOOK_STOPPED.format(name=effects.stopped_by, why=why))
 
 
 def _describe_call(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -209,13 +230,13 @@ def _describe_call(tool: ToolSpec, call: str, arguments: dict[str, Any]) -> dict
 
 def _describe_request(state: ChatState, call: ToolCall, tool: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     data = _describe_call(tool, call.id, arguments)
-    asks = f"{data['server']}__{data['tool_name']}" == _ASKS
+    asks = f"{data['server']}__{data['tool_name']}" == _ASK_TOOL
     return {
         **data,
         "approval": Decision.ASK if asks else tool_calls.foresee(state, replace(call, tool=tool), arguments),
     }
 
 
-def _adjust(made: Effects, arguments: dict[str, Any]) -> Adjusted:
-    changed = None if made.arguments is None else {**arguments, **made.arguments}
-    return Adjusted(changed, made.decision, made.words)
+def _adjust(effects: Effects, arguments: dict[str, Any]) -> Adjusted:
+    changed = None if effects.new_arguments is None else {**arguments, **effects.new_arguments}
+    return Adjusted(changed, effects.decision, effects.denial_reason)

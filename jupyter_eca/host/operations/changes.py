@@ -1,4 +1,11 @@
-"""What turns changed, looked through one by one: listed as it stands now, kept, or taken back."""
+"""Lists what turns have changed in files and cells, and keeps or reverts these changes at the user's request.
+
+A change of an item (a file or a cell) has the id `TURN:KEY`, or `:KEY` for the changes of all turns to this item. `KEY`
+is a digest of the path and the cell.
+
+It must not compute what a revert does: `host.checkpoints` and `engine.changes` do. `host.commands.changes` has `/diff`
+and `/undo`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +33,7 @@ from jupyter_eca.protocol.changes import (
 )
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
-from jupyter_eca.workspace.notebooks.cell_changes import number
+from jupyter_eca.workspace.notebooks.cell_changes import find_number
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
@@ -41,18 +48,22 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Files, Notebooks
 
-# Longer texts are data: a diff of them is nothing to read, and takes long to make.
+# The characters of the longest text that is shown. A longer text is data, whose diff nobody reads and which takes long
+# to make.
 MAX_SHOWN = 300_000
 
 
 class ChangedItem(NamedTuple):
-    """A file, by its real path, or a cell of a notebook, by Jupyter's path and the cell's id."""
+    """A file or a cell that was changed."""
 
     path: str
+    """The real path of the file, or Jupyter's path of the notebook."""
     cell: str = ""
+    """The id of the cell, "" for a file."""
 
     @property
     def key(self) -> str:
+        """The part of the change's id that stands for this item."""
         return hashlib.sha256(f"{self.path}\0{self.cell}".encode()).hexdigest()[:12]
 
 
@@ -61,33 +72,38 @@ class ChatCheckpoints:
     """All checkpoints of a chat, and its turns in their order."""
 
     turns: Sequence[str]
+    """The ids of the turns."""
     files: Mapping[str, Sequence[Checkpoint]]
+    """The checkpoints of files, by path."""
     cells: Mapping[str, Sequence[Touch]]
+    """The changes of cells, by notebook."""
 
     @cached_property
     def items(self) -> dict[str, ChangedItem]:
-        """By their keys, in the order in which they were first changed. Folders that were made are none."""
+        """The changed items by their keys, in the order in which they were first changed. New folders are no items."""
         found = {
             ChangedItem(path): rows[0].turn
             for path, rows in self.files.items()
-            if any(one.before or one.after for one in rows)
+            if any(row.before or row.after for row in rows)
         }
         for path, touches in self.cells.items():
             for touch in touches:
                 if touch.is_visible:
                     found.setdefault(ChangedItem(path, touch.cell), touch.turn)
-        place = {turn: at for at, turn in enumerate(self.turns)}
-        return {one.key: one for one in sorted(found, key=lambda item: place.get(found[item], len(place)))}
+        place = {turn: index for index, turn in enumerate(self.turns)}
+        return {item.key: item for item in sorted(found, key=lambda item: place.get(found[item], len(place)))}
 
     @cached_property
     def _by_cell(self) -> dict[str, Touches]:
-        return {path: cells.by_cell(touches) for path, touches in self.cells.items()}
+        return {path: cells.group_by_cell(touches) for path, touches in self.cells.items()}
 
-    def of(self, item: ChangedItem) -> Sequence[Touch]:
+    def list_touches(self, item: ChangedItem) -> Sequence[Touch]:
+        """Return all changes of a cell."""
         return self._by_cell[item.path][item.cell]
 
     def find_items(self, ids: Iterable[str]) -> dict[str, tuple[ChangedItem, tuple[str, ...]]]:
-        """The item of each id, and the turns: one, or all of the chat. What is not there is left out."""
+        """Return the item and the turns of each id of a change: one turn, or all of the chat. Unknown ids are left
+        out."""
         found: dict[str, tuple[ChangedItem, tuple[str, ...]]] = {}
         for id in ids:
             turn, _, key = id.rpartition(":")
@@ -97,28 +113,30 @@ class ChatCheckpoints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Now:
-    """Notebooks as they are, each read once; in the place of one that cannot be had, why."""
+class _NotebookReader:
+    """Reads notebooks as they are now, each once."""
 
     notebooks: Notebooks | None
-    read: dict[str, NotebookDocument | str] = field(default_factory=dict[str, "NotebookDocument | str"])
+    documents: dict[str, NotebookDocument | str] = field(default_factory=dict[str, "NotebookDocument | str"])
 
-    async def document(self, path: str) -> NotebookDocument | str:
-        if path not in self.read:
+    async def read(self, path: str) -> NotebookDocument | str:
+        """Return a notebook, or why it cannot be read."""
+        if path not in self.documents:
             try:
                 if self.notebooks is None:
                     raise ToolError(cells.NOBODY)
-                self.read[path] = await self.notebooks.read(path)
+                self.documents[path] = await self.notebooks.read(path)
             except ToolError as error:
-                self.read[path] = str(error)
-        return self.read[path]
+                self.documents[path] = str(error)
+        return self.documents[path]
 
 
 class Changes:
-    """`decided` are told of each chat whose changes somebody kept or took back."""
+    """The changes of all chats of one host."""
 
     def __init__(self, services: Services, chats: Chats, turns: Turns) -> None:
         self.on_decision: list[Callable[[str], None]] = []
+        """Called with the id of a chat after the user has kept or reverted changes of it."""
         self._services = services
         self._chats = chats
         self._turns = turns
@@ -126,206 +144,228 @@ class Changes:
     async def list(
         self, chat: str, turn: str | None = None, extent: ChangeExtent = ChangeExtent.LAST
     ) -> tuple[Change, ...]:
-        """Raises: UnknownChat."""
+        """Return the changes of a turn, or of the turns that `extent` selects. Raises: UnknownChat."""
         await self._chats.load(chat, must_exist=True)
-        kept, now = await self._read_kept(chat), _Now(find_notebooks(self._services, chat))
+        history, reader = await self._read_history(chat), _NotebookReader(find_notebooks(self._services, chat))
         if turn is None and extent is ChangeExtent.CHAT:
-            return tuple(await self._list_changes(kept, now, "", kept.turns))
+            return tuple(await self._list_changes(history, reader, "", history.turns))
         found: list[Change] = []
-        for one in reversed(kept.turns) if turn is None else (turn,):
-            found = await self._list_changes(kept, now, one, (one,)) + found
+        for id in reversed(history.turns) if turn is None else (turn,):
+            found = await self._list_changes(history, reader, id, (id,)) + found
             if found and extent is ChangeExtent.LAST:
                 break
         return tuple(found)
 
     async def keep(self, chat: str, ids: Iterable[str]) -> None:
-        """From now on they are as the user wants them, and so is what came before them. Raises: UnknownChat."""
+        """Accept changes, and the earlier changes of the same files and cells. They are no longer listed.
+
+        Raises: UnknownChat.
+        """
         await self._chats.load(chat, must_exist=True)
         await run_to_end(self._keep(chat, ids))
-        self._tell(chat)
+        self._notify(chat)
 
     async def revert(self, chat: str, ids: Iterable[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
-        """Each as it was before; the chat and the model are told. Raises: BusyError, UnknownChat."""
+        """Restore files and cells as they were before these changes. The chat shows what was reverted, and the model is
+        told with the next prompt.
+
+        Return the reverted changes, and those that were left alone. Raises: BusyError, UnknownChat.
+        """
         found = await run_to_end(
-            _Reverting(self._services, self._chats, self._turns, chat, await self._read_kept(chat)).run(tuple(ids))
+            _Revert(self._services, self._chats, self._turns, chat, await self._read_history(chat)).run(tuple(ids))
         )
-        self._tell(chat)
+        self._notify(chat)
         return found
 
-    def _tell(self, chat: str) -> None:
-        for told in self.on_decision:
-            told(chat)
+    def _notify(self, chat: str) -> None:
+        for notify in self.on_decision:
+            notify(chat)
 
-    async def _read_kept(self, chat: str) -> ChatCheckpoints:
+    async def _read_history(self, chat: str) -> ChatCheckpoints:
         checkpoints = self._services.checkpoints
         return ChatCheckpoints(
-            await checkpoints.turns(chat), await checkpoints.files(chat), await checkpoints.touches(chat)
+            await checkpoints.list_turns(chat), await checkpoints.list_files(chat), await checkpoints.list_touches(chat)
         )
 
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
-        kept, checkpoints = await self._read_kept(chat), self._services.checkpoints
-        for item, turns in kept.find_items(ids).values():
-            through = kept.turns[: kept.turns.index(turns[-1]) + 1]
+        history, checkpoints = await self._read_history(chat), self._services.checkpoints
+        for item, turns in history.find_items(ids).values():
+            through = history.turns[: history.turns.index(turns[-1]) + 1]
             if not item.cell:
-                open = {one.turn for one in kept.files[item.path] if one.turn in through and one.decided is None}
-                await checkpoints.decide(chat, item.path, open, Decided.KEPT)
-            elif touches := [one for one in kept.of(item) if one.turn in through and one.decided is None]:
+                open = {row.turn for row in history.files[item.path] if row.turn in through and row.decided is None}
+                await checkpoints.decide_file(chat, item.path, open, Decided.KEPT)
+            elif touches := [t for t in history.list_touches(item) if t.turn in through and t.decided is None]:
                 await checkpoints.decide_cell(touches, Decided.KEPT)
 
-    async def _list_changes(self, kept: ChatCheckpoints, now: _Now, label: str, turns: Collection[str]) -> list[Change]:
-        """Ids are made of the turn that was asked about, and the item."""
+    async def _list_changes(
+        self, history: ChatCheckpoints, reader: _NotebookReader, label: str, turns: Collection[str]
+    ) -> list[Change]:
+        """Return the changes of these turns that stand. `label` is the turn in their ids, "" for all turns."""
         found: list[Change | None] = []
-        for at, (key, item) in enumerate(kept.items.items(), 1):
-            about = _About(f"{label}:{key}", at, item, turns)
+        for place, (key, item) in enumerate(history.items.items(), 1):
+            change_key = _ChangeKey(f"{label}:{key}", place, item, turns)
             if not item.cell:
                 files = self._services.workspace.files
-                found.append(await run_read(_file, kept.files[item.path], files, about))
-            elif any(touch.turn in turns for touch in kept.of(item)):
-                found.append(_cell(kept.of(item), await now.document(item.path), about))
-        return [one for one in found if one is not None]
+                found.append(await run_read(_describe_file, history.files[item.path], files, change_key))
+            elif any(touch.turn in turns for touch in history.list_touches(item)):
+                found.append(_describe_cell(history.list_touches(item), await reader.read(item.path), change_key))
+        return [change for change in found if change is not None]
 
 
-class _About(NamedTuple):
+class _ChangeKey(NamedTuple):
+    """Which change is described."""
+
     id: str
+    """The id of the change."""
     number: int
+    """The number of the item in the chat, which `/undo` takes."""
     item: ChangedItem
+    """The file or the cell."""
     turns: Collection[str]
+    """The turns whose changes to the item are meant."""
 
 
-def _file(rows: Sequence[Checkpoint], files: Files, about: _About) -> ChangedFile | None:
-    one = file_restore.review_file(rows, about.turns, files)
-    if one is None:
+def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _ChangeKey) -> ChangedFile | None:
+    review = file_restore.review_file(rows, change_key.turns, files)
+    if review is None:
         return None
-    path = file_restore.display_path(about.item.path, files)
+    path = file_restore.display_path(change_key.item.path, files)
     return ChangedFile(
-        id=about.id,
-        number=about.number,
-        turn=one.rows[-1].turn,
+        id=change_key.id,
+        number=change_key.number,
+        turn=review.rows[-1].turn,
         path=path,
-        text=_text(path, *map(_decode, (one.before, one.after))),
-        refused=one.refused or None,
-        kind=one.kind,
+        text=_describe_text(path, *map(_decode, (review.before, review.after))),
+        refused=review.refused or None,
+        kind=review.kind,
     )
 
 
-def _cell(of_cell: Sequence[Touch], document: NotebookDocument | str, about: _About) -> ChangedCell | None:
-    """What the turn left stands for a notebook that cannot be had."""
-    had = None if isinstance(document, str) else document
-    there = had.cell(about.item.cell) if had else None
-    now = there.source if there else None
-    one = review_cell(of_cell, about.turns, now if had else of_cell[-1].left)
-    if one is None:
+def _describe_cell(
+    touches: Sequence[Touch], document: NotebookDocument | str, change_key: _ChangeKey
+) -> ChangedCell | None:
+    """Describe the change of a cell. `document` is the notebook, or why it cannot be read: then the cell is described
+    as the last change has left it."""
+    notebook = None if isinstance(document, str) else document
+    cell = notebook.cell(change_key.item.cell) if notebook else None
+    source = cell.source if cell else None
+    review = review_cell(touches, change_key.turns, source if notebook else touches[-1].left)
+    if review is None:
         return None
     return ChangedCell(
-        id=about.id,
-        number=about.number,
-        turn=one.turn,
-        path=about.item.path,
-        text=_text(about.item.path, one.before, one.after),
-        refused=document if isinstance(document, str) else one.refused or None,
-        kind=one.kind,
-        cell_id=about.item.cell,
-        cell_type=there.cell_type if there else one.cell_type,
-        place=number(had, about.item.cell) or None if had else None,
-        place_before=one.place_before,
-        left=one.left,
+        id=change_key.id,
+        number=change_key.number,
+        turn=review.turn,
+        path=change_key.item.path,
+        text=_describe_text(change_key.item.path, review.before, review.after),
+        refused=document if isinstance(document, str) else review.refused or None,
+        kind=review.kind,
+        cell_id=change_key.item.cell,
+        cell_type=cell.cell_type if cell else review.cell_type,
+        place=find_number(notebook, change_key.item.cell) or None if notebook else None,
+        place_before=review.place_before,
+        left=review.left,
     )
 
 
-def _text(path: str, before: str | _Unshown | None, after: str | _Unshown | None) -> ChangedText | None:
-    if isinstance(before, _Unshown) or isinstance(after, _Unshown):
+def _describe_text(path: str, before: str | _NotShown | None, after: str | _NotShown | None) -> ChangedText | None:
+    if isinstance(before, _NotShown) or isinstance(after, _NotShown):
         return None
-    made = text_file.describe_change(path, before, after or "")
+    diff = text_file.describe_change(path, before, after or "")
     return ChangedText(
-        before=before, after=after, diff=made.diff, lines_added=made.lines_added, lines_removed=made.lines_removed
+        before=before, after=after, diff=diff.diff, lines_added=diff.lines_added, lines_removed=diff.lines_removed
     )
 
 
-class _Unshown:
-    """In the place of what is no text, or too much of it."""
+class _NotShown:
+    """Stands for a content that is no text, or too long to show."""
 
 
-def _decode(content: bytes | None) -> str | _Unshown | None:
+def _decode(content: bytes | None) -> str | _NotShown | None:
     if content is None:
         return None
     try:
-        return content.decode("utf-8") if len(content) <= MAX_SHOWN and b"\0" not in content else _Unshown()
+        return content.decode("utf-8") if len(content) <= MAX_SHOWN and b"\0" not in content else _NotShown()
     except UnicodeDecodeError:
-        return _Unshown()
+        return _NotShown()
 
 
-# -- taking back
+# -- reverting changes
 
 
-class _Reverting:
-    """One request. All of a notebook is one step to undo in it."""
+class _Revert:
+    """Reverts the changes of one request. All changes in a notebook are one edit, which the user can undo in one
+    step."""
 
-    def __init__(self, services: Services, chats: Chats, turns: Turns, chat: str, kept: ChatCheckpoints) -> None:
+    def __init__(self, services: Services, chats: Chats, turns: Turns, chat: str, history: ChatCheckpoints) -> None:
         self._services = services
         self._chats = chats
         self._turns = turns
         self._chat = chat
-        self._kept = kept
+        self._history = history
         self._done: dict[ChangedItem, str] = {}
         self._left: dict[ChangedItem, tuple[str, str]] = {}
 
     async def run(self, ids: Sequence[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
+        """Revert these changes. See `Changes.revert`."""
         live = await self._chats.load(self._chat, must_exist=True)
         with live.hold(commanded=True):
-            named = self._kept.find_items(ids)
+            named = self._history.find_items(ids)
             wanted: dict[ChangedItem, set[str]] = {}
             for item, turns in named.values():
                 wanted.setdefault(item, set()).update(turns)
             for path in dict.fromkeys(item.path for item in wanted if item.cell):
-                await self._cells(path, {item.cell: turns for item, turns in wanted.items() if item.path == path})
-            await self._files({item.path: turns for item, turns in wanted.items() if not item.cell})
+                await self._revert_cells(
+                    path, {item.cell: turns for item, turns in wanted.items() if item.path == path}
+                )
+            await self._revert_files({item.path: turns for item, turns in wanted.items() if not item.cell})
             if self._done:
                 report = describe_restored(tuple(self._done.values()), tuple(self._left.values()))
-                self._turns.note(self._chat, report, describe_reverted([_name(item) for item in self._done]))
-        found = [(id, named[id][0] if id in named else None) for id in ids]
+                self._turns.note(self._chat, report, describe_reverted([_name_for_model(item) for item in self._done]))
+        items = [(id, named[id][0] if id in named else None) for id in ids]
         return (
-            tuple(ChangeReverted(id=id, shown=self._done[one]) for id, one in found if one and one in self._done),
-            tuple(self._why(id, one) for id, one in found if one not in self._done),
+            tuple(ChangeReverted(id=id, shown=self._done[item]) for id, item in items if item and item in self._done),
+            tuple(self._explain(id, item) for id, item in items if item not in self._done),
         )
 
-    def _why(self, id: str, item: ChangedItem | None) -> ChangeLeft:
+    def _explain(self, id: str, item: ChangedItem | None) -> ChangeLeft:
         shown, why = self._left.get(item, ("", GONE)) if item else ("", GONE)
         return ChangeLeft(id=id, shown=shown, why=why)
 
-    async def _cells(self, path: str, wanted: Mapping[str, Collection[str]]) -> None:
+    async def _revert_cells(self, path: str, wanted: Mapping[str, Collection[str]]) -> None:
         def choose(document: NotebookDocument) -> tuple[Touches, dict[str, str]]:
-            taken: Touches = {}
+            chosen: Touches = {}
             left: dict[str, str] = {}
             for cell, turns in wanted.items():
-                there = document.cell(cell)
-                one = review_cell(self._kept.of(ChangedItem(path, cell)), turns, there.source if there else None)
-                if one is None or one.refused:
-                    left[cell] = one.refused if one else GONE
+                touches, now = self._history.list_touches(ChangedItem(path, cell)), document.cell(cell)
+                review = review_cell(touches, turns, now.source if now else None)
+                if review is None or review.refused:
+                    left[cell] = review.refused if review else GONE
                 else:
-                    taken[cell] = one.touches
-            return taken, left
+                    chosen[cell] = review.touches
+            return chosen, left
 
         notebooks = find_notebooks(self._services, self._chat)
-        for back in await cells.put_back(self._chat, path, self._kept.cells[path], choose, notebooks):
-            for cell in [back.cell] if back.cell else wanted:
-                if back.why:
-                    self._left[ChangedItem(path, cell)] = (back.shown, back.why)
+        for result in await cells.restore_cells(self._chat, path, self._history.cells[path], choose, notebooks):
+            for cell in [result.cell] if result.cell else wanted:
+                if result.why:
+                    self._left[ChangedItem(path, cell)] = (result.label, result.why)
                 else:
-                    self._done[ChangedItem(path, cell)] = back.shown
-                    await self._services.checkpoints.decide_cell(back.touches, Decided.REVERTED)
+                    self._done[ChangedItem(path, cell)] = result.label
+                    await self._services.checkpoints.decide_cell(result.touches, Decided.REVERTED)
 
-    async def _files(self, wanted: Mapping[str, Collection[str]]) -> None:
-        files, kept = self._services.workspace.files, self._kept.files
-        chosen, others, refused = await asyncio.to_thread(file_restore.choose, kept, wanted, files)
-        back = await asyncio.to_thread(file_restore.put_back, chosen, files, others)
-        for path in back.done:
+    async def _revert_files(self, wanted: Mapping[str, Collection[str]]) -> None:
+        files, checkpoints = self._services.workspace.files, self._history.files
+        chosen, others, refused = await asyncio.to_thread(file_restore.choose_files, checkpoints, wanted, files)
+        restored = await asyncio.to_thread(file_restore.restore_files, chosen, files, others)
+        for path in restored.done:
             self._done[ChangedItem(path)] = file_restore.display_path(path, files)
-            turns = {one.turn for one in chosen[path]}
-            await self._services.checkpoints.decide(self._chat, path, turns, Decided.REVERTED)
-        for path, why in {**refused, **back.left}.items():
+            turns = {row.turn for row in chosen[path]}
+            await self._services.checkpoints.decide_file(self._chat, path, turns, Decided.REVERTED)
+        for path, why in {**refused, **restored.left}.items():
             self._left[ChangedItem(path)] = (file_restore.display_path(path, files), why)
 
 
-def _name(item: ChangedItem) -> str:
-    """For the model, which knows cells by their ids."""
+def _name_for_model(item: ChangedItem) -> str:
+    """Return the name of an item for the model, which knows cells by their ids."""
     return f"{item.path} cell [{item.cell}]" if item.cell else item.path

@@ -1,4 +1,8 @@
-"""What can be done to a chat beside talking in it: page through it, cut it back, fork it, mark it, delete it."""
+"""Owns the operations on stored chats: read a page, clear, roll back, fork, copy, flag, rename and delete.
+
+It must not start turns: `host.turn.turns` does. `host.chat.registry` has the chats in memory, and
+`engine.chat.pagination` cuts the pages.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +46,19 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 
-_GONE: Final = "That place of the chat is gone. Open the chat anew."
+_EXPIRED: Final = "That place of the chat is gone. Open the chat again."
 
 
 class CursorExpired(LocalError):
-    """What the cursor pointed at is gone."""
+    """The event of a cursor was deleted."""
 
 
 class ChatOperations:
-    """Every change is for idle chats, and is made to its end. Raises, each: UnknownChat, BusyError."""
+    """The operations on the chats of one host.
+
+    All methods raise UnknownChat. All changes but `rename` and `delete` need a chat without a turn under way, and raise
+    BusyError otherwise. A change that has begun is finished even if the caller is cancelled.
+    """
 
     def __init__(self, services: Services, chats: Chats, turns: Turns, subagents: Subagents, hooks: Hooks) -> None:
         self._services = services
@@ -59,102 +67,113 @@ class ChatOperations:
         self._subagents = subagents
         self._hooks = hooks
 
-    async def page(
+    async def read_page(
         self, id: str, limit: int | None, before: int | None, after: int | None, *, since_summary: bool = False
     ) -> Page:
-        """`since_summary` stands in for `after`: from the last summary on, or from the beginning when there is none.
+        """Return a page of events, see `pagination.make_page`.
 
-        Raises: CursorExpired, besides.
+        With `since_summary` it begins at the last summary, or at the beginning if there is none. `after` is ignored
+        then. Raises: CursorExpired when the event of a cursor was deleted, or events before `after` were.
         """
         await self._check_known(id)
         if limit and limit > 0 and after is None and not since_summary:
-            return await self._newest(id, limit, before)
+            return await self._read_newest(id, limit, before)
         events = await self._services.store.events(id)
         if since_summary:
             after = find_last_summary(events)
         row = await self._chats.read_row(id)
         known = {event.seq for event in events}
         if any(cursor is not None and cursor not in known for cursor in (before, after)):
-            raise CursorExpired(_GONE)
+            raise CursorExpired(_EXPIRED)
         if after is not None and row is not None and not row.intact(after):
-            raise CursorExpired("The chat was cut back since. Open it anew.")
+            raise CursorExpired("The chat was cut back since. Open it again.")
         return make_page(merge_between(events, before, after), limit, before, after)
 
     async def _check_known(self, id: str) -> None:
-        """A chat that nobody answers in is not brought to memory in order to be read: it may be long."""
+        """Check that a chat exists. Load it into memory only if its state may matter, because it may be long."""
         store = self._services.store
-        row = await store.do(lambda tables: tables.chat(id))
-        here = row is not None and row.workspace == store.workspace and self._chats.live(id) is None
-        if not (row and here and row.owner is None and row.parent is None):
+        row = await store.do(lambda tables: tables.read_chat(id))
+        is_ours = row is not None and row.workspace == store.workspace and self._chats.live(id) is None
+        if not (row and is_ours and row.owner is None and row.parent is None):
             await self._chats.load(id, must_exist=True)
 
-    async def _newest(self, id: str, limit: int, before: int | None) -> Page:
-        """Return a page as `pagination.page` does, and read no more of the chat than it needs. What is stored in pieces
-        may be shown as one, so that more pieces may be needed than were asked for."""
-        wanted = limit
+    async def _read_newest(self, id: str, limit: int, before: int | None) -> Page:
+        """Return the newest page, or the one before a cursor, and read no more events from the store than needed.
+
+        Stored pieces of a text are shown as one event, so more pieces may be needed than `limit`.
+        """
+        count = limit
         while True:
-            window = await self._services.store.do(partial(_window, id, wanted, before))
-            shown = merge_pieces(window.events)
-            if window.earlier == 0 or len(shown) >= limit:
+            window = await self._services.store.do(partial(_read_window, id, count, before))
+            merged = merge_pieces(window.events)
+            if window.earlier == 0 or len(merged) >= limit:
                 break
-            wanted *= 2
-        cut = make_page(shown, limit)
-        first, last = (cut.events[0].seq, cut.events[-1].seq) if cut.events else (None, None)
+            count *= 2
+        page = make_page(merged, limit)
+        first, last = (page.events[0].seq, page.events[-1].seq) if page.events else (None, None)
         return replace(
-            cut,
+            page,
             total=window.total,
-            before=cut.before or (first if window.earlier else None),
+            before=page.before or (first if window.earlier else None),
             after=None if before is None else last,
             summary=window.summary,
         )
 
-    async def flags(self, id: str) -> list[Event]:
-        return await self._services.store.do(lambda tables: tables.flags(id))
+    async def list_flags(self, id: str) -> list[Event]:
+        """Return the events that are flags of a chat."""
+        return await self._services.store.do(lambda tables: tables.list_flags(id))
 
     async def clear(self, id: str, *, messages: bool = True) -> None:
-        """Without `messages`, only what was used is forgotten."""
+        """Delete the events of a chat. Without `messages`, only its usage events are deleted."""
         await run_to_end(self._clear(id, messages=messages))
 
     async def delete(self, id: str) -> None:
-        """A chat that is answering is stopped first. Raises: BusyError when another process answers in it."""
+        """Delete a chat with its subagents. A turn under way is stopped first. Raises: BusyError when another process
+        answers in the chat."""
         await run_to_end(self._delete(id))
 
     async def rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
-        """To before the turn of a user's message: the chat, the files that tools changed since, or both."""
+        """Go back to the time before the turn of a user's message: restore the `files` that tools have changed since,
+        delete the `messages` since, or both."""
         await run_to_end(self._rollback(id, content_id, messages=messages, files=files))
 
     async def fork(self, id: str, content_id: str, new: str) -> None:
-        """A new chat that goes on from the end of the turn of a user's message."""
+        """Copy a chat up to the end of the turn of a user's message to the new chat `new`. The old chat shows a remark
+        about it."""
         await run_to_end(self._fork(id, content_id, new))
 
     async def copy(self, id: str, turn: str, new: str) -> None:
-        """As `fork`, by the id of the turn; the title is kept and nothing is said of it. Raises: LocalError, besides,
-        when there is no such turn."""
+        """Copy a chat up to the end of a turn to the new chat `new`, with the same title and without a remark. Raises:
+        LocalError when there is no such turn."""
         await run_to_end(self._copy(id, turn, new))
 
     async def keep(self, id: str, turns: Collection[str]) -> None:
-        """All other turns go. Files stay as they are."""
+        """Delete all turns of a chat but these. Files stay as they are."""
         await run_to_end(self._keep(id, turns))
 
     async def flag(self, id: str, content_id: str, text: str) -> None:
-        async with self._idle(id) as (chat, events):
-            self._place(events, content_id)
+        """Set a flag on a user's message."""
+        async with self._hold_idle(id) as (chat, events):
+            self._find_turn(events, content_id)
             self._chats.mark(chat, FlagContent(text=text, content_id=content_id))
 
     async def unflag(self, id: str, content_id: str) -> None:
+        """Remove the flags of a user's message."""
         await run_to_end(self._unflag(id, content_id))
 
     async def rename(self, id: str, title: str) -> None:
+        """Give a chat another title."""
         chat = await self._chats.load(id, must_exist=True)
         self._chats.mark(chat, MetadataContent(title=title))
         await self._services.store.settle()
 
-    # -- how
+    # -- the work of the operations
 
     async def _clear(self, id: str, *, messages: bool) -> None:
-        async with self._idle(id) as (chat, events):
+        async with self._hold_idle(id) as (chat, events):
             if messages:
-                # The title stays in the chat's row: left as an event, it would be a turn that never ended.
+                # The event of the title is deleted too: alone, it would look like a turn that never ended. The title
+                # itself stays in the row of the chat.
                 gone = events
                 await self._services.checkpoints.forget(id, {event.turn for event in events})
             else:
@@ -173,21 +192,21 @@ class ChatOperations:
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         elif row is not None:
             live = LiveChat(ChatState(id), row.last, choice_of(row))
-        subagents = await self._subagents.chats(id)
+        subagents = await self._subagents.list_chats(id)
         self._chats.forget(id)
         await self._services.store.settle()
-        for gone in (id, *(row.id for row in subagents)):
-            self._services.store.discard(gone)
-        await self._services.store.do(lambda tables: tables.delete(id))
+        for deleted in (id, *(row.id for row in subagents)):
+            self._services.store.discard(deleted)
+        await self._services.store.do(lambda tables: tables.delete_chat(id))
         self._subagents.forget(subagents)
         await self._services.outputs.forget([id, *(row.id for row in subagents)])
         if live is not None:
             self._hooks.forget(live)
-        self._services.audiences.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
+        self._services.subscribers.tell(Notice("chat/deleted", chats.ChatDeletedParams(chat_id=id), id))
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
-        async with self._idle(id) as (chat, events):
-            gone = events[self._place(events, content_id) :]
+        async with self._hold_idle(id) as (chat, events):
+            gone = events[self._find_turn(events, content_id) :]
             turns = {event.turn for event in gone if event.turn}
             report = aside = ""
             if files:
@@ -195,40 +214,40 @@ class ChatOperations:
                 restored = await self._services.checkpoints.restore(
                     id, turns, self._services.workspace.files, notebooks
                 )
-                report = describe_restored(restored.done, restored.left, self._list_not_taken_back(gone))
+                report = describe_restored(restored.done, restored.left, self._list_unrestored_tools(gone))
                 aside = describe_reverted(restored.done) if restored.done and not messages else ""
             if messages:
-                # What the files are like now is what the user wanted to keep.
+                # The user wants to keep the files as they are now.
                 await self._services.checkpoints.forget(id, turns)
-                # What the model was told of changes goes with them.
-                about = [event.seq for event in gone if isinstance(event.aside, NoteAside)]
-                chat = await self._cut_events(chat, _seqs(events, turns) + about)
+                # Notes to the model about changes of these turns are deleted with them.
+                notes = [event.seq for event in gone if isinstance(event.aside, NoteAside)]
+                chat = await self._cut_events(chat, _find_seqs(events, turns) + notes)
             if aside:
                 self._turns.note(id, report, aside)
             elif report:
                 self._chats.mark(chat, TextContent(text=report))
 
     async def _keep(self, id: str, turns: Collection[str]) -> None:
-        async with self._idle(id) as (chat, events):
+        async with self._hold_idle(id) as (chat, events):
             gone = {event.turn for event in events if event.turn} - set(turns)
             await self._services.checkpoints.forget(id, gone)
-            await self._cut_events(chat, _seqs(events, gone))
+            await self._cut_events(chat, _find_seqs(events, gone))
 
-    def _list_not_taken_back(self, gone: Iterable[Event]) -> list[str]:
-        """The tools that ran and may have changed what we know nothing of."""
-        ran = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
-        found = ((name, self._services.toolbox.get(name)) for name in ran)
-        return [name for name, tool in found if tool is None or not (tool.reads or tool.keeps)]
+    def _list_unrestored_tools(self, gone: Iterable[Event]) -> list[str]:
+        """Return the names of the tools in these events whose changes have no checkpoints, such as shell commands."""
+        names = dict.fromkeys(e.content.name for e in gone if isinstance(e.content, ToolCallRunningContent))
+        tools = ((name, self._services.toolbox.get(name)) for name in names)
+        return [name for name, tool in tools if tool is None or not (tool.reads or tool.keeps)]
 
     async def _fork(self, id: str, content_id: str, new: str) -> None:
-        async with self._idle(id) as (chat, events):
+        async with self._hold_idle(id) as (chat, events):
             row = await self._chats.read_row(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
-            await self._branch(id, events, events[self._place(events, content_id)].turn, new, title)
+            await self._branch(id, events, events[self._find_turn(events, content_id)].turn, new, title)
             self._chats.mark(chat, TextContent(text=describe_fork(title)))
 
     async def _copy(self, id: str, turn: str, new: str) -> None:
-        async with self._idle(id) as (_, events):
+        async with self._hold_idle(id) as (_, events):
             row = await self._chats.read_row(id)
             await self._branch(id, events, turn, new, (row and row.title) or "Chat")
 
@@ -237,88 +256,99 @@ class ChatOperations:
         if last is None:
             raise LocalError(f"There is no turn {turn!r} in this chat.")
         at = now()
-        await self._services.store.do(lambda tables: tables.copy(id, last, new, title, at))
+        await self._services.store.do(lambda tables: tables.copy_chat(id, last, new, title, at))
         await self._services.outputs.copy(id, new)
-        self._services.audiences.show_anew(new)
+        self._services.subscribers.show_anew(new)
 
     async def _unflag(self, id: str, content_id: str) -> None:
-        async with self._idle(id) as (chat, events):
-            await self._cut_events(chat, _flags(events, {content_id}))
+        async with self._hold_idle(id) as (chat, events):
+            await self._cut_events(chat, _find_flags(events, {content_id}))
 
     @asynccontextmanager
-    async def _idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
-        """The chat and all its events; no turn begins in it meanwhile."""
+    async def _hold_idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
+        """Yield a chat and all its events. No turn can begin in it within this context.
+
+        Raises: UnknownChat; BusyError when a turn is under way.
+        """
         chat = await self._chats.load(id, must_exist=True)
         with chat.hold():
             await self._services.store.confirm()
             yield chat, await self._services.store.events(id)
 
-    def _place(self, events: Sequence[Event], content_id: str) -> int:
-        if (at := find_turn_of_message(events, content_id)) is None:
+    def _find_turn(self, events: Sequence[Event], content_id: str) -> int:
+        """Return the index of the event with which the turn of a user's message begins. Raises: LocalError."""
+        if (index := find_turn_of_message(events, content_id)) is None:
             raise LocalError(f"There is no message {content_id!r} in this chat.")
-        return at
+        return index
 
     async def _cut_subagents(self, id: str, seqs: Collection[int]) -> None:
-        """They go with the calls that spawned them."""
-        if rows := await self._subagents.chats(id):
+        """Delete the chats of subagents whose calls are among the events to delete."""
+        if rows := await self._subagents.list_chats(id):
             gone = _find_spawned(event for event in await self._services.store.events(id) if event.seq in set(seqs))
             rows = [row for row in rows if row.id in gone]
             for row in rows:
-                await self._services.store.do(lambda tables, row=row: tables.delete(row.id))
+                await self._services.store.do(lambda tables, row=row: tables.delete_chat(row.id))
             self._subagents.forget(rows)
 
     async def _cut_events(self, chat: LiveChat, seqs: Collection[int]) -> LiveChat:
+        """Delete events of a chat, and show the chat again to all clients. Return the chat as it was loaded again."""
         id = chat.state.id
         if not seqs:
             return chat
         await self._cut_subagents(id, seqs)
         await self._services.store.do(lambda tables: tables.delete_events(id, seqs))
         self._chats.forget(id)
-        anew = await self._chats.load(id)
-        anew.state = replace(anew.state, remembered=chat.state.remembered)
-        self._services.audiences.show_anew(id)
-        return anew
+        reloaded = await self._chats.load(id)
+        reloaded.state = replace(reloaded.state, remembered=chat.state.remembered)
+        self._services.subscribers.show_anew(id)
+        return reloaded
 
 
 def _find_spawned(events: Iterable[Event]) -> set[str]:
-    """The chats of the subagents that calls among these spawned."""
+    """Return the ids of the chats of the subagents that calls among these events spawned."""
     details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
     return {one.subagent_chat_id for one in details if isinstance(one, SubagentDetails) and one.subagent_chat_id}
 
 
 @dataclass(frozen=True, slots=True)
 class EventWindow:
-    """The end of a chat, or what comes next to a place in it, and what is known of the rest."""
+    """The newest events of a chat, or those before a cursor."""
 
     events: list[Event]
+    """The events."""
     earlier: int
+    """How many events come before them."""
     total: int
+    """How many events the chat has."""
     summary: int | None
+    """The sequence number of the chat's last summary, None for none."""
 
 
-def _window(id: str, wanted: int, before: int | None, tables: Tables) -> EventWindow:
-    if before is not None and not tables.has(id, before):
-        raise CursorExpired(_GONE)
-    events, earlier = tables.read_newest(id, wanted, before)
-    return EventWindow(events, earlier, tables.count_events(id), tables.last_summary(id))
+def _read_window(id: str, count: int, before: int | None, tables: Tables) -> EventWindow:
+    """Read at least `count` events. Raises: CursorExpired."""
+    if before is not None and not tables.has_event(id, before):
+        raise CursorExpired(_EXPIRED)
+    events, earlier = tables.read_newest(id, count, before)
+    return EventWindow(events, earlier, tables.count_events(id), tables.find_last_summary(id))
 
 
 def merge_between(events: Sequence[Event], *cursors: int | None) -> list[Event]:
-    """Merged, but not over the places that a client knows."""
-    ends = [0, *sorted(cursor for cursor in cursors if cursor is not None), sys.maxsize]
+    """Merge the pieces of texts, but never a piece before a cursor with one after it."""
+    bounds = [0, *sorted(cursor for cursor in cursors if cursor is not None), sys.maxsize]
     return [
         event
-        for last, end in pairwise(ends)
+        for last, end in pairwise(bounds)
         for event in merge_pieces(event for event in events if last < event.seq <= end)
     ]
 
 
-def _seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
-    """Those of the turns, and the flags at their messages."""
+def _find_seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
+    """Return the sequence numbers of all events of these turns, and of the flags on their messages."""
     of_turns = [event for event in events if event.turn in turns]
     ids = {id for event in of_turns if (id := getattr(event.content, "content_id", None))}
-    return [event.seq for event in of_turns] + _flags(events, ids)
+    return [event.seq for event in of_turns] + _find_flags(events, ids)
 
 
-def _flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:
+def _find_flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:
+    """Return the sequence numbers of the flags on these messages."""
     return [e.seq for e in events if isinstance(e.content, FlagContent) and e.content.content_id in content_ids]

@@ -1,7 +1,10 @@
-"""What a prompt would send and cost, before it is sent: about while somebody types, word for word when they want it.
+"""Estimates what a prompt would cost before it is sent, and shows the request that it would send.
 
-While they type nothing that was pointed at is read twice within half a minute, and what the message itself names is not
-read at all; what is shown word for word is gathered as for the prompt itself.
+While the user types, `estimate` is called again and again. So it reads a context at most every 30 seconds, and does not
+read the contexts that the message mentions. When the user asks for the exact request, `compute` reads everything as for
+the prompt itself.
+
+It must not send anything. `host.costs.ledger` estimates the tokens, and `host.turn.turns` drafts the request.
 """
 
 from __future__ import annotations
@@ -32,30 +35,37 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.protocol.context import ChatContext
 
-# Seconds that the size of what was pointed at is remembered, and of how many such things.
-_FRESH: Final = 30.0
-_MOST: Final = 64
+# The seconds that the size of a context is remembered, and the number of contexts whose size is remembered.
+_MAX_AGE_SECONDS: Final = 30.0
+_MAX_SIZES: Final = 64
 
-# What is said to the model is shown word for word; of these only the rest could hold a key.
-_SAID: Final = frozenset({"system", "messages", "tools"})
-# Longer base64 is an image, which nobody reads.
-_DATA_CHARS: Final = 200
+# The fields of a request that are shown word for word. The other fields are options of the vendor, which may hold a
+# key.
+_CONVERSATION_FIELDS: Final = frozenset({"system", "messages", "tools"})
+# The characters of base64 that are shown. A longer text is an image, which nobody reads.
+_MAX_DATA_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`expected` has the cost and the limit, as far as they are known."""
+    """The expected size and cost of a prompt."""
 
     model: str
+    """The full name of the model."""
     expected: UsageDelta
+    """The tokens, the cost and the limit of the model, as far as they are known."""
     request: ModelRequest
+    """The request that would be sent."""
 
     @property
     def tokens(self) -> int:
+        """The tokens of the request, the cached ones included."""
         return self.expected.input_tokens + self.expected.cache_read_tokens
 
 
 class Estimates:
+    """Estimates the prompts of one host."""
+
     def __init__(
         self,
         catalog: Catalog,
@@ -71,70 +81,85 @@ class Estimates:
         self._contexts = contexts
         self._turns = turns
         self._commands = commands
-        self._weights: dict[str, tuple[float, int]] = {}
+        # The time of reading and the tokens, by chat and context.
+        self._sizes: dict[str, tuple[float, int]] = {}
 
     async def estimate(self, prompt: Prompt) -> Estimate:
+        """Return a rough estimate of a prompt, while the user types it."""
         if prompt.message.startswith("/") and await self._commands.answers_here(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
-        weight = sum([await self._weight(prompt.chat, context) for context in prompt.contexts])
-        return await self._add_price(prompt, request, weight)
+        tokens = sum([await self._measure(prompt.chat, context) for context in prompt.contexts])
+        return await self._add_price(prompt, request, tokens)
 
     async def compute(self, prompt: Prompt) -> Estimate:
-        meant = ""
+        """Return the exact request of a prompt, with its estimate."""
+        model_message = ""
         if prompt.message.startswith("/") and not await self._commands.answers_here(prompt.message):
-            stands_for = await self._commands.run(prompt.chat, prompt.message)
-            meant = stands_for.message if isinstance(stands_for, CommandReplacement) else ""
-        there = self._contexts.build_surroundings(prompt.chat, None)
+            outcome = await self._commands.run(prompt.chat, prompt.message)
+            model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
+        surroundings = self._contexts.build_surroundings(prompt.chat, None)
         live = self._chats.live(prompt.chat)
-        told = live.cursor if live else None
-        contexts = [one for one in prompt.contexts if not (isinstance(one, CursorContext) and one == told)]
-        found = await materials(there, [*contexts, *await find_mentioned_contexts(there, meant or prompt.message)])
+        known_cursor = live.cursor if live else None
+        contexts = [
+            context
+            for context in prompt.contexts
+            if not (isinstance(context, CursorContext) and context == known_cursor)
+        ]
+        found = await materials(
+            surroundings,
+            [*contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message)],
+        )
         return await self._add_price(
-            prompt, await self._turns.draft_prompt(prompt, None, *as_model_input(found, meant))
+            prompt, await self._turns.draft_prompt(prompt, None, *as_model_input(found, model_message))
         )
 
-    async def _add_price(self, prompt: Prompt, request: ModelRequest, more: int = 0) -> Estimate:
+    async def _add_price(self, prompt: Prompt, request: ModelRequest, more_tokens: int = 0) -> Estimate:
+        """Return the estimate of a request, to which the tokens of contexts are added that are not in it."""
         expected = self._ledger.expect(Bill(request.model, prompt.chat), request)
-        expected = replace(expected, input_tokens=expected.input_tokens + more)
+        expected = replace(expected, input_tokens=expected.input_tokens + more_tokens)
         return Estimate(request.model, await self._catalog.quote(request.model, expected), request)
 
-    async def _weight(self, chat: str, context: ChatContext) -> int:
-        """In tokens."""
+    async def _measure(self, chat: str, context: ChatContext) -> int:
+        """Return the size of a context in tokens, which is remembered for a while."""
         key, now = f"{chat} {context.model_dump_json()}", time.monotonic()
-        known = self._weights.get(key)
-        if known is not None and now - known[0] < _FRESH:
+        known = self._sizes.get(key)
+        if known is not None and now - known[0] < _MAX_AGE_SECONDS:
             return known[1]
         text, _, _ = as_model_input(await materials(self._contexts.build_surroundings(chat, None), [context]))
-        weight = -(-len(text) // CHARS_PER_TOKEN)
-        self._weights.pop(key, None)
-        self._weights[key] = now, weight
-        while len(self._weights) > _MOST:
-            del self._weights[next(iter(self._weights))]
-        return weight
+        tokens = -(-len(text) // CHARS_PER_TOKEN)
+        self._sizes.pop(key, None)
+        self._sizes[key] = now, tokens
+        while len(self._sizes) > _MAX_SIZES:
+            del self._sizes[next(iter(self._sizes))]
+        return tokens
 
 
 def describe_request(catalog: Catalog, request: ModelRequest) -> str:
-    """The body of a request, as JSON for a reader; images are told by their size.
+    """Return the body of a request as JSON for a user. Images are shortened, and keys are hidden.
 
-    Raises: ProviderError when there is no model to ask.
+    Raises: ProviderError when there is no model.
     """
     chosen = catalog.choose(request.model, request.variant)
     if isinstance(chosen.provider, ShowsRequest):
         body = chosen.provider.request_body(chosen.model, request, chosen.settings)
     else:
         body = asdict(request)
-    shown = {name: _short(value) if name in _SAID else mask_secrets(value, name) for name, value in body.items()}
+    shown = {
+        name: _shorten_data(value) if name in _CONVERSATION_FIELDS else mask_secrets(value, name)
+        for name, value in body.items()
+    }
     return redaction.redact(json.dumps(shown, indent=2, ensure_ascii=False, default=str))
 
 
-def _short(value: Any, name: str = "") -> Any:
+def _shorten_data(value: Any, name: str = "") -> Any:
+    """Return a JSON value whose long base64 texts are cut. `name` is the field that has the value."""
     match value:
         case dict():
-            return {key: _short(item, key) for key, item in cast("dict[str, Any]", value).items()}
+            return {key: _shorten_data(item, key) for key, item in cast("dict[str, Any]", value).items()}
         case list() | tuple():
-            return [_short(item, name) for item in cast("list[Any]", value)]
-        case str() if name in {"data", "base64"} and len(value) > _DATA_CHARS:
+            return [_shorten_data(item, name) for item in cast("list[Any]", value)]
+        case str() if name in {"data", "base64"} and len(value) > _MAX_DATA_CHARS:
             return f"{value[:20]}… ({len(value):,} characters)"
         case _:
             return value

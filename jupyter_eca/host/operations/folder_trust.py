@@ -1,6 +1,7 @@
-"""Owns the user's trust in the settings of folders: it is given here, and kept when the user changes a file from here.
+"""Owns the user's trust in the settings of folders: the user gives it and takes it back here. A folder stays trusted
+when the assistant changes its settings at the user's request.
 
-It must not know how the user was asked: the fronts do. `config.trust` has what waits for trust.
+It must not know how the user was asked: the fronts do. `config.trust` has the settings that wait for trust.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class FolderTrust:
         await self._reload()
 
     async def withdraw(self, folders: Iterable[Path]) -> tuple[Path, ...]:
-        """Trust the settings of these folders no more. Return the folders that were trusted. Raises: LocalError."""
+        """Take back the trust in the settings of these folders. Return the folders that were trusted.
+
+        Raises: LocalError when this cannot be stored.
+        """
         if (trusted := self._trusted) is None:
             return ()
         try:

@@ -1,4 +1,8 @@
-"""The store: chats on disk, in one SQLite file."""
+"""Owns the chats on disk: the store keeps their events, checkpoints and costs in one SQLite file.
+
+It must not know the engine. `store` is the room's door for the event loop, `tables` has the SQL statements, `schema`
+the tables and their migrations, and `rows` and `spending` the values.
+"""
 
 from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
 from jupyter_eca.host.store.spending import Extent, Spending, Total

@@ -1,7 +1,10 @@
-"""The function that turns the asides of version 0.1.0 into marks. They were sentences, told apart by their wording.
+"""Owns the migration of the asides that version 0.1.0 has stored.
 
-It must not import the sentences that are said today: those may change, and what stands here may not. How an aside is
-stored since is in `tables`.
+An aside is what an event has besides its content, such as a note for the model. Version 0.1.0 stored it as a plain
+sentence, and the program recognized its kind by the wording. Today an aside is JSON with a `kind`
+(`protocol.event.Aside`).
+
+This module must not import the sentences of today: they may change, but those of 0.1.0 may not. `schema` calls it.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import re
 from typing import Any, Final
 from urllib.parse import unquote
 
+# The sentences of version 0.1.0, and the kinds that they mean.
 _REWORDED: Final = "A hook has reworded the prompt"
 _NOTES_SENT: Final = "Read what has ended in the background"
 _KINDS: Final = {
@@ -31,7 +35,10 @@ _REJECTED: Final = {
 
 
 def mark_aside(turn: str, role: str, content: str, aside: str) -> str:
-    """Return an aside of version 0.1.0 as JSON with its kind, "" for none. The migration calls it for each event."""
+    """Return an aside of version 0.1.0 as JSON with its kind, "" for none. The migration calls this as an SQL function.
+
+    `turn`, `role`, `content` and `aside` are the columns of an event.
+    """
     mark = _mark(turn, role, json.loads(content), aside)
     return json.dumps(mark, ensure_ascii=False, separators=(",", ":")) if mark else ""
 
@@ -58,6 +65,7 @@ def _mark(turn: str, role: str, content: dict[str, Any], aside: str) -> dict[str
 
 
 def _mark_of_result(content: dict[str, Any]) -> dict[str, str] | None:
+    """Return the mark of a tool result that has the text of a rule."""
     text = "".join(output["text"] for output in content["outputs"])
     if content["name"] != "fetch_rule" or content.get("error") or not text.startswith(_RULE):
         return None
@@ -65,6 +73,7 @@ def _mark_of_result(content: dict[str, Any]) -> dict[str, str] | None:
 
 
 def _mark_of_material(shown: str, aside: str) -> dict[str, str]:
+    """Return the mark of a text that the model got with a prompt. `shown` is the line that the user saw of it."""
     if shown == _REWORDED:
         return {"kind": "reworded", "text": aside}
     if shown == _NOTES_SENT:
@@ -75,9 +84,10 @@ def _mark_of_material(shown: str, aside: str) -> dict[str, str]:
 
 
 def _mark_of_remark(turn: str, aside: str) -> dict[str, str] | None:
+    """Return the mark of a remark to the user that the model got too."""
     if kind := _KINDS.get(aside):
         return {"kind": kind}
     if aside.startswith(_SUMMARY):
         return {"kind": "summary", "text": aside}
-    # Only what stands beside the turns is a note.
+    # Only an event outside of all turns is a note.
     return None if turn else {"kind": "note", "text": aside}

@@ -1,6 +1,6 @@
-"""The rows of the tables as values.
+"""Owns the values that the store reads and writes: rows of chats and of checkpoints.
 
-They must not know SQL: `tables` reads and writes them. What was spent has rows of its own, in `spending`.
+They must not know SQL: `tables` reads and writes them. `spending` has the rows of costs.
 """
 
 from __future__ import annotations
@@ -14,46 +14,57 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredSelection:
-    """What a chat's turns are run with; None is not chosen."""
+    """What a chat's turns are run with. A field that is None is not chosen."""
 
     model: str | None = None
+    """The full name `provider/model`."""
     agent: str | None = None
+    """The name of the agent."""
     variant: str | None = None
+    """The variant of the model. Empty chooses no variant."""
     trust: bool | None = None
+    """Whether tool calls run without approval."""
     folder: str | None = None
+    """The working directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRow:
-    """A chat as it is listed. Times are in milliseconds since the epoch."""
+    """A chat as it is listed."""
 
     id: str
     created: int
+    """The time of its first prompt, in milliseconds since the epoch."""
     updated: int
+    """The time of its last prompt or answer, in milliseconds since the epoch."""
     title: str | None
     model: str | None
+    """The chosen model, see `StoredSelection`."""
     owner: str | None
-    """The process that answers in it now, None for none."""
+    """The process that answers in it now, None for none. See `store.is_alive`."""
     last: int
-    """Its newest sequence number."""
+    """The sequence number of its newest event."""
     prompts: int
     """How many prompts it has."""
     agent: str | None
+    """The chosen agent."""
     variant: str | None
+    """The chosen variant of the model."""
     trust: bool | None
+    """Whether tool calls run without approval, None if not chosen."""
     cut_from: int | None
-    """The first of the events that were taken away; None when none were."""
+    """The sequence number of the first event that was deleted, None if none was."""
     cut_to: int | None
-    """Its newest event when they were taken away."""
+    """The sequence number of its newest event when that event was deleted."""
     workspace: str
-    """Where it belongs."""
+    """The folder that the chat belongs to: `Store.workspace`."""
     parent: str | None = None
-    """The chat of which this one is a subagent's."""
+    """The parent chat, if this is the chat of a subagent."""
     folder: str | None = None
     """The working directory; None for the first root."""
 
     def intact(self, after: int) -> bool:
-        """Return whether everything up to this sequence number is still as it was shown."""
+        """Return whether no event up to this sequence number was deleted since a client was shown it."""
         return self.cut_from is None or self.cut_to is None or after < self.cut_from or after > self.cut_to
 
 
@@ -62,38 +73,39 @@ class Checkpoint:
     """A file as it was before a turn changed it."""
 
     turn: str
-    """The turn."""
+    """The id of the turn."""
     path: str
-    """The file."""
+    """The real path of the file."""
     before: bytes | None
-    """What it held; None: it was not there."""
+    """Its content before the turn; None if there was no file."""
     after: str | None
-    """The digest of what the turn left (None: the turn left no file), or why it cannot be put back: UNKEPT, CHANGED."""
+    """The digest of its content after the turn. It is UNKEPT or CHANGED if the file cannot be restored, and None as
+    long as the turn has not noted what it left."""
     decided: Decided | None = None
-    """What the user made of the change."""
+    """Whether the user has kept or reverted the change; None if neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellCheckpoint:
-    """What a turn did to a cell."""
+    """A change that a turn made to cells of a notebook, and how to undo it. The texts are JSON."""
 
     turn: str
-    """The turn."""
+    """The id of the turn."""
     path: str
-    """The notebook."""
+    """The path of the notebook."""
     undo: str
-    """What takes the change back, as JSON."""
+    """The list of changes that undo this one."""
     left: str
-    """The sources that it left, as JSON."""
+    """The sources of the changed cells after the change, by cell id; null for a cell that is gone."""
     order: str = "[]"
-    """The ids of the notebook's cells before it in their order, as JSON."""
+    """The ids of all cells of the notebook before the change, in their order."""
     decided: str = "{}"
-    """What was decided about which cell, as JSON."""
+    """Whether the user has kept or reverted the change of a cell, by cell id."""
     id: int = 0
     """The number of the row."""
 
 
 UNKEPT: Final = "unkept"
-"""In the place of a digest: the file could not be kept."""
+"""Stored in the place of a digest if the file is too large to keep, or is no regular file."""
 CHANGED: Final = "changed"
-"""In the place of a digest: somebody else changed the file while the turn ran."""
+"""Stored in the place of a digest if somebody else changed the file while the turn ran."""

@@ -1,6 +1,6 @@
-"""The tables of the file, and how an older file becomes one of today.
+"""Owns the tables of the database and its migrations, which bring a file of an older version up to date.
 
-It must not read or write rows: `tables` does. What one migration needs besides SQL is in `old_asides`.
+It must not read or write rows: `tables` does. One migration needs more than SQL: `old_asides` has the rest.
 """
 
 from __future__ import annotations
@@ -99,15 +99,18 @@ MIGRATIONS: Final = (
     ALTER TABLE chats ADD COLUMN folder TEXT;
     """,
 )
-"""Each is run once, in order; `PRAGMA user_version` counts those that were. Never change one that was released."""
+"""Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
+one that was released."""
 
-# Another process writes for microseconds at a time; a wait of this length means that its disk is stuck.
+# The seconds that a statement waits for another process that writes. Such a process writes for microseconds at a time,
+# so after this time its disk is probably stuck.
 BUSY_SECONDS = 5.0
 
 
 class _Connection(sqlite3.Connection):
-    """Stores half of a surrogate pair as a replacement character: SQLite cannot store it, and a text with it may come
-    from the name of a file or from a program's output. A search for such a text replaces it in the same way."""
+    """Replaces half surrogate pairs in all parameters by a replacement character, because SQLite cannot store them.
+    They come from names of files or from output of programs. A search for such a text finds it, because it replaces
+    them too."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         return super().execute(sql, replace_half_surrogates(tuple(parameters)))
@@ -117,7 +120,7 @@ class _Connection(sqlite3.Connection):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file, and bring it up to date.
+    """Open the database, create it if needed, and run the missing migrations.
 
     Raises: ConfigError for the file of a newer version; OSError, sqlite3.Error.
     """
@@ -139,6 +142,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     _use_wal(db)
     db.create_function("mark_aside", 4, mark_aside)
     db.execute("BEGIN IMMEDIATE")
+    # Another process may have run them before this one got the lock.
     (done,) = db.execute("PRAGMA user_version").fetchone()
     for number, script in enumerate(MIGRATIONS[done:], done + 1):
         for statement in filter(str.strip, script.split(";")):
@@ -148,9 +152,8 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging. SQLite does not wait when two processes do this at the same moment, whatever the
-    timeout (measured).
-    """
+    """Switch to write-ahead logging. If two processes do this at the same moment, SQLite does not wait, whatever the
+    timeout is (measured). So try it again."""
     latest = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -160,6 +163,6 @@ def _use_wal(db: sqlite3.Connection) -> None:
             if time.monotonic() > latest:
                 raise
             time.sleep(0.01)
-    # A commit survives the death of this process without waiting for the disk; only a power cut may lose the last ones,
-    # never the file.
+    # A commit does not wait for the disk. It still survives a crash of this process. A power cut may lose the last
+    # commits, but it does not damage the file.
     db.execute("PRAGMA synchronous = NORMAL")

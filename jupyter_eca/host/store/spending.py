@@ -1,6 +1,6 @@
-"""What models were paid: one row for each request, which stays when its chat is deleted or cut back.
+"""Owns the rows of costs: one row for each request to a model. It stays when its chat is deleted or cut back.
 
-It must not know prices or limits: `host/costs` does.
+It must not know prices or budgets: `host/costs` does.
 """
 
 from __future__ import annotations
@@ -19,41 +19,42 @@ class Spending:
     """One request to a model."""
 
     at: int
-    """Milliseconds since the epoch."""
+    """The time of the request, in milliseconds since the epoch."""
     chat: str
-    """The chat that pays for it."""
+    """The id of the chat that pays. For a subagent it is the parent chat."""
     turn: str
-    """The turn of that chat."""
+    """The id of the turn."""
     notebook: str
-    """The path of the notebook that it was asked in; empty where there was none."""
+    """The path of the notebook in which the user asked, "" for none."""
     model: str
     """The full name `provider/model`."""
     tokens_in: int
-    """Tokens that were read."""
+    """The tokens of the request, the cached ones included."""
     tokens_cached: int
-    """Those of `tokens_in` that the vendor's cache served."""
+    """The tokens of `tokens_in` that the vendor read from its cache."""
     tokens_out: int
-    """Tokens that were written."""
+    """The tokens of the answer."""
     cost: float | None
-    """US dollars; None is an unknown price."""
+    """The price in US dollars, None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Which requests are summed, in all workspaces. What is None is no bound."""
+    """Selects the requests that are summed, in all workspaces. A field that is None selects all."""
 
     chat: str | None = None
     turn: str | None = None
     notebook: str | None = None
     since: int = 0
-    """Milliseconds since the epoch."""
+    """The time of the oldest request, in milliseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum of requests."""
+    """A sum over requests. See `Spending` for the tokens."""
 
     requests: int = 0
+    """How many requests there are."""
     tokens_in: int = 0
     tokens_cached: int = 0
     tokens_out: int = 0
@@ -76,14 +77,14 @@ def add_spending(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
 
 
 def sum_spending(db: sqlite3.Connection, extent: Extent) -> Total:
-    """Sum the requests of an extent."""
-    every = (
+    """Return the sum over the requests of an extent."""
+    conditions = (
         ("at >= ?", extent.since),
         ("chat = ?", extent.chat),
         ("turn = ?", extent.turn),
         ("notebook = ?", extent.notebook),
     )
-    bounds = {bound: value for bound, value in every if value is not None}
+    bounds = {bound: value for bound, value in conditions if value is not None}
     where = " AND ".join(bounds)
     tokens = ", ".join(f"coalesce(sum({name}), 0)" for name in ("tokens_in", "tokens_cached", "tokens_out"))
     figures = f"count(*), {tokens}, total(cost), count(*) - count(cost)"

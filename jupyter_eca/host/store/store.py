@@ -1,15 +1,15 @@
-"""The store: an append-only table of events in SQLite, replayed by sequence number.
+"""Owns the store: it commits the events of chats to SQLite and publishes them, and it reads them again by number.
 
-Events are committed before anybody is shown them, so what had been shown is there after a crash of the server. All
-SQLite work is on one thread; appends that come while a commit is under way are committed together by the next one, and
-neighbouring pieces of text in it become one event. So do the pieces of an answer that follow each other closely: only
-its first, and what comes after a rest, is committed and published at once.
+An event is committed before any client is shown it. So all that was shown is still there after a crash of the server.
+All SQLite work runs on one thread. Events that are appended during a commit are committed together by the next one.
+Pieces of an answer that follow each other become one event: the first piece is committed and published at once, and
+then at most one commit is made every 40 ms (`PACE`).
 
-Where a commit fails, because the disk is full or another program holds the file, the events are published without a
-number and stay here, in their order, until they are stored. The chats that this concerns are told, once when it begins
-and once when it is over.
+If a commit fails, because the disk is full or another program locks the file, the events are published without a
+number. They stay here in memory, in their order, until they can be stored. The chats concerned are told when this
+begins, and when all is stored.
 
-It must not know the engine; the statements are in `tables`.
+It must not know the engine. `tables` has the statements.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Seconds between two pieces of what a model says. Each costs a commit, a message to every page, and to a kernel four
-# more: many times what its few characters do. A reader sees no faster than that, and a cell draws ten times a second.
+# The seconds between two pieces of an answer. Each piece costs a commit, a message to every page, and four more
+# messages to a kernel, which is far more than its few characters. Nobody reads faster than this, and a cell draws only
+# ten times a second.
 PACE: Final = 0.04
 
-# Seconds until what could not be stored is tried again: twice as long after each failure, up to the second number.
+# The seconds until a failed commit is tried again: they double after each failure, from the first to the second value.
 FIRST_RETRY: Final = 0.5
 LAST_RETRY: Final = 30.0
-# How long such a try waits for another program that writes to the file. Reading waits behind it.
+# The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
 BUSY_SECONDS_AGAIN: Final = 0.2
 
-# What the user can do, by words of SQLite's message.
+# What the user can do, by a part of SQLite's message.
 _ADVICE: Final = {
     "locked": "Another program is using the file: end it, or wait.",
     "full": "The disk is full: free some space.",
@@ -62,18 +63,19 @@ _ADVICE: Final = {
 
 
 class Store:
-    """Serves one file. Several processes may: `workspace` tells whose chats are listed, `owner` who is answering."""
+    """The database of one process. Several processes may use the same file: `workspace` selects the chats that are
+    listed, and `owner` marks the chats in which this process answers."""
 
     def __init__(self, path: Path, workspace: str, publish: Callable[[list[Event]], None]) -> None:
-        """`publish` is called on the event loop with events that are committed, in order, `seq` filled in."""
+        """`publish` is called on the event loop with the committed events, in order and with their `seq`."""
         self.owner: Final = f"{os.getpid()}:{time.time_ns()}"
         self.workspace: Final = workspace
         self.on_unsaved: Callable[[str, str], None] = _ignore
-        """Called with a chat and the reason when its events cannot be stored, once until they are."""
+        """Called once with the id of a chat and the reason when its events cannot be stored now."""
         self.on_saved: Callable[[str], None] = _ignore
-        """Called with such a chat when all its events are stored after all."""
+        """Called with the id of such a chat when all its events are stored."""
         self.on_refused: Callable[[str, str], None] = _ignore
-        """Called with a chat and the reason when one of its events can never be stored."""
+        """Called with the id of a chat and the reason when one of its events can never be stored."""
         self._path = path
         self._publish = publish
         self._pending: list[Event] = []
@@ -91,15 +93,15 @@ class Store:
         self._thread = ThreadPoolExecutor(1, "eca-store")
 
     async def open(self) -> None:
-        """Raises: ConfigError, naming the file, when it cannot be used."""
+        """Open the database. Raises: ConfigError, with the path of the file, when it cannot be used."""
         try:
             self._db = await self._run(partial(connect, self._path))
         except (sqlite3.Error, OSError) as error:
-            raise ConfigError(f"{self._path} cannot be used: {error}. Mend it, or move it away.") from error
+            raise ConfigError(f"{self._path} cannot be used: {error}. Fix it, or move it away.") from error
         self._tables = Tables(self._db, self.workspace, self.owner)
 
     async def run(self) -> None:
-        """Commit and publish what is appended, until cancelled."""
+        """Commit and publish the appended events, until this is cancelled."""
         while True:
             await self._wait_for_work()
             await self._rest()
@@ -108,17 +110,17 @@ class Store:
             await self.settle()
 
     async def _wait_for_work(self) -> None:
-        """Wait until something is appended, or until it is time to store again what could not be stored."""
+        """Wait until something is appended, or until it is time to try a failed commit again."""
         async with _until(self._retry_at if self._failure else None):
             await self._wake.wait()
 
     async def _rest(self) -> None:
-        """Wait between two pieces of an answer, unless something else comes."""
+        """Wait between two pieces of an answer (`PACE`), unless another kind of event is appended."""
         async with _until(self._streamed + PACE):
             await self._pressing.wait()
 
     async def close(self) -> None:
-        """Commit what is left, and close the file."""
+        """Commit the remaining events, and close the file."""
         await self._commit(retry=True)
         if self._unsaved:
             _log.error(
@@ -132,7 +134,7 @@ class Store:
         self._thread.shutdown()
 
     def append(self, events: Sequence[Event]) -> None:
-        """Store events soon, and publish them then."""
+        """Queue events, which `run` commits and publishes soon."""
         if events:
             self._pending += events
             self._wake.set()
@@ -140,52 +142,54 @@ class Store:
                 self._pressing.set()
 
     def select(self, chat: str, selected: StoredSelection) -> None:
-        """Store what the turns of a chat are run with from now on. Nothing is stored for a chat without a prompt."""
+        """Queue what the next turns of a chat are run with. It is not stored for a chat without a prompt."""
         self._selected[chat] = selected
         self._wake.set()
 
     def spend(self, spending: Spending) -> None:
-        """Store what a request cost, with what is appended next if that comes at once: both belong together."""
+        """Queue the cost of a request. It is committed together with events that are appended at once after it."""
         self._spent.append(spending)
         self._wake.set()
 
     def discard(self, chat: str) -> None:
-        """Forget what is not stored yet of a chat that is about to be deleted."""
+        """Forget the events of a chat that are not stored yet. Called before the chat is deleted."""
         self._pending = [event for event in self._pending if event.chat != chat]
         self._unsaved = [event for event in self._unsaved if event.chat != chat]
         self._unsaved_chats.pop(chat, None)
 
     async def settle(self) -> None:
-        """Return once everything appended so far is published, and committed unless that fails now."""
-        # Whoever waits here may be cancelled; the commit may not, or what is in it would never be shown. It ends by
-        # itself, and `close` waits for the lock that it holds.
+        """Wait until all events that are appended so far are published. They are also committed, if that does not
+        fail."""
+        # The caller may be cancelled, but the commit must not be: its events would never be shown. It ends by itself,
+        # and `close` waits for the lock that it holds.
         await asyncio.shield(self._commit())
 
     async def confirm(self) -> None:
-        """Return once everything appended so far is committed. Raises: NotSaved when that fails."""
+        """Wait until all events that are appended so far are committed. Raises: NotSaved when that fails."""
         await asyncio.shield(self._commit(retry=bool(self._failure)))
         if self._failure:
             raise NotSaved(self._explain(self._failure))
 
     async def check(self) -> None:
-        """Return if something can be stored now: call this before work begins whose result must be kept.
+        """Check that something can be stored now. Call this before work begins whose result must not be lost.
 
-        Raises: NotSaved.
+        Raises: NotSaved when nothing can be stored.
         """
         await self.confirm()
         await self.do(lambda tables: tables.probe())
 
     async def do(self, work: Callable[[Tables], T]) -> T:
-        """Run some work with the tables, on their thread, after everything appended so far. Raises: NotSaved."""
+        """Run a function with the tables on their thread, after all events that are appended so far, and return its
+        result. Raises: NotSaved when the database cannot be used."""
         await self.settle()
         return await self._use(partial(work, self._tables))
 
     async def events(self, chat: str, after: int = 0) -> list[Event]:
         """Return the events of a chat after a sequence number, and those that could not be stored yet.
 
-        Raises: NotSaved.
+        Raises: NotSaved when the database cannot be used.
         """
-        stored = await self._use(partial(self._tables.events, chat, after))
+        stored = await self._use(partial(self._tables.read_events, chat, after))
         return [*stored, *(event for event in self._unsaved if event.chat == chat)]
 
     def explain_unsaved(self, chat: str) -> str:
@@ -194,11 +198,11 @@ class Store:
 
     async def chat(self, chat: str) -> ChatRow | None:
         """Return the row of a chat, None when there is none. Raises: NotSaved."""
-        return await self._use(partial(self._tables.chat, chat))
+        return await self._use(partial(self._tables.read_chat, chat))
 
     async def chats(self) -> list[ChatRow]:
         """Return the chats of this workspace, the last used first. Raises: NotSaved."""
-        return await self._use(self._tables.chats)
+        return await self._use(self._tables.list_chats)
 
     async def _use(self, work: Callable[[], T]) -> T:
         try:
@@ -212,7 +216,8 @@ class Store:
     # -- commits
 
     async def _commit(self, *, retry: bool = False) -> None:
-        """Store what waits, and publish what was not published yet. With `retry`, do not wait after a failure."""
+        """Commit all that is queued, and publish the new events. With `retry`, try it even if the last commit failed a
+        moment ago."""
         async with self._flushing:
             fresh, self._pending = merge_pieces(self._pending), []
             if self._failure and not retry and asyncio.get_running_loop().time() < self._retry_at:
@@ -226,10 +231,10 @@ class Store:
                 self._publish(fresh)
 
     async def _store(self, fresh: list[Event]) -> list[Event]:
-        """Store events behind those that could not be stored before. Return them as they are to be published.
+        """Store new events behind those that could not be stored before. Return the new ones as they are published.
 
-        A full or broken disk must not take the answer away from who is reading it. What cannot be stored is published
-        without a number, and stays here, in its order.
+        A full or broken disk must not take the answer away from the user who is reading it. So events that cannot be
+        stored are published without a number, and stay here in their order.
         """
         events, late = [*self._unsaved, *fresh], len(self._unsaved)
         selected, self._selected = self._selected, {}
@@ -256,8 +261,8 @@ class Store:
         wait = min(FIRST_RETRY * 2 ** (self._failures - 1), LAST_RETRY)
         self._retry_at = asyncio.get_running_loop().time() + wait
         if not self._failure:
-            # From now on, nobody who only reads must wait for the program that holds the file.
-            await self._run(partial(self._tables.wait_for_others, BUSY_SECONDS_AGAIN))
+            # From now on, reads must not wait long behind a commit that waits for another program.
+            await self._run(partial(self._tables.set_busy_timeout, BUSY_SECONDS_AGAIN))
         self._failure = reason
         self._note_unsaved()
 
@@ -271,32 +276,32 @@ class Store:
 
     async def _note_success(self) -> None:
         self._failure, self._failures = "", 0
-        await self._run(partial(self._tables.wait_for_others, schema.BUSY_SECONDS))
+        await self._run(partial(self._tables.set_busy_timeout, schema.BUSY_SECONDS))
         chats, self._unsaved_chats = self._unsaved_chats, {}
         for chat in chats:
             self.on_saved(chat)
 
     def _explain(self, reason: str) -> str:
-        """Return the reason of a failure, and what to do about it, for the user."""
+        """Return a text for the user: the reason of a failure, and what to do about it."""
         advice = next((advice for words, advice in _ADVICE.items() if words in reason), "See the log.")
         return f"{self._path} cannot be used now ({reason}). {advice}"
 
 
 def _ignore(*_: object) -> None:
-    """Ignore what happens to the saving of chats: nobody is there to be told."""
+    """Do nothing. This is the default of the callbacks, for a store without clients."""
 
 
 @asynccontextmanager
 async def _until(end: float | None) -> AsyncGenerator[None]:
-    """Leave this context at a time of the loop's clock, without an error. None is never."""
-    # Not `wait_for`, which in Python 3.11 can take a cancellation for the end of the time.
+    """End the waiting within this context at a time of the loop's clock, without an error. None is never."""
+    # `wait_for` is not used, because in Python 3.11 it can mistake a cancellation for a timeout.
     with suppress(TimeoutError):
         async with asyncio.timeout_at(end):
             yield
 
 
 def is_alive(owner: str | None) -> bool:
-    """Return whether the process that claimed a chat still runs on this machine."""
+    """Return whether the process that answers in a chat still runs on this machine. `owner` is `Store.owner` of it."""
     import psutil
 
     return owner is not None and psutil.pid_exists(int(owner.partition(":")[0]))

@@ -1,6 +1,6 @@
-"""The statements that write to the tables and read from them. Synchronous, on the store's own thread.
+"""Owns the SQL statements that read and write the tables. They are synchronous and run on the store's own thread.
 
-They must not know threads or subscribers: `store` does. The tables are made in `schema`.
+They must not know threads or subscribers: `store` does. `schema` makes the tables, and `rows` has the values.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
 
-# How the aside of a summary begins.
+# The beginning of the aside of a summary.
 _SUMMARY: Final = '{"kind":"summary"'
 
-# Behind every event.
-_NEVER: Final = 2**62
+# A sequence number behind all events.
+_MAX_SEQ: Final = 2**62
 
 _ROWS: Final = """
     SELECT id, created, updated, title, model, owner,
@@ -41,8 +41,8 @@ _ROWS: Final = """
 """
 
 
-# What an event raises that can never be stored, however often it is tried. `_Connection` leaves only numbers out of
-# range, and what no model allows.
+# The errors of an event that can never be stored, however often it is tried: a number is out of range, or a value has a
+# type that no model allows. All other bad texts are repaired by `schema._Connection`.
 _UNSTORABLE: Final = (
     ValueError,
     TypeError,
@@ -55,23 +55,26 @@ _UNSTORABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RefusedWrite:
-    """Something of a chat that can never be stored."""
+    """An event, selection or cost of a chat that can never be stored."""
 
     chat: str
+    """The id of the chat."""
     reason: str
+    """The error, for the log and the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What came of storing events."""
+    """The result of `Tables.write`."""
 
     events: list[Event]
-    """All of them in their order, with their sequence numbers; 0 for one that was refused."""
+    """All events in their order, with their sequence numbers; 0 for an event that was refused."""
     refused: list[RefusedWrite]
+    """What was not stored."""
 
 
 class Tables:
-    """Reads and writes one file, in the name of one process."""
+    """Reads and writes the database. `workspace` and `owner` are those of the store, see `Store`."""
 
     def __init__(self, db: sqlite3.Connection, workspace: str, owner: str) -> None:
         self._db = db
@@ -79,7 +82,8 @@ class Tables:
         self._owner = owner
 
     @contextmanager
-    def _all_or_nothing(self) -> Generator[None]:
+    def _transaction(self) -> Generator[None]:
+        """Commit the statements within this context together, or none of them if one fails."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -100,13 +104,15 @@ class Tables:
     ) -> Written:
         """Store events, and return them with their sequence numbers.
 
-        The first `late` of them were shown before without a number, because they could not be stored then. A client
-        that comes back with an older number is shown the whole chat: it cannot tell them from events that it missed.
+        `selected` are the selections of chats, by chat, and `spent` are the costs of requests. The first `late` events
+        were shown before without a number, because they could not be stored then. A client that comes back with an
+        older number cannot know which of them it has seen. So the chat is marked as cut, and the client is shown all of
+        it.
         """
         stored: list[Event] = []
         refused: list[RefusedWrite] = []
         late_chats = list(dict.fromkeys(event.chat for event in events[:late]))
-        with self._all_or_nothing():
+        with self._transaction():
             for chat in late_chats:
                 newest = "(SELECT coalesce(max(seq), 0) FROM events WHERE chat = id)"
                 self._db.execute(
@@ -128,37 +134,37 @@ class Tables:
                     self._select(chat, selection)
                 except _UNSTORABLE as error:
                     refused.append(RefusedWrite(chat, repr(error)))
-            for one in spent:
+            for spending in spent:
                 try:
-                    add_spending(self._db, (one,))
+                    add_spending(self._db, (spending,))
                 except _UNSTORABLE as error:
-                    refused.append(RefusedWrite(one.chat, repr(error)))
+                    refused.append(RefusedWrite(spending.chat, repr(error)))
         return Written(stored, refused)
 
     def _insert(self, event: Event) -> int | None:
-        """Store an event and what the row of its chat has of it, and return its number."""
-        content = _json(event)
+        """Insert an event, update the row of its chat, and return the event's number."""
+        content = _dump_content(event)
         aside = _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else ""
         row = self._db.execute(
             "INSERT INTO events (chat, turn, role, at, content, aside, outcome, local) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (event.chat, event.turn, event.role, event.at, content, aside, event.outcome, event.local),
         )
         if event.role is Role.USER or isinstance(event.content, MetadataContent) or event.outcome:
-            self._note(event)
+            self._update_chat(event)
         return row.lastrowid
 
     def probe(self) -> None:
-        """Write something, to find out whether anything can be written."""
+        """Write a counter, to find out whether anything can be written."""
         self._db.execute(
             "INSERT INTO counters (name, value) VALUES ('probe', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
         )
 
-    def wait_for_others(self, seconds: float) -> None:
+    def set_busy_timeout(self, seconds: float) -> None:
         """Set how long a statement waits for another program that writes to the file."""
         self._db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
-    def _note(self, event: Event) -> None:
-        """Keep the chat's row: made by its first prompt, owned while a turn runs."""
+    def _update_chat(self, event: Event) -> None:
+        """Update the row of an event's chat. Its first prompt makes the row. This process owns it while a turn runs."""
         title = event.content.title if isinstance(event.content, MetadataContent) else None
         if not event.turn:
             self._db.execute("UPDATE chats SET title = coalesce(?, title) WHERE id = ?", (title, event.chat))
@@ -172,18 +178,18 @@ class Tables:
         )
 
     def _select(self, chat: str, selected: StoredSelection) -> None:
-        """Store all of it: the variant of another model must not stay."""
+        """Store a selection as a whole, so that the variant of another model does not stay."""
         self._db.execute(
             "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ?, folder = ? WHERE id = ?",
             (*_columns(selected), chat),
         )
 
-    def events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
-        """Return the events between two sequence numbers, in order, without these two."""
+    def read_events(self, chat: str, after: int, before: int | None = None) -> list[Event]:
+        """Return the events between two sequence numbers in their order, without the two events themselves."""
         rows = self._db.execute(
             "SELECT seq, turn, role, at, content, aside, outcome, local FROM events WHERE chat = ? AND seq > ?"
             " AND seq < ? ORDER BY seq",
-            (chat, after, before or _NEVER),
+            (chat, after, before or _MAX_SEQ),
         )
         return [
             Event(
@@ -201,76 +207,78 @@ class Tables:
         ]
 
     def read_newest(self, chat: str, limit: int, before: int | None) -> tuple[list[Event], int]:
-        """Return the newest events, or those before a place, and how many come before them.
+        """Return the newest events, or those before a sequence number, and how many events come before them.
 
-        There are as many as `limit`, and more back to where a turn begins.
+        They are at least `limit` events, if the chat has so many, and begin with the beginning of a turn.
         """
         place = self._db.execute(
             "SELECT seq, turn FROM events WHERE chat = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
-            (chat, before or _NEVER, limit - 1),
+            (chat, before or _MAX_SEQ, limit - 1),
         ).fetchone()
         if place is None:
-            return self.events(chat, 0, before), 0
+            return self.read_events(chat, 0, before), 0
         first, earlier = self._db.execute(
             "SELECT first, (SELECT count(*) FROM events WHERE chat = ?1 AND seq < first) FROM"
             " (SELECT coalesce(min(seq), ?3) AS first FROM events WHERE chat = ?1 AND turn = ?2 AND turn != '')",
             (chat, place[1], place[0]),
         ).fetchone()
-        return self.events(chat, first - 1, before), earlier
+        return self.read_events(chat, first - 1, before), earlier
 
     def count_events(self, chat: str) -> int:
         """Return how many events a chat has."""
         return self._db.execute("SELECT count(*) FROM events WHERE chat = ?", (chat,)).fetchone()[0]
 
-    def has(self, chat: str, seq: int) -> bool:
-        """Return whether a chat has an event of this sequence number."""
+    def has_event(self, chat: str, seq: int) -> bool:
+        """Return whether a chat has an event with this sequence number."""
         return self._db.execute("SELECT 1 FROM events WHERE chat = ? AND seq = ?", (chat, seq)).fetchone() is not None
 
-    def last_summary(self, chat: str) -> int | None:
-        """Return the sequence number of the last event that stands for all before it."""
-        # The kind comes first as we write it. Parsing the JSON would read whole documents.
+    def find_last_summary(self, chat: str) -> int | None:
+        """Return the sequence number of the last summary, which replaces all events before it for the model. None if
+        there is none."""
+        # We write the kind first, so the beginning of the text is enough. To parse the JSON would be slow, because it
+        # may contain whole documents.
         query = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
         return self._db.execute(query, (chat, len(_SUMMARY), _SUMMARY)).fetchone()[0]
 
-    def flags(self, chat: str) -> list[Event]:
-        """Return the events that are flags."""
-        asked = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"
-        return [self.events(chat, seq - 1, seq + 1)[0] for (seq,) in self._db.execute(asked, (chat,)).fetchall()]
+    def list_flags(self, chat: str) -> list[Event]:
+        """Return the events that are flags, which the user has set on messages."""
+        query = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"
+        return [self.read_events(chat, seq - 1, seq + 1)[0] for (seq,) in self._db.execute(query, (chat,)).fetchall()]
 
-    def chat(self, id: str) -> ChatRow | None:
+    def read_chat(self, id: str) -> ChatRow | None:
         """Return the row of a chat, None when there is none."""
         return next(iter(self._rows("WHERE id = ?", id)), None)
 
-    def chats(self) -> list[ChatRow]:
-        """Return the chats of this workspace, the last used first, without those of subagents."""
+    def list_chats(self) -> list[ChatRow]:
+        """Return the chats of this workspace without those of subagents, the last used first."""
         return self._rows("WHERE workspace = ? AND parent IS NULL ORDER BY updated DESC", self._workspace)
 
-    def adopt(self, chat: str, parent: str, at: int) -> bool:
-        """Make a subagent's chat. False when there is one of that id already."""
-        made = self._db.execute(
+    def add_subagent_chat(self, chat: str, parent: str, at: int) -> bool:
+        """Make the chat of a subagent. Return False when a chat has that id already."""
+        row = self._db.execute(
             "INSERT OR IGNORE INTO chats (id, workspace, created, updated, parent) VALUES (?, ?, ?, ?, ?)",
             (chat, self._workspace, at, at, parent),
         )
-        return made.rowcount == 1
+        return row.rowcount == 1
 
-    def subagents(self, parent: str) -> list[ChatRow]:
+    def list_subagents(self, parent: str) -> list[ChatRow]:
         """Return the chats of a chat's subagents, the oldest first."""
         return self._rows("WHERE parent = ? ORDER BY created", parent)
 
     def list_chat_ids(self) -> list[str]:
-        """Return the ids of all chats, of whatever workspace."""
+        """Return the ids of all chats of all workspaces."""
         return [chat for (chat,) in self._db.execute("SELECT id FROM chats")]
 
     def _rows(self, where: str, value: str) -> list[ChatRow]:
         return [ChatRow(*row) for row in self._db.execute(_ROWS + where, (value,))]
 
-    # -- taking back
+    # -- deleting and copying chats
 
     def delete_events(self, chat: str, seqs: Collection[int]) -> None:
-        """Delete events for good."""
+        """Delete events of a chat, and note in its row which part was cut."""
         if not seqs:
             return
-        with self._all_or_nothing():
+        with self._transaction():
             self._db.execute(
                 "UPDATE chats SET cut_from = min(coalesce(cut_from, ?1), ?1),"
                 " cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?2",
@@ -278,11 +286,11 @@ class Tables:
             )
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
 
-    def delete(self, chat: str) -> None:
-        """Delete a chat with the chats of its subagents."""
-        for row in self.subagents(chat):
-            self.delete(row.id)
-        with self._all_or_nothing():
+    def delete_chat(self, chat: str) -> None:
+        """Delete a chat and the chats of its subagents. Their costs stay."""
+        for row in self.list_subagents(chat):
+            self.delete_chat(row.id)
+        with self._transaction():
             for statement in (
                 "DELETE FROM events WHERE chat = ?",
                 "DELETE FROM checkpoints WHERE chat = ?",
@@ -294,21 +302,21 @@ class Tables:
             ):
                 self._db.execute(statement, (chat,))
 
-    def expire(self, before: int, alive: Callable[[str | None], bool]) -> list[str]:
-        """Delete the chats of this workspace that were last used before then, and return their ids.
+    def delete_unused(self, before: int, alive: Callable[[str | None], bool]) -> list[str]:
+        """Delete the chats of this workspace that were last used before a time, and return their ids.
 
-        `before` is in milliseconds since the epoch. Chats in which somebody `alive` answers stay.
+        `before` is in milliseconds since the epoch. A chat stays if its owner is `alive`: a process answers in it.
         """
-        old = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
-        rows = self._db.execute(old, (self._workspace, before)).fetchall()
+        unused = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
+        rows = self._db.execute(unused, (self._workspace, before)).fetchall()
         gone = [chat for chat, owner in rows if not alive(owner)]
         for chat in gone:
-            self.delete(chat)
+            self.delete_chat(chat)
         return gone
 
-    def copy(self, chat: str, last: int, new: str, title: str, at: int) -> None:
-        """Make a chat with the events of another up to `last`, and a title of its own."""
-        with self._all_or_nothing():
+    def copy_chat(self, chat: str, last: int, new: str, title: str, at: int) -> None:
+        """Copy a chat with its events up to the sequence number `last` to the new chat `new`, with another title."""
+        with self._transaction():
             self._db.execute(
                 "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust, folder)"
                 " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust, folder FROM chats WHERE id = ?4",
@@ -330,29 +338,27 @@ class Tables:
                 (new, chat),
             )
 
-    # -- what the model was told at the beginning
+    # -- system prompts
 
-    def pin(self, chat: str, made_for: str, sections: str) -> None:
-        """Keep the system prompt that a chat began with."""
+    def save_system_prompt(self, chat: str, made_for: str, sections: str) -> None:
+        """Save the system prompt of a chat. See `host.turn.system_prompt` for `made_for` and `sections`."""
         self._db.execute("INSERT OR REPLACE INTO system_prompts VALUES (?, ?, ?)", (chat, made_for, sections))
 
-    def read_pinned(self, chat: str) -> tuple[str, str] | None:
-        """Return what the kept system prompt was made for, and its sections. None when there is none."""
+    def read_system_prompt(self, chat: str) -> tuple[str, str] | None:
+        """Return what the saved system prompt was made for, and its sections. None when there is none."""
         return self._db.execute("SELECT made_for, sections FROM system_prompts WHERE chat = ?", (chat,)).fetchone()
 
-    # -- what was spent
+    # -- costs
 
     def sum_spending(self, extent: Extent) -> Total:
-        """Sum what was spent."""
+        """Return the sum over the requests of an extent."""
         return sum_spending(self._db, extent)
 
-    # -- what a front keeps
+    # -- data of fronts
 
-    def reserve(self, name: str, least: int, many: int) -> int:
-        """Return the first of so many numbers that nobody else is given, in this or in another process.
-
-        None of them is below `least`.
-        """
+    def reserve_numbers(self, name: str, least: int, many: int) -> int:
+        """Reserve `many` numbers of a counter, which no other caller gets, in this or in another process. Return the
+        first of them, which is at least `least`."""
         (value,) = self._db.execute(
             "INSERT INTO counters (name, value) VALUES (?1, ?2 + ?3)"
             " ON CONFLICT (name) DO UPDATE SET value = max(value, ?2) + ?3 RETURNING value",
@@ -360,33 +366,33 @@ class Tables:
         ).fetchone()
         return value - many
 
-    def note(self, chat: str, note: str) -> None:
-        """Keep what a front knows of a chat beside its events. The chat may be still to begin."""
+    def save_note(self, chat: str, note: str) -> None:
+        """Save a text that a front keeps for a chat besides the events. The chat need not exist yet."""
         self._db.execute(
             "INSERT INTO notes (chat, workspace, note) VALUES (?, ?, ?)"
             " ON CONFLICT (chat) DO UPDATE SET note = excluded.note",
             (chat, self._workspace, note),
         )
 
-    def notes(self) -> dict[str, str]:
-        """Return what fronts keep in this workspace, by chat."""
+    def read_notes(self) -> dict[str, str]:
+        """Return the texts that fronts keep in this workspace, by chat."""
         rows = self._db.execute("SELECT chat, note FROM notes WHERE workspace = ?", (self._workspace,))
         return dict(rows.fetchall())
 
-    def ask_in(self, notebook: str, chat: str) -> None:
-        """Keep that a kernel of the notebook asks in a chat, which may be still to begin."""
+    def add_asked_in(self, notebook: str, chat: str) -> None:
+        """Note that a kernel of a notebook asks in a chat. The chat need not exist yet."""
         self._db.execute("INSERT OR IGNORE INTO asked_in VALUES (?, ?, ?)", (self._workspace, notebook, chat))
 
     def list_asked_in(self, notebook: str) -> list[str]:
-        """Return the chats that kernels of the notebook ask in, where they are not gone."""
-        asked = "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND notebook = ?"
-        return [chat for (chat,) in self._db.execute(asked, (self._workspace, notebook))]
+        """Return the ids of the existing chats that kernels of a notebook ask in."""
+        query = "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND notebook = ?"
+        return [chat for (chat,) in self._db.execute(query, (self._workspace, notebook))]
 
-    # -- files as they were
+    # -- checkpoints of files
 
     def keep_checkpoint(self, chat: str, checkpoint: Checkpoint) -> bool:
-        """Keep a file as it was. The first one of a turn counts: it is what the turn found. Return whether this is
-        it."""
+        """Keep a file as it was before a turn. Only the first checkpoint of a file in a turn counts. Return whether
+        this is the first one."""
         done = self._db.execute(
             "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after) VALUES (?, ?, ?, ?, ?)",
             (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after),
@@ -399,48 +405,50 @@ class Tables:
         self._db.executemany(of_file, [(chat, turn, path, UNKEPT) for path in paths])
 
     def mark_found(self, chat: str, turn: str, path: str, now: str) -> None:
-        """Compare a file before a turn changes it once more with what the turn left. `now` is its digest."""
+        """Mark a checkpoint as CHANGED if somebody else has changed the file since the turn changed it. Called before
+        the turn changes the file once more. `now` is the digest of the file."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ? AND after NOT IN (?, ?)",
             (CHANGED, chat, turn, path, now, UNKEPT),
         )
 
     def mark_left(self, chat: str, turn: str, path: str, after: str) -> None:
-        """Keep the digest of what a turn left of a file."""
+        """Note the digest of a file after a turn has changed it."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?"
             " AND coalesce(after, '') NOT IN (?, ?)",
             (after, chat, turn, path, UNKEPT, CHANGED),
         )
 
-    def checkpoints(self, chat: str) -> list[Checkpoint]:
+    def list_checkpoints(self, chat: str) -> list[Checkpoint]:
         """Return the checkpoints of files, in the order in which they were made."""
         rows = self._db.execute(
             "SELECT turn, path, before, after, decided FROM checkpoints WHERE chat = ? ORDER BY id", (chat,)
         )
         return [Checkpoint(*row, decided=decided and Decided(decided)) for *row, decided in rows]
 
-    def decide(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
-        """Keep what comes of a file that these turns changed."""
+    def decide_file(self, chat: str, path: str, turns: Collection[str], decided: Decided) -> None:
+        """Note whether the user keeps or reverts what these turns changed in a file."""
         of_turn = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
         self._db.executemany(of_turn, [(decided, chat, path, turn) for turn in turns])
 
-    def turns(self, chat: str) -> list[str]:
+    def list_turns(self, chat: str) -> list[str]:
         """Return the turns of a chat in the order in which they began."""
         rows = self._db.execute(
             "SELECT turn FROM events WHERE chat = ? AND turn != '' GROUP BY turn ORDER BY min(seq)", (chat,)
         )
         return [turn for (turn,) in rows]
 
-    def forget(self, chat: str, turns: Collection[str]) -> None:
+    def forget_checkpoints(self, chat: str, turns: Collection[str]) -> None:
+        """Delete all checkpoints of these turns."""
         for table in ("checkpoints", "cell_checkpoints"):
             of_turn = f"DELETE FROM {table} WHERE chat = ? AND turn = ?"  # noqa: S608  # names of ours
             self._db.executemany(of_turn, [(chat, turn) for turn in turns])
 
-    # -- cells as they were
+    # -- checkpoints of cells
 
-    def keep_cells(self, chat: str, kept: CellCheckpoint) -> int:
-        """Every change counts, in its order. Gives its number."""
+    def keep_cell_checkpoint(self, chat: str, kept: CellCheckpoint) -> int:
+        """Keep a change of cells, and return the number of its row. All changes are kept, in their order."""
         (id,) = self._db.execute(
             'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order") VALUES (?, ?, ?, ?, ?, ?)'
             " RETURNING id",
@@ -448,19 +456,20 @@ class Tables:
         ).fetchone()
         return id
 
-    def settle_cells(self, id: int, left: str | None) -> None:
-        """The sources that were really left; None: nothing was changed."""
+    def set_left_sources(self, id: int, left: str | None) -> None:
+        """Note the sources that a change has really left. None deletes the checkpoint, because nothing was changed."""
         if left is None:
             self._db.execute("DELETE FROM cell_checkpoints WHERE id = ?", (id,))
         else:
             self._db.execute("UPDATE cell_checkpoints SET sources = ? WHERE id = ?", (left, id))
 
-    def cells_left(self, chat: str, turn: str, path: str) -> list[str]:
-        """The sources that the changes of a turn left in a notebook, in their order."""
+    def list_left_sources(self, chat: str, turn: str, path: str) -> list[str]:
+        """Return the sources that the changes of a turn have left in a notebook, one JSON text for each change, in
+        their order."""
         of_turn = "SELECT sources FROM cell_checkpoints WHERE chat = ? AND turn = ? AND path = ? ORDER BY id"
         return [left for (left,) in self._db.execute(of_turn, (chat, turn, path))]
 
-    def cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
+    def list_cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
         """Return the checkpoints of cells, in the order in which they were made."""
         rows = self._db.execute(
             'SELECT turn, path, undo, sources, "order", decided, id FROM cell_checkpoints WHERE chat = ? ORDER BY id',
@@ -469,7 +478,7 @@ class Tables:
         return [CellCheckpoint(*row) for row in rows]
 
     def decide_cell(self, ids: Collection[int], cell: str, decided: Decided) -> None:
-        """Keep what comes of a cell that the checkpoints with these ids are about."""
+        """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
         patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
         self._db.executemany(patch, [(cell, decided, id) for id in ids])
 
@@ -478,5 +487,5 @@ def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
     return selected.model or None, selected.agent or None, selected.variant, selected.trust, selected.folder or None
 
 
-def _json(event: Event) -> str:
+def _dump_content(event: Event) -> str:
     return event.content.model_dump_json(by_alias=True, exclude_none=True)

@@ -1,1 +1,3 @@
-"""The registry of tools, the progress of calls, and outputs too long for a model."""
+"""Owns the registry of tools, the progress of tool calls, the outputs that are too long for a model, and the files that
+a call names.
+"""

@@ -1,7 +1,11 @@
-"""Outputs of tools that are too long for a model: it is given the head and the tail, and the whole is kept in a file.
+"""Cuts outputs of tools that are too long for a model: the model gets the beginning and the end, and the whole output
+is kept in a file, which the tool `read_output` reads.
 
-The one place where results are taken in, whoever's tool it was. A file is named by digests of the chat and of the call,
-so that no id leads out of the folder; it is for nobody else to read, and goes with its chat.
+The result of every tool passes here. The names of the folders and files are digests of the ids of the chat and the
+call, so that no id can lead to another folder. Only the user of the process can read the files. They are deleted with
+the chat.
+
+It must not know the tools. `workspace.tool_result` does the cutting.
 """
 
 from __future__ import annotations
@@ -28,21 +32,22 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Characters that are encoded and written at once: a long text must not be there a second time.
-_PIECE: Final = 1_000_000
+# The characters that are encoded and written at once, so that a long text is not in memory twice.
+_PIECE_CHARS: Final = 1_000_000
 
-# A tool that answers without end must not fill the disk.
+# The characters of an output that are kept. A tool that writes without end must not fill the disk.
 MAX_KEPT: Final = 256_000_000
 
-# What a tool says of its own part, before it: in characters and lines.
-_HEADER: Final = 200
+# The characters and the lines that a tool such as `read_output` may write before the part of the output.
+_HEADER_CHARS: Final = 200
 _HEADER_LINES: Final = 5
 
-# Of a result whose output is kept: room for the words that say so.
+# The texts for the model that stand in place of the part that was cut.
 _NOTE: Final = "[... {left_out} characters left out: the whole output is kept, read_output reads it by the id {id} ...]"
 _LOST: Final = "[... {left_out} characters left out; they could not be kept ...]"
 
-# A folder whose chat nobody knows may be that of one that is just begun in another process.
+# The age at which the folder of an unknown chat is deleted. A younger one may belong to a chat that has just begun in
+# another process.
 _GRACE_SECONDS: Final = 24 * 60 * 60
 
 
@@ -52,68 +57,76 @@ class ChatOutputs:
 
     outputs: ToolOutputs
     chat: str
+    """The id of the chat."""
     limits: OutputConfig
+    """The limits of what the model gets at once."""
 
     async def read(self, id: str, offset: int, limit: int) -> OutputPart:
-        room = min(limit, max(self.limits.size_kb * 1_000 - _HEADER, 1))
-        return await self.outputs.read(self.chat, id, offset, room, self.limits.lines)
+        """Return a part of an output that is short enough for the model. See `StoredOutputs.read`."""
+        size = min(limit, max(self.limits.size_kb * 1_000 - _HEADER_CHARS, 1))
+        return await self.outputs.read(self.chat, id, offset, size, self.limits.lines)
 
 
 class ToolOutputs:
-    """`folder` is where they are kept, which is made when it is first needed."""
+    """The kept outputs of all chats of one host."""
 
     def __init__(self, folder: Path) -> None:
+        """The outputs are kept in `folder`, which is made when it is first needed."""
         self._folder = folder
 
     async def cut_and_keep(self, chat: str, call: str, result: ToolResult, limits: OutputConfig) -> ToolResult:
-        """A result as the model is given it."""
+        """Return a result as the model gets it. If it is too long, keep the whole of it, and cut it."""
         size = limits.size_kb * 1_000
         if len(result.text) <= size and result.text.count("\n") <= limits.lines + _HEADER_LINES:
             return result
-        return await asyncio.to_thread(self._shorten, chat, call, result, size, limits.lines)
+        return await asyncio.to_thread(self._cut, chat, call, result, size, limits.lines)
 
     async def read(self, chat: str, id: str, offset: int, limit: int, lines: int | None = None) -> OutputPart:
-        """At most so many bytes, and lines. Raises: ToolError when it is not there, or not any more."""
-        return await asyncio.to_thread(self._part, chat, id, offset, limit, lines)
+        """Return a part of an output: at most `limit` bytes and `lines` lines after the byte `offset`.
+
+        Raises: ToolError when there is no such output, or it was deleted.
+        """
+        return await asyncio.to_thread(self._read_part, chat, id, offset, limit, lines)
 
     async def forget(self, chats: Iterable[str]) -> None:
+        """Delete the outputs of these chats."""
         for chat in chats:
-            await asyncio.to_thread(shutil.rmtree, self._of(chat), ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, self._find_folder(chat), ignore_errors=True)
 
     async def copy(self, chat: str, new: str) -> None:
-        """A chat goes on in another, which reads the same."""
+        """Copy the outputs of a chat for the chat `new`, which is a copy of it."""
         await asyncio.to_thread(self._copy, chat, new)
 
     async def sweep(self, known: Iterable[str]) -> None:
-        """What is left of chats that are no more goes."""
-        await asyncio.to_thread(self._sweep, {self._of(chat) for chat in known})
+        """Delete the outputs of all chats but the `known` ones."""
+        await asyncio.to_thread(self._sweep, {self._find_folder(chat) for chat in known})
 
     # -- in a thread
 
-    def _shorten(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
+    def _cut(self, chat: str, call: str, result: ToolResult, size: int, lines: int) -> ToolResult:
         head, tail = split_head_and_tail(result.text, size, lines)
         left_out = len(result.text) - len(head) - len(tail)
         id = make_output_id(call)
         try:
-            self._keep(self._of(chat), id, result.text)
+            self._write(self._find_folder(chat), id, result.text)
         except OSError:
             _log.exception("an output of %d characters could not be kept", len(result.text))
             return replace(result, text=f"{head}\n\n{_LOST.format(left_out=left_out)}\n\n{tail}")
         note = _NOTE.format(left_out=left_out, id=id)
         return replace(result, text=f"{head}\n\n{note}\n\n{tail}", whole=len(result.text))
 
-    def _keep(self, folder: Path, id: str, text: str) -> None:
+    def _write(self, folder: Path, id: str, text: str) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder / f"{id}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            for start in range(0, min(len(text), MAX_KEPT), _PIECE):
-                file.write(text[start : start + _PIECE].encode("utf-8", "replace"))
+            for start in range(0, min(len(text), MAX_KEPT), _PIECE_CHARS):
+                file.write(text[start : start + _PIECE_CHARS].encode("utf-8", "replace"))
 
-    def _part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> OutputPart:
+    def _read_part(self, chat: str, id: str, offset: int, limit: int, lines: int | None) -> OutputPart:
         if not (id.isascii() and id.isalnum()):
             raise ToolError(f"{id!r} is no id of an output.")
         try:
-            with (self._of(chat) / f"{id}.txt").open("rb") as file:
+            with (self._find_folder(chat) / f"{id}.txt").open("rb") as file:
                 total = os.fstat(file.fileno()).st_size
                 file.seek(min(offset, total))
                 data = file.read(limit)
@@ -121,7 +134,8 @@ class ToolOutputs:
             raise ToolError(
                 f"There is no output {id!r} in this chat, or not any more.", "Run what made it again."
             ) from None
-        # A character may be cut at either end: what begins before the part is left to the part before.
+        # A character may be cut at both ends of the part. The rest of a character at the beginning is left out, because
+        # the part before this one ends with that character.
         offset = min(offset, total)
         while data and data[0] & 0xC0 == 0x80:
             data, offset = data[1:], offset + 1
@@ -129,9 +143,9 @@ class ToolOutputs:
         return OutputPart(text, offset, offset + len(text.encode()), total)
 
     def _copy(self, chat: str, new: str) -> None:
-        if (old := self._of(chat)).is_dir():
+        if (old := self._find_folder(chat)).is_dir():
             with suppress(OSError):
-                shutil.copytree(old, self._of(new), copy_function=_link, dirs_exist_ok=True)
+                shutil.copytree(old, self._find_folder(new), copy_function=_link_or_copy, dirs_exist_ok=True)
 
     def _sweep(self, known: set[Path]) -> None:
         with suppress(OSError):
@@ -139,17 +153,17 @@ class ToolOutputs:
                 if folder not in known and folder.stat().st_mtime < time.time() - _GRACE_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def _of(self, chat: str) -> Path:
+    def _find_folder(self, chat: str) -> Path:
         return self._folder / hashlib.sha256(chat.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def make_output_id(call: str) -> str:
-    """What a model calls the output of a call by."""
+    """Return the id by which the model reads the output of a call."""
     return hashlib.sha256(call.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _link(old: str, new: str) -> None:
-    """What is kept is never changed, so that one file will do for both."""
+def _link_or_copy(old: str, new: str) -> None:
+    """Let both chats share a file, if the file system can. This is safe, because an output is never changed."""
     try:
         os.link(old, new)
     except OSError:

@@ -1,4 +1,7 @@
-"""How far a tool call is, told while it runs: at most ten times a second, to whoever looks on. Nothing is kept."""
+"""Sends the progress of a running tool call to the clients of its chat, at most ten times a second.
+
+It must not store the progress, or know the tools. `workspace.tool_result.Report` is what a tool reports.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,16 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.tool_result import Report
 
-# Seconds: as much as a reader of text that changes can see.
+# The seconds between two reports. A reader sees no faster changes of a text.
 EVERY: Final = 0.1
 
-# Of the end of a text; a card shows a few lines.
+# The characters at the end of a text that are sent. A tool card shows only a few lines.
 MAX_CHARS: Final = 2_000
 
 
 class Reporter:
-    """Of one call. The first report waits too: a call that takes no time says nothing before it has ended."""
+    """Sends the progress of one call. The first report also waits `EVERY` seconds. So a call that is faster than this
+    sends only its last report."""
 
     def __init__(self, tell: Callable[[Notice], None], chat: str, call: str) -> None:
         self._tell = tell
@@ -33,16 +37,17 @@ class Reporter:
         self._next: asyncio.TimerHandle | None = None
         self._ended = False
         self.away = asyncio.Event()
+        """Set when the user moves the call to the background. The tool waits for it."""
         self._background = False
 
     def send_away(self) -> bool:
-        """Have the call go on in the background, if it can."""
+        """Move the call to the background. Return whether this is possible."""
         if self._background and not self._ended:
             self.away.set()
         return self._background and not self._ended
 
     def report(self, report: Report) -> None:
-        """What comes after the end means nothing."""
+        """Send a report soon, unless the call has ended."""
         if self._ended:
             return
         self._newest, self._background = report, report.background
@@ -50,7 +55,7 @@ class Reporter:
             self._next = asyncio.get_running_loop().call_later(EVERY, self._send)
 
     def end(self) -> None:
-        """The last report is told in any case."""
+        """Send the last report now, if it was not sent yet. Called when the call ends."""
         self._ended = True
         if self._next is not None:
             self._next.cancel()
@@ -73,5 +78,5 @@ class Reporter:
 
 
 def _finite(number: float | None) -> float | None:
-    """A server may send what JSON has no word for."""
+    """Return a number, None for infinity and NaN, which an MCP server may send and which JSON does not have."""
     return number if number is not None and math.isfinite(number) else None

@@ -1,4 +1,8 @@
-"""The tools there are: ours, the user's own, those of tool servers, and those that a client lends to one chat."""
+"""Owns the registry of tools: our native tools, the user's custom tools, the tools of MCP servers, and the tools that a
+client lends to one chat.
+
+It must not decide which tools an agent has: `host.turn.setup` does. `plugins.tools` has the tools.
+"""
 
 from __future__ import annotations
 
@@ -17,43 +21,48 @@ if TYPE_CHECKING:
 
 
 class ToolRegistry:
+    """The tools of one host, by the names that models use."""
+
     def __init__(self, servers: McpManager) -> None:
         self._servers = servers
         self._native: dict[str, Tool] = {
             tool.spec.name: tool for tools in loader.find("tools", "TOOLS").values() for tool in tools
         }
-        # By the chat and whoever lends it.
+        # By the id of the chat and the client that lends them.
         self._lent: dict[tuple[str, object], tuple[Tool, ...]] = {}
         self._custom: dict[str, Tool] = {}
         self.complaints: tuple[str, ...] = ()
+        """Messages for the user about custom tools that were left out."""
 
     def configure(self, config: Config) -> None:
-        """The custom tools of a configuration. `complaints` are about those that cannot be had, for the user."""
-        made = custom.tools(config)
-        clashing = [name for name in made if name in self._native]
-        self._custom = {name: tool for name, tool in made.items() if name not in clashing}
+        """Replace the custom tools by those of a configuration. A custom tool cannot have the name of a native tool."""
+        tools = custom.make_tools(config)
+        clashing = [name for name in tools if name in self._native]
+        self._custom = {name: tool for name, tool in tools.items() if name not in clashing}
         self.complaints = tuple(
             f"The custom tool {name!r} was left out: there is one of that name." for name in clashing
         )
 
     def all(self, chat: str = "") -> dict[str, Tool]:
-        """By the names that models use; with a chat, also those that a client lends it."""
-        lent = {one.spec.name: one for (to, _), tools in self._lent.items() if to == chat for one in tools}
+        """Return all tools by name. With the id of a chat, those that clients lend to it are included."""
+        lent = {tool.spec.name: tool for (to, _), tools in self._lent.items() if to == chat for tool in tools}
         return {**lent, **self._custom, **self._native, **{tool.spec.name: tool for tool in mcp_tools(self._servers)}}
 
     def get(self, name: str, chat: str = "") -> Tool | None:
+        """Return a tool, None when there is none of that name. See `all`."""
         return self.all(chat).get(name)
 
     def lend(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:
-        """Tools that a client has for one chat, in place of those it had; one that runs goes on."""
+        """Set the tools that a client lends to a chat. They replace the ones that it has lent before. A call that is
+        running goes on."""
         self._lent[chat, owner] = tuple(tools)
         if not tools:
             del self._lent[chat, owner]
 
     def take_back(self, owner: object) -> None:
-        """A client that lent tools has gone."""
+        """Remove all tools that a client has lent. Called when it disconnects."""
         self._lent = {key: tools for key, tools in self._lent.items() if key[1] is not owner}
 
     def list_available(self, context: ToolContext) -> list[Tool]:
-        """The tools that can do their work here, whatever the agent."""
+        """Return the tools whose needs a chat fulfils, whatever the agent is."""
         return [tool for tool in self.all(context.chat).values() if all(context.has(need) for need in tool.needs)]

@@ -1,6 +1,6 @@
-"""Who is there to approve tool calls: denies those that nobody is left to decide.
+"""Denies tool calls that wait for approval when no client is left that could approve them.
 
-Knows the connected clients and the chats, not what a call would do. `host.subscribers` fans out to the clients.
+It must not know what a call would do. `host.subscribers` knows the connected clients.
 """
 
 from __future__ import annotations
@@ -18,38 +18,40 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.subscribers import Subscriber, Subscribers
 
-# Seconds that a call waits for somebody to approve it after the last client who could has gone: a page is reloaded, a
-# laptop sleeps, a connection breaks, and the question is still there afterwards.
+# The seconds that a call still waits after the last client that could approve it has disconnected. A page may be
+# reloaded, a laptop may sleep, a connection may break: afterwards the question is still open.
 GRACE_SECONDS: Final = 60.0
 
 
 class Attendance:
-    def __init__(self, audiences: Subscribers, chats: Chats, tasks: ChatTasks) -> None:
-        self._audiences = audiences
+    """Watches which clients leave, and denies the calls of unattended chats after a while."""
+
+    def __init__(self, subscribers: Subscribers, chats: Chats, tasks: ChatTasks) -> None:
+        self._subscribers = subscribers
         self._chats = chats
         self._tasks = tasks
         self.grace = GRACE_SECONDS
         """Seconds before the calls of an unattended chat are denied."""
 
-    def leave(self, audience: Subscriber) -> None:
-        """Disconnect a client. Calls that it alone could have approved are denied after a while."""
-        self._audiences.leave(audience)
+    def leave(self, subscriber: Subscriber) -> None:
+        """Disconnect a client. Calls that only this client could approve are denied after `grace` seconds."""
+        self._subscribers.leave(subscriber)
         for chat in self._chats.all_live():
-            if (turn := chat.under_way) and turn.kernel is audience.kernel:
+            if (turn := chat.under_way) and turn.kernel is subscriber.kernel:
                 turn.kernel = None
             self.check(chat.state.id)
 
     def check(self, chat: str) -> None:
-        """Restart the timer that denies the calls of a chat, if nobody is left who could approve them. Called whenever
-        somebody who could has gone."""
+        """Restart the timer that denies the calls of a chat, if no client is left that could approve them. Called
+        whenever a client leaves or may no longer approve."""
         live = self._chats.live(chat)
-        if live and any(not call.terminal for call in live.state.calls) and not self._audiences.has_approver(chat):
+        if live and any(not call.terminal for call in live.state.calls) and not self._subscribers.has_approver(chat):
             self._tasks.cancel(live, "deny")
             self._tasks.start(live, "deny", self._deny(live))
 
     async def _deny(self, chat: LiveChat) -> None:
         turn = chat.state.turn
         await asyncio.sleep(self.grace)
-        if chat.state.turn == turn and not self._audiences.has_approver(chat.state.id):
+        if chat.state.turn == turn and not self._subscribers.has_approver(chat.state.id):
             for call in chat.state.calls:
                 self._chats.feed(chat, inputs.Rejected(now(), call.id, RejectReason.NOBODY), late=True)

@@ -1,4 +1,8 @@
-"""A tool call that no model made: a program of the user's own asks for it, and the engine decides as for any other."""
+"""Starts a turn for a tool call that no model made: a program of the user calls the tool, for example over MCP.
+
+The engine decides the call like any other, so approvals, rules and hooks apply. It must not know the protocols: the
+fronts do. `host.turn.turns` starts all other turns.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from jupyter_eca.errors import BusyError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.path_resolution import find_call_targets
-from jupyter_eca.host.turn.effect_runner import preview
+from jupyter_eca.host.turn.effect_runner import preview_call
 from jupyter_eca.protocol.chats import ChatOpenedParams
 
 if TYPE_CHECKING:
@@ -31,22 +35,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DirectCall:
-    """`message` is what the chat shows of it: who calls what. `choice` names the agent whose rules hold. `known` is
-    what the caller was shown in other chats; None for this chat alone."""
+    """A tool call that no model made."""
 
     chat: str
+    """The id of the chat that shows the call."""
     tool: Tool
+    """The tool."""
     arguments: dict[str, Any]
+    """The arguments of the call."""
     message: str
+    """The text that the chat shows: who calls what."""
     choice: Choice = NO_CHOICE
+    """The choice that names the agent, whose rules of approval apply."""
     known: KnownVersions | None = None
+    """The versions of files and cells that the caller knows from all its chats. None: those of this chat."""
 
 
 class DirectCalls:
+    """Starts the direct calls of one host."""
+
     def __init__(
         self,
         current: Current,
-        audiences: Subscribers,
+        subscribers: Subscribers,
         store: Store,
         chats: Chats,
         contexts: ToolContexts,
@@ -54,7 +65,7 @@ class DirectCalls:
         hooks: TurnHooks,
     ) -> None:
         self._current = current
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._store = store
         self._chats = chats
         self._contexts = contexts
@@ -62,9 +73,10 @@ class DirectCalls:
         self._hooks = hooks
 
     async def call(self, request: DirectCall) -> LiveChat:
-        """Begin a turn that is one tool call; its events tell what comes of it. Returns before any of them is shown.
+        """Start a turn that is one tool call. Return its chat before any event of the turn is shown. The events have
+        the result.
 
-        Raises: BusyError when something else goes on in the chat; NotSaved when the turn could not be stored.
+        Raises: BusyError when a turn is under way in the chat; NotSaved when the turn could not be stored.
         """
         chat = await self._chats.load(request.chat)
         if chat.busy:
@@ -77,10 +89,10 @@ class DirectCalls:
         setup = await self._setups.prepare(request.choice.over(chat.choice), context)
         spec = request.tool.spec
         call = ToolCall(id, spec.name, spec)
-        adjusted, told = await self._hooks.before_call_from_outside(chat, setup, call, spec, request.arguments)
+        adjusted, hook_contents = await self._hooks.before_direct_call(chat, setup, call, spec, request.arguments)
         arguments = request.arguments if adjusted.arguments is None else adjusted.arguments
         try:
-            details = await preview(context, request.tool, arguments)
+            details = await preview_call(context, request.tool, arguments)
         except ToolError as error:
             details, adjusted = None, replace(adjusted, failure=str(error))
         targets = await find_call_targets(context.files, self._current.config, spec, arguments, notebook)
@@ -90,13 +102,24 @@ class DirectCalls:
         setup = replace(setup, tools=(spec,))
         chat.under_way = TurnUnderWay(outside=request.tool, notebook=notebook)
         if not chat.last:
-            self._audiences.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
-        turn, said = uuid.uuid4().hex, uuid.uuid4().hex
+            self._subscribers.tell(Notice("chat/opened", ChatOpenedParams(chat_id=request.chat), request.chat))
+        turn, message_id = uuid.uuid4().hex, uuid.uuid4().hex
         text = json.dumps(request.arguments)
         self._chats.feed(
             chat,
             inputs.CallRequested(
-                now(), turn, request.message, said, setup, id, spec, text, details, adjusted, targets, told
+                now(),
+                turn,
+                request.message,
+                message_id,
+                setup,
+                id,
+                spec,
+                text,
+                details,
+                adjusted,
+                targets,
+                hook_contents,
             ),
         )
         return chat

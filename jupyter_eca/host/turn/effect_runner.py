@@ -1,6 +1,17 @@
-"""Runs the engine's effects: gathers what a prompt points at, calls models, runs tools. Each ends in an input.
+"""Runs the effects of the engine: it gathers the contexts of a prompt, calls models and runs tools.
 
-Must not decide what comes next: the engine does. `host.turn.turns` is for what people do to a turn.
+The order of a turn, with the methods here:
+
+1. `_gather` runs the prompt if it is a command. Otherwise it reads the contexts, finds a locked answer, and runs the
+   user's hooks.
+2. `_call_model` streams the answer of the model, or `_replay` replays a recorded one.
+3. `_finish_reply` prepares the tool calls of the answer before they are decided: hooks may change them,
+   `_preview_calls` finds out what they would change, and `_find_targets` finds out which files they name on the disk.
+4. `_run_tool` runs a call that was allowed. Before that it checks once more that the tool is the same, that its paths
+   lead to the same files, and that the model knows the user's rules for them.
+
+Each effect ends with an input to the engine, which decides what comes next: this module must not. `host.turn.turns` has
+what people do to a turn.
 """
 
 from __future__ import annotations
@@ -46,7 +57,7 @@ from jupyter_eca.errors import (
 )
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
-from jupyter_eca.host.chat.recorded_turn import DIFFERS, NOT_RUN, ReplayedTurn
+from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, ReplayedTurn
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.tools.path_resolution import find_call_targets
@@ -87,11 +98,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds after which a reader is told why a call is not asked about yet: what it would do is still worked out.
+# The seconds after which the user is told that a preview is still under way, which is why no approval is asked for yet.
 PREVIEW_NOTE_SECONDS = 2.0
 
-# Seconds that working this out may take. A page that is busy answers after a while, or never. Nobody is asked to
-# approve a change that could not be shown.
+# The seconds that a preview may take. A page that is busy answers after a while, or never. The call then fails, because
+# nobody should have to approve a change that cannot be shown.
 PREVIEW_SECONDS = 60.0
 
 _PREPARING = Report("Working out what this would change …")
@@ -100,20 +111,21 @@ LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, 
 
 TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided; not run."
 
-# No key, no money, no right to the model, no such model: a shorter or other message would be refused too.
-_ABOUT_SENDER = frozenset({401, 402, 403, 404})
+# The HTTP statuses for no key, no money, no right to the model, and no such model. Another message would be refused as
+# well.
+_STATUSES_ABOUT_SENDER = frozenset({401, 402, 403, 404})
 
 _NO_SUCH_MODEL = 404
 
-# How many models an error names. The list of them all can be long.
-_SHOWN_MODELS = 10
+# How many models an error names. The whole list can be long.
+_MAX_NAMED_MODELS = 10
 
-# Waits that are drawn apart need no secret, but this source needs no seed either.
-_chance = random.SystemRandom()
+# Makes the waits before retries differ between clients. They need no secret numbers, but this source needs no seed.
+_random = random.SystemRandom()
 
 
 class EffectRunner:
-    """`host.chat.ports.EffectSink`: each effect becomes a task of its chat."""
+    """Implements `host.chat.ports.EffectSink`: each effect becomes a task of its chat."""
 
     def __init__(
         self,
@@ -160,17 +172,17 @@ class EffectRunner:
             case CancelTool(call=call):
                 self._tasks.cancel(chat, f"tool {call}")
             case AskUser(call=call):
-                if not (chat.bounds.asks and self._services.audiences.has_approver(chat.state.id)):
-                    # Late: where the call before it was rejected just now, this one is skipped already.
+                if not (chat.bounds.asks and self._services.subscribers.has_approver(chat.state.id)):
+                    # Late, because the call is already skipped if the one before it was rejected a moment ago.
                     self._chats.feed(chat, inputs.Rejected(now(), call, RejectReason.NOBODY), late=True)
             case _:
                 assert_never(effect)
 
-    # -- what was pointed at
+    # -- prompts and their contexts
 
     async def _gather(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         try:
-            await self._prepare(chat, turn)
+            await self._prepare_prompt(chat, turn)
         except (ToolError, NotSaved) as error:
             self._chats.feed(chat, inputs.CommandEnded(now(), str(error), failed=True), late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
@@ -178,47 +190,47 @@ class EffectRunner:
             message = redaction.redact(f"The prompt could not be prepared: {error!r}. The log has the details.")
             self._chats.feed(chat, inputs.CommandEnded(now(), message, failed=True), late=True)
 
-    async def _prepare(self, chat: LiveChat, turn: TurnUnderWay) -> None:
+    async def _prepare_prompt(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         prompt = turn.prompt
         if prompt is None:
             raise LocalError("there is nothing to gather for")
-        # A turn that cannot be stored does not begin. `Turns.prompt` has looked before, but a large prompt may be what
-        # fills the disk.
+        # A turn that cannot be stored does not begin. `Turns.prompt` has checked this before, but it may be a large
+        # prompt that fills the disk.
         await self._services.store.confirm()
-        chat.notebook = self._ledger.place(chat)
+        chat.notebook = self._ledger.find_notebook(chat)
         if chat.parent:
-            # A model wrote it: no command in it is carried out, and nothing that it points at is read for it.
+            # A model wrote this prompt: no command in it is run, and no context that it mentions is read.
             self._chats.feed(chat, inputs.Gathered(now()), late=True)
             return
         sees = prompt.asker.sees if prompt.asker else None
-        came_of_it = None
-        if not prompt.follow_up and not prompt.means:
-            came_of_it = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
-        if isinstance(came_of_it, CommandAnswer):
+        outcome = None
+        if not prompt.follow_up and not prompt.model_message:
+            outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
+        if isinstance(outcome, CommandAnswer):
             failed = not chat.state.local
-            self._chats.feed(chat, inputs.CommandEnded(now(), came_of_it.text, failed), late=True)
-            if came_of_it.opens and prompt.asker:
-                prompt.asker.resume(came_of_it.opens)
+            self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, failed), late=True)
+            if outcome.opens and prompt.asker:
+                prompt.asker.resume(outcome.opens)
             return
-        if isinstance(came_of_it, Compaction):
-            self._chats.feed(chat, inputs.CompactionRequested(now(), came_of_it.focus), late=True)
+        if isinstance(outcome, Compaction):
+            self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
-        meant = came_of_it.message if came_of_it else prompt.means
-        there = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
-        pointed_at = [*prompt.contexts, *await find_mentioned_contexts(there, meant or prompt.message)]
-        changes = await read_changed(there, pointed_at)
-        found = [*await materials(there, fresh(chat, pointed_at)), *changes]
-        text, images, documents = as_model_input(found, meant)
+        model_message = outcome.message if outcome else prompt.model_message
+        surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
+        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message)]
+        changes = await read_changed(surroundings, contexts)
+        found = [*await materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
+        text, images, documents = as_model_input(found, model_message)
         text += await notebook_metadata.find_news(
-            there.notebooks, turn.notebook, chat.state.history, self._services.audiences.warn
+            surroundings.notebooks, turn.notebook, chat.state.history, self._services.subscribers.warn
         )
-        locking = turn.locking = await self._locked_answers.begin(chat, meant, found, now())
+        locking = turn.locking = await self._locked_answers.begin(chat, model_message, found, now())
         again = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
         note = locking.note if locking else ""
-        before = await self._hooks.before_request(chat, command=bool(meant))
+        before = await self._hooks.before_request(chat, command=bool(model_message))
         if before is not None:
             text, setup = text + before.context, again or before.setup
-            gathered = inputs.Gathered(now(), text, images, note, setup, before.reworded, documents)
+            gathered = inputs.Gathered(now(), text, images, note, setup, before.replacement, documents)
             self._chats.feed(chat, gathered, late=True)
 
     # -- models
@@ -236,18 +248,18 @@ class EffectRunner:
         try:
             await self._services.catalog.refresh()
             chosen = self._services.catalog.choose(effect.request.model, effect.request.variant)
-            settings, to = chosen.settings, ledger.bill(chat, effect.request.model)
-            async with aclosing(self._metered.stream(to, chosen, effect.request)) as deltas:
+            settings, bill = chosen.settings, ledger.make_bill(chat, effect.request.model)
+            async with aclosing(self._metered.stream(bill, chosen, effect.request)) as deltas:
                 async for delta in deltas:
                     self._chats.feed(chat, inputs.Streamed(now(), number, delta))
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
-            told = redaction.redact(str(error))
+            message = redaction.redact(str(error))
             if is_about_model(error) and not chat.has_answer:
-                told = f"{told} {await self._restore_model(chat, turn)}".strip()
-            message = turn.locking.explain_failure(told) if turn.locking and not chat.has_answer else told
+                message = f"{message} {await self._restore_model(chat, turn)}".strip()
+            message = turn.locking.explain_failure(message) if turn.locking and not chat.has_answer else message
             final = isinstance(error, OverBudget)
-            again = None if final else failure(error, settings)
+            again = None if final else build_failure(error, settings)
             refused = find_refused(error)
             failed = inputs.ModelFailed(
                 now(), number, message, images, overflow, refused=refused, failure=again, final=final
@@ -257,20 +269,20 @@ class EffectRunner:
             if chat.state.pruned and not pruned:
                 chat.known.forget()
             if refused is not None and not chat.busy:
-                chat.cursor = None  # the model was not told where the cursor is
+                chat.cursor = None  # the model has not received the position of the cursor
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the provider of %s failed", effect.request.model)
-            told = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
-            self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.redact(told)))
+            message = f"The provider of {effect.request.model} failed inside: {error!r}. The log has the details."
+            self._chats.feed(chat, inputs.ModelFailed(now(), number, redaction.redact(message)))
         else:
             await self._finish_reply(chat, turn, number)
 
     async def _restore_model(self, chat: LiveChat, turn: TurnUnderWay) -> str:
-        """Have the next turns of the chat run with the model from before the prompt, when there is no model of the
-        name that the prompt has. Returns what the user is told."""
+        """Let the next turns of the chat run with an earlier model, because there is no model with the name that this
+        prompt chose. Return what the user is told."""
         models = await self._services.catalog.models()
-        lines = [f"The models there are: {', '.join(models[:_SHOWN_MODELS])}."] if models else []
-        # A front may have chosen the model before the prompt: then that choice is no better.
+        lines = [f"The models there are: {', '.join(models[:_MAX_NAMED_MODELS])}."] if models else []
+        # A front may have chosen the same model already before the prompt: then that choice is no better.
         before = turn.earlier if turn.earlier.model != chat.state.setup.model else chat.answered_with
         if chat.choice.model == chat.state.setup.model != before.model:
             chat.choice = replace(chat.choice, model=before.model, variant=before.variant)
@@ -279,12 +291,12 @@ class EffectRunner:
         return " ".join(lines)
 
     async def _finish_reply(self, chat: LiveChat, turn: TurnUnderWay, number: int) -> None:
-        """The model has said what it had to say."""
+        """Prepare the tool calls of a complete reply, and tell the engine that the model has finished."""
         chat.answered_with = chat.choice
         if chat.state.summary_under_way is not None:
             stops = await self._hooks.after_compaction(chat, number)
             self._chats.feed(chat, inputs.ModelFinished(now(), number))
-            chat.known.forget()  # the summary stands in the place of the texts that the model was shown
+            chat.known.forget()  # the summary replaces the texts that the model has seen
             if stops:
                 self._chats.feed(chat, inputs.Stopped(now()), late=True)
             return
@@ -295,7 +307,7 @@ class EffectRunner:
         adjusted = await self._hooks.before_calls(chat)
         if adjusted is None:
             return
-        details, adjusted = await self._previews(chat, adjusted)
+        details, adjusted = await self._preview_calls(chat, adjusted)
         targets, adjusted = await self._find_targets(chat, adjusted)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
@@ -305,13 +317,13 @@ class EffectRunner:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
 
     async def _follow_up(self, chat: LiveChat, turn: TurnUnderWay, message: str) -> None:
-        """A hook asks in the user's name, when its `turn` has ended. Who is quicker with a prompt of their own goes
-        first."""
-        if (asked := turn.prompt) is None:
+        """Start a turn with a message that a hook sends in the user's name after `turn`. If the user has sent a prompt
+        before this one, this one is dropped."""
+        if (previous := turn.prompt) is None:
             return
-        number = asked.follow_up + 1
+        number = previous.follow_up + 1
         prompt = replace(
-            asked, message=message, contexts=(), lock=None, turn="", follow_up=number, notebook=turn.notebook
+            previous, message=message, contexts=(), lock=None, turn="", follow_up=number, notebook=turn.notebook
         )
         try:
             await self._turns.prompt(prompt, turn.kernel)
@@ -319,16 +331,16 @@ class EffectRunner:
             _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
     async def _replay(self, chat: LiveChat, number: int, replay: ReplayedTurn) -> None:
-        """In the place of a model: what it said once."""
+        """Replay the next recorded reply instead of calling a model."""
         at = chat.state.steps - 1
-        replay.check(at - 1)
+        replay.check_calls_ended(at - 1)
         if replay.broken:
             self._chats.feed(chat, inputs.ModelFailed(now(), number, replay.broken))
             return
         if replay.differs:
             replay.differs = False
-            self._chats.feed(chat, inputs.Streamed(replay.clock, number, Remark(DIFFERS)))
-        ids = replay.ids(at)
+            self._chats.feed(chat, inputs.Streamed(replay.clock, number, Remark(CODE_DIFFERS)))
+        ids = replay.list_call_ids(at)
         for took, delta in recorded.replay_deltas(replay.turn.replies[at], ids):
             replay.clock += took
             self._chats.feed(chat, inputs.Streamed(replay.clock, number, delta))
@@ -341,23 +353,25 @@ class EffectRunner:
         await asyncio.sleep(effect.seconds)
         self._chats.feed(chat, inputs.WaitEnded(now(), effect.number), late=True)
 
-    async def _previews(
+    async def _preview_calls(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
     ) -> tuple[Mapping[str, ToolCallDetails], Mapping[str, Adjusted]]:
-        """What the calls of the reply would do, as far as their tools can tell, and which of them must fail.
+        """Preview the calls of the reply. Return, by the call's id, the details, and what is to be adjusted in the call
+        before it is decided.
 
-        A call behind a change may work once the change is made. So it is not failed beforehand, and where the change is
-        known it is previewed once more, as it will be then.
+        A call whose preview has a problem fails without a question. But a call that comes after a call that changes
+        something may work once that change is made. So it does not fail beforehand, and if the details of the earlier
+        changes are known, it is previewed again on top of them.
         """
         calls = chat.state.calls
         before = [adjusted.get(call.id, AS_IT_IS) for call in calls]
-        found = await asyncio.gather(*map(partial(self._preview, chat), calls, before))
-        previews: dict[str, PreviewOutcome] = {}
+        found = await asyncio.gather(*map(partial(self._preview_call, chat), calls, before))
+        previews: dict[str, CallPreview] = {}
         earlier: tuple[ToolCallDetails, ...] = ()
         is_behind_change = False
         for call, one, first in zip(calls, before, found, strict=True):
             again = earlier and (first.problem or isinstance(first.details, RunCellsDetails))
-            made = previews[call.id] = await self._preview(chat, call, one, earlier) if again else first
+            made = previews[call.id] = await self._preview_call(chat, call, one, earlier) if again else first
             if made.problem and not is_behind_change:
                 previews[call.id] = replace(made, adjusted=replace(made.adjusted, failure=made.problem))
             earlier = earlier if made.details is None else (*earlier, made.details)
@@ -368,7 +382,8 @@ class EffectRunner:
     async def _find_targets(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted]
     ) -> tuple[Mapping[str, CallTargets], Mapping[str, Adjusted]]:
-        """What the calls of the reply name on the disk. A call for which the disk does not answer fails."""
+        """Return the files that the calls of the reply name on the disk, by the call's id, and `adjusted`, in which a
+        call fails if the disk does not answer."""
         found: dict[str, CallTargets] = {}
         failed: dict[str, Adjusted] = {}
         for call in chat.state.calls:
@@ -376,55 +391,58 @@ class EffectRunner:
             arguments = parse_arguments(call.arguments_text) if changed is None else changed
             if call.tool is not None and arguments is not None:
                 try:
-                    found[call.id] = await self._targets_of(chat, call.tool, arguments)
+                    found[call.id] = await self._find_call_targets(chat, call.tool, arguments)
                 except ToolError as error:
                     failed[call.id] = replace(adjusted.get(call.id, AS_IT_IS), failure=str(error))
         return found, {**adjusted, **failed}
 
-    async def _targets_of(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
+    async def _find_call_targets(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
         services = self._services
         files = self._contexts.find_files(chat.state.id)
         return await find_call_targets(files, services.config, tool, arguments, chat.asked_notebook)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
-        """Raises: ToolError when the call names something else than when it was decided."""
+        """Check that a call still names the files for which it was allowed.
+
+        Raises: ToolError when it does not, because a symbolic link was changed meanwhile.
+        """
         then = next((call.targets for call in chat.state.calls if call.id == effect.call), None)
         names_files = then is not None and (then.paths or effect.tool.remembers is Remembers.COMMANDS)
-        if names_files and then != await self._targets_of(chat, effect.tool, effect.arguments):
+        if names_files and then != await self._find_call_targets(chat, effect.tool, effect.arguments):
             raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
 
-    async def _preview(
+    async def _preview_call(
         self, chat: LiveChat, call: ToolCall, adjusted: Adjusted, earlier: tuple[ToolCallDetails, ...] = ()
-    ) -> PreviewOutcome:
+    ) -> CallPreview:
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjusted.arguments is None else adjusted.arguments
         if tool is None or arguments is None:
-            return PreviewOutcome(adjusted)
+            return CallPreview(adjusted)
         try:
             context = replace(self._contexts.build(chat.state.id, chat.kernel, call.id), earlier=earlier)
-            reporter = Reporter(self._services.audiences.tell, chat.state.id, call.id)
+            reporter = Reporter(self._services.subscribers.tell, chat.state.id, call.id)
             loop = asyncio.get_running_loop()
             note = loop.call_later(PREVIEW_NOTE_SECONDS, reporter.report, _PREPARING)
             try:
-                return PreviewOutcome(adjusted, await preview(context, tool, arguments))
+                return CallPreview(adjusted, await preview_call(context, tool, arguments))
             finally:
                 note.cancel()
                 if note.when() <= loop.time():
                     reporter.report(Report())
                 reporter.end()
         except StaleSourceError as error:
-            return PreviewOutcome(replace(adjusted, failure=str(error)))
+            return CallPreview(replace(adjusted, failure=str(error)))
         except ToolError as error:
-            return PreviewOutcome(adjusted, problem=str(error))
+            return CallPreview(adjusted, problem=str(error))
 
     # -- tools
 
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
         result, taken, stops = ToolResult("", error=True), False, False
         known = chat.known.for_call()
-        reporter = turn.reporters[effect.call] = Reporter(self._services.audiences.tell, chat.state.id, effect.call)
+        reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         try:
-            whole = result = await self._result(chat, turn, effect, reporter, known)
+            whole = result = await self._run_or_replay(chat, turn, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
             result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
             taken = True
@@ -436,20 +454,20 @@ class EffectRunner:
             del turn.reporters[effect.call]
             if result.interrupted:
                 self._turns.stop(chat.parent or chat.state.id)
-            # Also when cancelled: the engine waits for the end of every call it started.
+            # This is also done when the task is cancelled: the engine waits for the end of every call that it started.
             finished = self._make_finished(chat, effect.call, result if taken else truncate_result(result))
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
-    async def _result(
+    async def _run_or_replay(
         self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter, known: KnownVersions
     ) -> ToolResult:
         name, replay = effect.tool.name, chat.replay
         own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
         tool = own or self._services.toolbox.get(name, chat.state.id)
         if replay is not None and replay.broken:
-            return ToolResult(NOT_RUN, error=True)
+            return ToolResult(CODE_NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.lives):
-            return replay.result(effect.call)
+            return replay.read_result(effect.call)
         try:
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")
@@ -465,7 +483,7 @@ class EffectRunner:
                 if not tool.reads:
                     self._services.index.mark_stale()
                 if isinstance(context.keeper, CallKeeper) and context.keeper.kept:
-                    # The change is made. Without this note it only cannot be undone, which an undo says by itself.
+                    # The change is already made. If this fails, it cannot be undone, and an undo will say so.
                     with suppress(NotSaved):
                         await run_to_end(context.keeper.finish())
         except (ToolError, NotSaved) as error:
@@ -497,20 +515,22 @@ class EffectRunner:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewOutcome:
-    """What is known of a call before it is decided."""
+class CallPreview:
+    """The preview of a call, which is made before the call is decided."""
 
     adjusted: Adjusted
-    """What hooks make of it, and why it must fail."""
+    """What hooks have changed in the call, and why it must fail."""
     details: ToolCallDetails | None = None
-    """What it would do."""
+    """What the call would change."""
     problem: str = ""
-    """Why it would fail now."""
+    """Why the call would fail now, "" if it would not."""
 
 
-async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """What a call would do, as far as its tool can tell. Raises: ToolError when the call would fail now;
-    StaleSourceError when it must fail."""
+async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
+    """Return what a call would change, None if its tool cannot tell.
+
+    Raises: ToolError when the call would fail now; StaleSourceError when it must fail.
+    """
     if tool.preview is None:
         return None
     try:
@@ -525,25 +545,26 @@ async def preview(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -
             "It did not run.",
             "Try it again.",
         ) from None
-    except Exception:  # noqa: BLE001  # a plug's: the call itself will say what is wrong
+    except Exception:  # noqa: BLE001  # the boundary to plugs: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)
         return None
 
 
 def is_about_model(error: ProviderError) -> bool:
-    """Return whether there is no model of the name that was asked for."""
+    """Return whether the error means that no model has the name in the request."""
     return isinstance(error, UnknownModel) or error.status == _NO_SUCH_MODEL
 
 
 def find_refused(error: ProviderError) -> inputs.Refused | None:
-    """Return what the model's server would refuse every time; None for what may pass, and for what was not sent."""
+    """Return what the server of the model refuses however often it is sent: this message, or this sender. None for an
+    error that may pass, and for a request that was not sent."""
     if error.status is None or not 400 <= error.status < 500 or error.retryable:
         return None
-    return inputs.Refused.SENDER if error.status in _ABOUT_SENDER else inputs.Refused.CONTENT
+    return inputs.Refused.SENDER if error.status in _STATUSES_ABOUT_SENDER else inputs.Refused.CONTENT
 
 
-def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
-    """None when the same request would fail in the same way."""
+def build_failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
+    """Return the failure for the engine to retry. None if the same request would fail in the same way again."""
     rule = next((rule for rule in settings.retry_rules if rule.matches(error.status, str(error))), None)
     if rule is None and not error.retryable:
         return None
@@ -551,16 +572,19 @@ def failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
         error.kind,
         rule.label if rule else "",
         error.retry_after,
-        _chance.random(),
+        _random.random(),
         settings.retry.max_retries,
         settings.rate_limit_max_wait_seconds,
     )
 
 
-def fresh(chat: LiveChat, contexts: Iterable[ChatContext]) -> list[ChatContext]:
-    """A cursor is told only when it has moved: one that came with every prompt would be all that changed in it, and
-    cost the model's cache each time (ECA 6.1, class 39)."""
-    told = chat.cursor
-    kept = [context for context in contexts if not (isinstance(context, CursorContext) and context == told)]
-    chat.cursor = next((context for context in reversed(kept) if isinstance(context, CursorContext)), told)
+def drop_known_cursor(chat: LiveChat, contexts: Iterable[ChatContext]) -> list[ChatContext]:
+    """Return the contexts without a cursor that the model knows already.
+
+    Sent with every prompt, the cursor would often be the only change in it, and would make the vendor's cache useless
+    (ECA 6.1, class 39).
+    """
+    known = chat.cursor
+    kept = [context for context in contexts if not (isinstance(context, CursorContext) and context == known)]
+    chat.cursor = next((context for context in reversed(kept) if isinstance(context, CursorContext)), known)
     return kept

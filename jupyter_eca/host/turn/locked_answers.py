@@ -1,33 +1,60 @@
 """Owns locked answers: the answer to a question is recorded, and replayed while nothing that it depends on has changed.
 
-An example. A notebook has the cell `%%eca --lock Load sales.csv and count the rows without a price`.
+So a notebook gives the same result each time it runs, costs nothing, and runs without a key: in CI, at a colleague's
+desk, in a year.
 
-1. The cell runs for the first time. The model answers: it calls `run_code` and writes "12 rows". The turn is recorded
-   in a lock file, which is stored beside the notebook.
-2. A colleague without a key runs the notebook. The digest of the question is found in the lock file. So no model is
-   asked: the recorded code runs again in the colleague's kernel, and the recorded text is shown.
-3. The author changes the question. No recorded turn has its digest, so the model is asked, and the new answer is
-   recorded in place of the old one. A run that nobody watches, as in CI, fails instead: it must not replace an answer
-   that was reviewed.
+An example. The notebook `sales.ipynb` has the cell `%%eca --lock Load sales.csv and count the rows without a price`.
 
-What an answer depends on, and so what the digest covers: the prompt, the contexts that it names (their content), the
-model, agent and variant that the notebook names, and the locked answer before it in the same chat. It does not depend
-on the default model, so that a notebook can be replayed where no model is set up, on questions that are not locked, or
-on files that the prompt does not name.
+1. The author runs the cell in JupyterLab. Nothing is recorded yet, so the model is asked. It calls the tool `run_code`
+   and then writes "12 rows have no price." When the turn ends, it is recorded in the file `sales.eca.lock` beside the
+   notebook:
 
-What a replay does again: calls of tools whose effect exists in memory only (`Tool.lives`). That is `run_code`, because
-the next cells need what it defines. Files are not written again, and commands and MCP servers are not called again.
+       {"key": "3f1c…",
+        "prompt": ["Load sales.csv and count the rows without a price"],
+        "answeredBy": "anthropic/…",
+        "replies": [
+          {"parts": [{"type": "ran", "tool": "run_code",
+                      "arguments": {"code": {"$lines": ["import pandas as pd\\n", "sales = pd.read_csv(…)"]}},
+                      "output": ["12"]}]},
+          {"parts": [{"type": "text", "text": ["12 rows have no price."]}]}]}
 
-Why a replay is no more dangerous than running the notebook's cells: a lock file is read only where a cell says
-`--lock`, or where the notebook or its user has turned locking on. Its code lies beside the notebook in readable lines,
-like a module that a cell imports, and it runs in the kernel with the rights of a cell. Rules that deny the code still
-deny it. Where a user can be asked, the code runs without a question only if the rules allow it, or if this user has
-recorded it or approved it in this answer before. A mark in the data folder remembers that, like Jupyter's trust in
-notebooks. Where nobody can be asked, as in nbclient, running the notebook is the consent, for this code as for each
-cell.
+2. A colleague who has no key runs the notebook. The key of the question, which is a digest, is found in the lock file.
+   So no model is asked: the recorded code runs again in the colleague's kernel, which defines `sales` for the next
+   cells, and the recorded text is shown. If the code fails there, the turn ends with an error. If its output differs
+   from the recorded one, the answer says so.
+3. The author changes the question to "... without a price or a date". No recorded turn has its key. So the model is
+   asked again, and the new answer replaces the old one in the lock file.
+4. The author changes the question again and forgets to run the cell. Nobody watches the run in CI, so it fails there:
+   it must not replace an answer that was reviewed by the answer of whatever model CI has. `--relock` asks the model
+   even there, and a lock file that did not exist before is also filled there.
 
-`workspace/notebooks/lockfile.py` owns the format and the place of the file, `engine/chat/recording.py` the recorded
-turn, and `host/chat/recorded_turn.py` its replay.
+What an answer depends on, and so what the key covers:
+
+- the prompt, and how often the same prompt came before in this chat;
+- the content of the contexts that the prompt names, such as `@sales.csv`;
+- the model, the agent and the variant, if the notebook names them;
+- the locked answer before this one in the same chat.
+
+An answer does not depend on the default model, so that a notebook can be replayed where no model is set up. It does
+not depend on questions that are not locked, or on files that the prompt does not name.
+
+What a replay does again: it calls the tools whose effect exists in memory only (`Tool.lives`). That is `run_code`,
+because the next cells need what it defines. All other calls only return their recorded result: files are not written
+again, and commands and MCP servers are not called again.
+
+Why a replay is no more dangerous than running the cells of the notebook:
+
+- A lock file is read only where a cell says `--lock`, or where the notebook or its user has turned locking on.
+- The code in it can be read line by line, like a module that a cell imports, and it runs in the kernel with the rights
+  of a cell.
+- Rules that deny the code still deny it.
+- Where a user can be asked, the code runs without a question only if the rules allow it, or if this user has recorded
+  this answer or approved its replay before. A mark in the data folder remembers that, like Jupyter's trust in
+  notebooks.
+- Where nobody can be asked, as in nbclient, the user consents by running the notebook, to this code as to each cell.
+
+`workspace/notebooks/lockfile.py` owns the format and the place of the file, `engine/chat/recording.py` owns the
+recorded turn, and `host/chat/recorded_turn.py` its replay.
 """
 
 from __future__ import annotations
@@ -45,12 +72,12 @@ from jupyter_eca.engine.chat.recording import RecordedReasoning, RecordedRejecti
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.recorded_turn import (
-    CHANGED,
-    HELD,
-    RENEWED,
-    STEERED,
-    UNASKED,
-    UNREAD,
+    CHANGED_SINCE,
+    NO_ANSWER_UNATTENDED,
+    NOT_LOCKED_STEERED,
+    NOT_LOCKED_UNSAFE,
+    NOT_RECORDED,
+    RELOCK_REQUESTED,
     RecordedTurn,
     ReplayedTurn,
 )
@@ -75,16 +102,16 @@ _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
 
 
 class Locks:
-    """What the turns of one host share: which answers its user approved, and which were used."""
+    """What the locked turns of one host share: the answers that its user trusts, and those that were replayed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.writing = asyncio.Lock()
         """Held while a lock file is read or written."""
-        self.used: set[str] = set()
+        self.used_keys: set[str] = set()
         """The keys of the recorded turns that have answered a question since the host started."""
-        self.begun: set[Path] = set()
-        """The lock files that did not exist before this host."""
+        self.new_files: set[Path] = set()
+        """The lock files that did not exist when this host started."""
 
     def trusts(self, digest: str) -> bool:
         """Return whether the user has recorded or approved the answer with this chain digest."""
@@ -104,12 +131,14 @@ class LockedAnswers:
         self._services = services
         self._locks = locks
 
-    async def begin(self, chat: LiveChat, meant: str, materials: Sequence[Material], at: int) -> RecordedTurn | None:
+    async def begin(
+        self, chat: LiveChat, model_message: str, materials: Sequence[Material], at: int
+    ) -> RecordedTurn | None:
         """Return how the turn is replayed or recorded, None where locking is off.
 
-        `meant` is the prompt that a command made of the user's, "" for none. `materials` are the contexts that were
-        read, and `at` is the time of the prompt in ms. Raises: ToolError when the lock file cannot be used, or
-        has no answer and nobody watches.
+        `model_message` is the message that the model gets instead of the prompt, as for a command, "" for none.
+        `materials` are the contexts that were read. `at` is the time of the prompt in milliseconds. Raises: ToolError
+        when the lock file cannot be used, or when it has no answer and nobody watches.
         """
         prompt = chat.prompt
         if prompt is None or (lock := prompt.lock) is None:
@@ -117,9 +146,9 @@ class LockedAnswers:
         if not (self._services.config.notebook.lock if lock.on is None else lock.on):
             return None
         files = await run_read(LockFiles.locate, self._services.workspace.files, lock)
-        place = lock.cell or f"#{len(chat.links)}"
-        asked = LockedPrompt(
-            prompt=meant or prompt.message,
+        place = lock.cell or f"#{len(chat.locked_chain)}"
+        question = LockedPrompt(
+            prompt=model_message or prompt.message,
             occurrence=lock.occurrence,
             model=prompt.choice.model,
             agent=prompt.choice.agent,
@@ -129,26 +158,37 @@ class LockedAnswers:
         )
         async with self._locks.writing:
             turns = await run_read(files.read)
-        same = next((turn for turn in turns if turn.matches(asked)), None)
-        nearest = same or _find_nearest(turns, asked, lock.cell, self._locks.used)
-        replaced = nearest is not None and (nearest.prompt, nearest.occurrence) == (asked.prompt, asked.occurrence)
-        instead = nearest.key if nearest and replaced else ""
-        if same is not None and not lock.renew:
-            locking = RecordedTurn(files, asked, lock.cell, place, "", instead)
-            locking.replay = _replay(chat, same, at)
-            chat.links[place] = same.chain_digest
-            self._locks.used.add(same.key)
+        recorded = next((turn for turn in turns if turn.matches(question)), None)
+        nearest = recorded or _find_nearest(turns, question, lock.cell, self._locks.used_keys)
+        asks_same = nearest is not None and (nearest.prompt, nearest.occurrence) == (
+            question.prompt,
+            question.occurrence,
+        )
+        replaced_key = nearest.key if nearest and asks_same else ""
+        if recorded is not None and not lock.renew:
+            locking = RecordedTurn(files, question, lock.cell, place, "", replaced_key)
+            locking.replay = _replay(chat, recorded, at)
+            chat.locked_chain[place] = recorded.chain_digest
+            self._locks.used_keys.add(recorded.key)
             return locking
         if files.is_new:
-            self._locks.begun.add(files.path)
-        why = RENEWED if same else CHANGED.format(", ".join(nearest.describe_changes(asked))) if nearest else UNREAD
+            self._locks.new_files.add(files.path)
+        reason = (
+            RELOCK_REQUESTED
+            if recorded
+            else CHANGED_SINCE.format(", ".join(nearest.describe_changes(question)))
+            if nearest
+            else NOT_RECORDED
+        )
         # A run in CI must not replace a reviewed answer by that of whatever model it has.
-        watched = self._services.audiences.has_approver(chat.state.id)
-        if not (watched or lock.renew or files.path in self._locks.begun):
-            raise ToolError(UNASKED.format(file=files.display_path, why=why))
-        return RecordedTurn(files, asked, lock.cell, place, why, instead)
+        watched = self._services.subscribers.has_approver(chat.state.id)
+        if not (watched or lock.renew or files.path in self._locks.new_files):
+            raise ToolError(NO_ANSWER_UNATTENDED.format(file=files.display_path, why=reason))
+        return RecordedTurn(files, question, lock.cell, place, reason, replaced_key)
 
     def _digest_contexts(self, materials: Sequence[Material]) -> dict[str, str]:
+        """Return a digest of each context by its name, "" for one that cannot be read. Paths of the workspace are left
+        out, so that the digests are the same on another machine."""
         digests: dict[str, str] = {}
         for material in materials:
             text = material.text
@@ -161,18 +201,25 @@ class LockedAnswers:
     async def prepare_replay(self, chat: LiveChat, replay: ReplayedTurn) -> Setup:
         """Return the setup of a replay: the recorded model and tools, and a verdict for each recorded call."""
         trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
-        unasked = trusted or not self._services.audiences.has_approver(chat.state.id)
-        verdicts = {id: await self._decide_call(chat, call, unasked=unasked) for id, call in replay.calls.items()}
+        skip_question = trusted or not self._services.subscribers.has_approver(chat.state.id)
+        verdicts = {
+            id: await self._decide_call(chat, call, skip_question=skip_question) for id, call in replay.calls.items()
+        }
         tools = {call.tool: self._find_spec(call) for call in replay.calls.values()}
-        was = chat.state.setup
-        model = replay.turn.answered_by or was.model
-        return replace(was, model=model, tools=tuple(tools.values()), max_steps=0, compact_at=0, verdicts=verdicts)
+        setup = chat.state.setup
+        model = replay.turn.answered_by or setup.model
+        return replace(setup, model=model, tools=tuple(tools.values()), max_steps=0, compact_at=0, verdicts=verdicts)
 
     def _find_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
+        """Return the tool of a recorded call, as it was recorded if there is no such tool here."""
         tool = self._services.toolbox.get(call.tool)
         return replace(tool.spec, reads=tool.reads) if tool else ToolSpec(call.tool, "", {}, call.server, call.origin)
 
-    async def _decide_call(self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, unasked: bool) -> Verdict:
+    async def _decide_call(
+        self, chat: LiveChat, call: RecordedResult | RecordedRejection, *, skip_question: bool
+    ) -> Verdict:
+        """Decide a recorded call. Only a call that runs again is decided by the rules. With `skip_question` the user is
+        not asked about it, unless the question is final (see `Verdict.is_final`)."""
         if isinstance(call, RecordedRejection):
             return Verdict(Decision.DENY, call.reason, call.words)
         tool = self._services.toolbox.get(call.tool)
@@ -182,10 +229,10 @@ class LockedAnswers:
         policy = state.setup.policy or Policy()
         current = self._services.current
         files = current.workspace.files.with_folder(chat.choice.folder)
-        found = await find_call_targets(files, current.config, tool.spec, call.arguments)
-        verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust, targets=found)
-        lifted = unasked and verdict.decision is Decision.ASK and not verdict.is_final
-        return Verdict(Decision.ALLOW) if lifted else verdict
+        targets = await find_call_targets(files, current.config, tool.spec, call.arguments)
+        verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust, targets=targets)
+        skips = skip_question and verdict.decision is Decision.ASK and not verdict.is_final
+        return Verdict(Decision.ALLOW) if skips else verdict
 
     async def save(self, chat: LiveChat) -> str:
         """Record the answer that is about to end. Return why it was not recorded, for the user, or "".
@@ -196,27 +243,27 @@ class LockedAnswers:
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
         if (replay := locking.replay) is not None:
-            if self._services.audiences.has_approver(chat.state.id):
+            if self._services.subscribers.has_approver(chat.state.id):
                 await asyncio.to_thread(self._locks.trust, replay.turn.chain_digest)
             return ""
-        if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.taken):
-            return STEERED
+        if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.events):
+            return NOT_LOCKED_STEERED
         try:
             turn = LockedTurn(
-                **dict(locking.asked),
+                **dict(locking.prompt),
                 cell=locking.cell,
                 answered_by=chat.state.setup.model,
-                replies=record_replies(locking.taken),
+                replies=record_replies(locking.events),
             )
             if name := self._find_secret(turn.model_dump_json()):
-                return HELD.format(name)
+                return NOT_LOCKED_UNSAFE.format(name)
             async with self._locks.writing:
-                await run_to_end(asyncio.to_thread(locking.files.write_turn, turn, locking.instead))
+                await run_to_end(asyncio.to_thread(locking.files.write_turn, turn, locking.replaced_key))
         except (ToolError, ValueError) as error:
             return f"Not locked: {error}"
         await asyncio.to_thread(self._locks.trust, turn.chain_digest)
-        chat.links[locking.place] = turn.chain_digest
-        self._locks.used.add(turn.key)
+        chat.locked_chain[locking.place] = turn.chain_digest
+        self._locks.used_keys.add(turn.key)
         return ""
 
     def _find_secret(self, text: str) -> str:
@@ -230,29 +277,33 @@ class LockedAnswers:
         return next((name for name, value in secrets if len(value) >= _SECRET_CHARS and value in text), "")
 
 
-def _find_nearest(turns: Sequence[LockedTurn], asked: LockedPrompt, cell: str, used: set[str]) -> LockedTurn | None:
+def _find_nearest(
+    turns: Sequence[LockedTurn], question: LockedPrompt, cell: str, used_keys: set[str]
+) -> LockedTurn | None:
     """Return the turn that was recorded for this question before something changed, None if there is none.
 
-    It is the turn of the same cell. Otherwise it is the turn with the same prompt. Otherwise the one that differs
+    It is the turn of the same cell. Otherwise it is the turn with the same prompt. Otherwise it is the one that differs
     only in its prompt, if exactly one such turn answers no other cell.
     """
     if cell and (recorded := [turn for turn in turns if turn.cell == cell]):
         return recorded[0]
-    if recorded := [turn for turn in turns if (turn.prompt, turn.occurrence) == (asked.prompt, asked.occurrence)]:
+    if recorded := [turn for turn in turns if (turn.prompt, turn.occurrence) == (question.prompt, question.occurrence)]:
         return recorded[0]
-    unused = [turn for turn in turns if turn.key not in used and not (cell and turn.cell)]
-    reworded = [turn for turn in unused if turn.describe_changes(asked) == ["the prompt"]]
+    unused = [turn for turn in turns if turn.key not in used_keys and not (cell and turn.cell)]
+    reworded = [turn for turn in unused if turn.describe_changes(question) == ["the prompt"]]
     return reworded[0] if len(reworded) == 1 else None
 
 
 def _digest_before(chat: LiveChat, place: str) -> str:
-    """Return the digest of the locked answer before a place. A cell that runs again keeps its place."""
-    before = list(chat.links)
-    before = before[: before.index(place)] if place in chat.links else before
-    return chat.links[before[-1]] if before else ""
+    """Return the chain digest of the locked answer before a place, "" for none. A cell that runs again keeps its
+    place."""
+    before = list(chat.locked_chain)
+    before = before[: before.index(place)] if place in chat.locked_chain else before
+    return chat.locked_chain[before[-1]] if before else ""
 
 
 def _replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
+    """Begin a replay, and give its calls new ids. Its clock starts in the past, so that it ends at the time `at`."""
     prefix = f"again-{chat.state.turn}"
     calls = {
         f"{prefix}-{number}-{place}": call

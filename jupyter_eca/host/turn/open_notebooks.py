@@ -1,6 +1,7 @@
-"""Which notebooks and kernels a chat may reach, and which notebook a prompt was asked in.
+"""Finds the notebooks and kernels that a chat can use, and the notebook in which the user asked.
 
-Knows the clients and the workspace, not the chats. `host.turn.tool_context` gives both to tools and contexts.
+It must not know the chats' turns: it asks the connected clients and the workspace. `host.turn.tool_context` passes the
+results to tools and contexts.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ _SUFFIX: Final = ".ipynb"
 
 
 def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
-    """The kernels of notebooks, by path. `kernel` is that of the cell that asked."""
+    """Return the kernels of notebooks, by path. `kernel` is that of the cell that asked."""
     return services.workspace.kernels if kernel is None else CellKernels(kernel, services.workspace.kernels)
 
 
 def find_notebooks(services: Services, chat: str) -> Notebooks | None:
-    """The notebooks that clients of the chat have open, and the server's own."""
-    live, rest = services.audiences.notebooks(chat), services.workspace.notebooks
+    """Return the notebooks that clients of the chat have open, and behind them those of the server."""
+    live, rest = services.subscribers.notebooks(chat), services.workspace.notebooks
     return None if rest is None else NotebookRouter(live, rest)
 
 
 async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel | None) -> str:
     """Return the path of the notebook that a prompt was asked in; "" for none.
 
-    It is looked up once, before the turn begins, and holds for the whole turn: the user may look at another notebook
-    while the model works. A cell was asked in its own notebook. A panel says with the prompt where its user was. Of a
-    front that says nothing, the notebook counts that is active now.
+    It is looked up once, before the turn begins, and counts for the whole turn: the user may look at another notebook
+    while the model works. A cell asks in its own notebook. A panel sends with the prompt where its user is. If a front
+    sends nothing, it is the notebook that is active now.
     """
     if kernel is not None:
         return await _find_notebook_of_cell(services, prompt, kernel)
@@ -56,7 +57,7 @@ async def find_active_notebook(services: Services, chat: str) -> str:
 
 
 async def find_open_kernel(services: Services, chat: str, path: str) -> str:
-    """Return the id of the kernel of an open notebook; "" for none, and where other open notebooks share it."""
+    """Return the id of the kernel of an open notebook; "" for none, and also if other open notebooks share it."""
     notebooks = find_notebooks(services, chat) if path else None
     opened = await notebooks.list() if notebooks is not None else ()
     kernel = next((info.kernel_id or "" for info in opened if info.path == path), "")
@@ -64,8 +65,8 @@ async def find_open_kernel(services: Services, chat: str, path: str) -> str:
 
 
 async def find_renamed_notebook(services: Services, chat: str, path: str, kernel: str) -> str:
-    """Return the path that an open notebook has now. The user may rename it or save it under another name; it is known
-    by its kernel. A notebook that was closed keeps its path."""
+    """Return the path that an open notebook has now, since the user may rename it or save it under another name. It is
+    recognized by its kernel. A notebook that was closed keeps its path."""
     notebooks = find_notebooks(services, chat) if kernel else None
     opened = await notebooks.list() if notebooks is not None else ()
     renamed = [info.path for info in opened if info.kernel_id == kernel]
@@ -73,26 +74,27 @@ async def find_renamed_notebook(services: Services, chat: str, path: str, kernel
 
 
 async def find_notebook_of_kernel(services: Services, chat: str, kernel: str) -> str | None:
-    """Return the path of the notebook that a kernel has now; "" for one that has none, None when that is not known. The
-    server knows it best; a page knows it too."""
+    """Return the path of the notebook that uses a kernel now, "" if no notebook does, None if that is not known. The
+    server is asked first, and then the clients."""
     kernels, notebooks = services.workspace.kernels, find_notebooks(services, chat)
     running = await kernels.list() if kernels is not None else ()
-    if (path := next((one.notebook for one in running if one.id == kernel), None)) is not None:
+    if (path := next((info.notebook for info in running if info.id == kernel), None)) is not None:
         return path if path.endswith(_SUFFIX) else ""
     opened = await notebooks.list() if notebooks is not None else ()
     return next((info.path for info in opened if info.kernel_id == kernel), None)
 
 
 async def _find_notebook_of_cell(services: Services, prompt: Prompt, kernel: Kernel) -> str:
-    """Where nobody knows the notebook of a kernel, the kernel itself knows the name that it had at the start."""
+    """Return the path of the notebook of a cell. If nobody knows the notebook of the kernel, it is the one whose name
+    the kernel was started with."""
     if kernel.id is not None:
         path = await find_notebook_of_kernel(services, prompt.chat, kernel.id)
         if path is not None:
             return path
-    return _shorten(services.workspace.files, prompt.lock) if prompt.lock is not None else ""
+    return _find_path_at_start(services.workspace.files, prompt.lock) if prompt.lock is not None else ""
 
 
-def _shorten(files: Files, lock: ChatLock) -> str:
+def _find_path_at_start(files: Files, lock: ChatLock) -> str:
     if not lock.notebook.endswith(_SUFFIX):
         return ""
     try:

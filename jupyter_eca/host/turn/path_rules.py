@@ -1,7 +1,10 @@
-"""Rules for some files only, in one chat: fetched by the model, and asked for before it touches such a file.
+"""Owns the user's rules for certain files, as they apply to one chat. The model must fetch a rule with the tool
+`fetch_rule` before it reads or changes a file that the rule is for.
 
-What was fetched is read off the conversation: it is fetched as long as it stands there, so that neither a restart nor
-a summary leaves a model with rules that it has and does not see, or sees and is asked for once more.
+A rule counts as fetched as long as its text is in the conversation. Nothing else is stored. So after a restart the
+model need not fetch it again, and after a summary that has removed the text it must.
+
+It must not read rule files: `instructions.rules` does.
 """
 
 from __future__ import annotations
@@ -9,11 +12,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions import rules
-from jupyter_eca.instructions.base import facts
+from jupyter_eca.instructions.base import list_facts
 from jupyter_eca.workspace.ports import FetchedRule
 
 if TYPE_CHECKING:
@@ -31,13 +34,14 @@ _EMPTY: Final = "(It says nothing for this chat.)"
 _AGAIN: Final = "You have fetched {} already in this chat; it still holds."
 _GLOBS: Final = "`**/` is at least one folder in them, `**` also none."
 
-# By their names; what changes files says so itself.
+# The tools that read files, by their names. A tool that changes files says so itself (`Tool.keeps`).
 _READERS: Final = frozenset({"read_file", "notebook_read"})
+# The arguments of our tools that are paths.
 _PATHS: Final = ("path", "source", "destination")
 
 
 class ChatPathRules:
-    """The rules for some paths of one chat."""
+    """Implements `workspace.ports.PathRules` for one chat."""
 
     def __init__(self, current: Current, chats: Chats, warn: Callable[[str], None], chat: str, files: Files) -> None:
         self._current = current
@@ -47,7 +51,8 @@ class ChatPathRules:
         self._chat = chat
 
     async def fetch(self, id: str, path: str) -> FetchedRule:
-        rule = next((one for one in await self._rules() if one.id == id), None)
+        """Return the text of a rule for a file. See `PathRules.fetch`."""
+        rule = next((rule for rule in await self._rules() if rule.id == id), None)
         if rule is None:
             raise ToolError(f"There is no rule {id!r} for paths.", "Take the exact id from the list of rules.")
         if not Path(path).is_absolute():
@@ -65,6 +70,7 @@ class ChatPathRules:
         return FetchedRule(_HEAD.format(rule.name, pattern) + (text or _EMPTY), new=True)
 
     async def check(self, kind: str, path: str) -> None:
+        """Raises: ToolError when the model must fetch rules before it changes or reads a file."""
         real = self._files.resolve(path)
         fetched = self._list_fetched()
         missing = [
@@ -83,18 +89,20 @@ class ChatPathRules:
 
     @property
     def _facts(self) -> Mapping[str, bool | str]:
+        """The facts that the conditions in the text of a rule are about."""
         live = self._chats.live(self._chat)
-        tools = [key(tool) for tool in live.state.setup.tools] if live else []
-        return facts(self._files, tools, subagent=bool(live and live.parent))
+        tools = [get_selector(tool) for tool in live.state.setup.tools] if live else []
+        return list_facts(self._files, tools, subagent=bool(live and live.parent))
 
     async def _rules(self) -> list[InstructionRule]:
-        """As they are now: whoever writes one while a chat is open wants it to hold."""
+        """Return the rules for paths that hold in this chat. Their files are read each time, so that a rule which the
+        user writes during the chat holds too."""
         live = self._chats.live(self._chat)
         if live is None:
             return []
         setup = live.state.setup
-        every = await rules.find(self._files, self._current.config, self._warn)
-        return [rule for rule in every if rule.paths and rule.holds(setup.agent, setup.model)]
+        found = await rules.find(self._files, self._current.config, self._warn)
+        return [rule for rule in found if rule.paths and rule.applies_to(setup.agent, setup.model)]
 
     def _list_fetched(self) -> frozenset[str]:
         live = self._chats.live(self._chat)
@@ -102,18 +110,18 @@ class ChatPathRules:
 
 
 def list_fetched(history: History) -> frozenset[str]:
-    """The ids of the rules whose text stands in a conversation."""
+    """Return the ids of the rules whose text is in a conversation."""
     parts = (part for message in history for part in message.parts)
     return frozenset(part.rule for part in parts if isinstance(part, ToolResultPart) and part.rule)
 
 
 async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> None:
-    """Before a native tool runs. Raises: ToolError when rules are to be fetched first."""
+    """Check whether a call of a native tool may run now. Raises: ToolError when the model must fetch rules first."""
     if context.rules is None or tool.spec.server != "eca":
         return
     kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
     if kind:
-        for path in [*_list_paths(arguments), *_list_asked(context, tool, arguments)]:
+        for path in [*_list_paths(arguments), *_list_asked_notebook(context, tool, arguments)]:
             await context.rules.check(kind, path)
 
 
@@ -123,8 +131,9 @@ def _list_paths(arguments: dict[str, object]) -> Iterator[str]:
             yield path
 
 
-def _list_asked(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
-    """Without a path, a tool of notebooks means the one that was asked in."""
+def _list_asked_notebook(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
+    """Return the path of the notebook that a notebook tool means when the call names no path: the one that the user
+    asked in."""
     if arguments.get("path") or not tool.spec.name.startswith("notebook_") or not context.notebook:
         return []
     return [context.notebook]

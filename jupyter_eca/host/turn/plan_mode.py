@@ -1,6 +1,7 @@
-"""From the plan to the deed: what "go" means in a chat whose last answer was a plan, from whichever front it comes.
+"""Carries out a plan: after an answer that was a plan, the message "go" starts a turn that does what the plan says.
 
-Decides which message and which agent a turn begins with. `host.turn.turns` begins it.
+The agent `plan` may not change anything. So such a turn gets another agent, and a message that tells the model to carry
+out the plan. This module decides both, for all fronts. It must not begin the turn: `host.turn.turns` does.
 """
 
 from __future__ import annotations
@@ -19,29 +20,31 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.live_chat import Choice, LiveChat, Prompt
     from jupyter_eca.host.subscribers import Subscribers
 
-# Nothing that could be meant otherwise: "go ahead" may answer a question that the plan ends with.
-WORDS: Final = frozenset({"go", "carry out", "carry it out", "carry out the plan"})
+# The messages that carry out a plan. "go ahead" is not one of them: it may be the answer to a question in the plan.
+GO_AHEAD_MESSAGES: Final = frozenset({"go", "carry out", "carry it out", "carry out the plan"})
 
 
 def interpret(
-    resolved: Resolved, audiences: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
+    resolved: Resolved, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
-    """Return what is asked, and with which agent. Every client that sees the chat is told of another agent."""
+    """Return the prompt and the choice with which the turn begins. If the agent changes, all clients that see the chat
+    are told. `/go` means the same as "go"."""
     if not chat.state.planned or chat.dialogue is not None:
         return prompt, choice
-    planner, called = resolved.agent(choice.agent), parse(prompt.message)
-    commanded = called is not None and called.name == "go"
-    if not commanded and prompt.message.strip().rstrip(".!").casefold() not in WORDS:
+    planner, command = resolved.agent(choice.agent), parse(prompt.message)
+    is_command = command is not None and command.name == "go"
+    if not is_command and prompt.message.strip().rstrip(".!").casefold() not in GO_AHEAD_MESSAGES:
         return prompt, choice
     actor = choose_actor(resolved, planner)
     if actor.name != planner.name:
         selected = ChatConfig(select_agent=actor.name, select_behavior=actor.name)
         params = ConfigUpdatedParams(chat=selected, chat_id=prompt.chat)
-        audiences.tell(Notice("config/updated", params, prompt.chat))
-    return replace(prompt, means=CARRY_OUT), replace(choice, agent=actor.name)
+        subscribers.tell(Notice("config/updated", params, prompt.chat))
+    return replace(prompt, model_message=CARRY_OUT), replace(choice, agent=actor.name)
 
 
 def choose_actor(resolved: Resolved, planner: Agent) -> Agent:
-    """Return the agent that carries a plan out: the planner if it may, else the default one, else `code`."""
-    others = (planner, resolved.agent(), resolved.agent(CODE))
-    return next((one for one in others if not one.looks_only), others[-1])
+    """Return the agent that carries out a plan: the planner if it may change things, else the default agent if it may,
+    else `code`."""
+    agents = (planner, resolved.agent(), resolved.agent(CODE))
+    return next((agent for agent in agents if not agent.looks_only), agents[-1])

@@ -1,8 +1,11 @@
-"""What servers of the Model Context Protocol ask: a chat's user, and its model when the user allows that.
+"""Answers what MCP servers request of a chat: questions to its user (elicitation) and requests to its model (sampling).
 
-A model costs money and may tell what is in a server's own words, so each request is shown to the user whole before it
-is sent, unless they trust this chat or the configuration allows it; a budget for each server and chat holds in any
-case. The answer goes to the server alone; the chat is told that there was one, and what it took.
+A request to the model costs money, and its answer may tell the server what the model knows. So the user sees the whole
+request before it is sent, and allows it or not. This is skipped if the user trusts the chat, or if the configuration
+allows it. In every case there is a budget for each server and chat. Only the server gets the answer; the chat shows
+that there was a request, and its tokens.
+
+It must not know the MCP protocol: `mcp_client` does.
 """
 
 from __future__ import annotations
@@ -19,10 +22,10 @@ from jupyter_eca.engine.model.delta import Paused, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.model.request import ModelRequest, TextPart
 from jupyter_eca.engine.model.texts import PAUSED
 from jupyter_eca.errors import ProviderError, SamplingRefusal
-from jupyter_eca.host.costs.ledger import bill
+from jupyter_eca.host.costs.ledger import make_bill
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.turn.setup import choose_model
-from jupyter_eca.mcp_client.caller import Sampled, Stop
+from jupyter_eca.mcp_client.caller import SamplingResult, StopReason
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.costs.metered import Metered
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.subscribers import Subscribers
-    from jupyter_eca.mcp_client.caller import Sampling
+    from jupyter_eca.mcp_client.caller import SamplingRequest
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.workspace.ports import QuestionAsker
 
@@ -43,77 +46,83 @@ ALLOW: Final = "Allow this once"
 ALLOW_CHAT: Final = "Allow it in this chat"
 DENY: Final = "Do not allow"
 
-# Characters of a token, about: streams do not count their tokens before the end.
-_TOKEN: Final = 4
-# Characters of a request that are shown before it is allowed: more is not read.
-_SHOWN: Final = 4_000
+# About as many characters make a token. The vendor counts the tokens only at the end of a stream.
+_TOKEN_CHARS: Final = 4
+# The characters of a request that the user is shown. Nobody would read more.
+_SHOWN_CHARS: Final = 4_000
 
 
 @dataclass
-class _Account:
-    """What a server has used in a chat since this process began. `allowed`: its user need not be asked again."""
+class _Usage:
+    """What a server has used in a chat since this process started."""
 
     requests: int = 0
     tokens: int = 0
     allowed: bool = False
+    """Whether the user has allowed all requests of the server in this chat."""
 
 
-class ChatPeople:
-    """`mcp_client.caller.People`: who is there in the chats of one host."""
+class ChatClientFeatures:
+    """Implements `mcp_client.caller.ClientFeatures` for the chats of one host."""
 
     def __init__(
-        self, current: Current, audiences: Subscribers, catalog: Catalog, chats: Chats, metered: Metered
+        self, current: Current, subscribers: Subscribers, catalog: Catalog, chats: Chats, metered: Metered
     ) -> None:
         self._current = current
-        self._audiences = audiences
+        self._subscribers = subscribers
         self._catalog = catalog
         self._chats = chats
         self._metered = metered
-        self._accounts: defaultdict[tuple[str, str], _Account] = defaultdict(_Account)
+        self._usages: defaultdict[tuple[str, str], _Usage] = defaultdict(_Usage)
 
-    def questions(self, chat: str) -> QuestionAsker | None:
-        return ChatQuestions(self._audiences, chat) if self._audiences.has_answerer(chat) else None
+    def find_question_asker(self, chat: str) -> QuestionAsker | None:
+        """Return the port that asks the user of a chat, None if no client can answer."""
+        return ChatQuestions(self._subscribers, chat) if self._subscribers.has_answerer(chat) else None
 
-    async def sample(self, chat: str, wanted: Sampling) -> Sampled:
-        """Raises: SamplingRefusal, ProviderError."""
+    async def sample(self, chat: str, wanted: SamplingRequest) -> SamplingResult:
+        """Send a request of a server to the chat's model, if the budget and the user allow it.
+
+        Raises: SamplingRefusal when it is not allowed; ProviderError.
+        """
         live = self._chats.live(chat)
         if live is None:
             raise SamplingRefusal("there is no such chat")
-        account = self._accounts[chat, wanted.server]
-        self._check(account)
-        account.requests += 1
+        used = self._usages[chat, wanted.server]
+        self._check(used)
+        used.requests += 1
         model = live.state.setup.model or await choose_model(
             self._current.resolved, self._catalog, (await self._chats.load(chat)).choice
         )
-        await self._allow(live, account, wanted, model)
+        await self._allow(live, used, wanted, model)
         answer = _Answer(wanted)
         try:
-            await self._ask(bill(live, model), wanted, answer)
+            await self._ask(make_bill(live, model), wanted, answer)
         finally:
-            account.tokens += answer.tokens
-            told = f"The MCP server {wanted.server!r} had {model} asked something: {answer.tokens} tokens."
-            self._chats.mark(live, TextContent(text=told))
-        return Sampled(answer.text, model, answer.stop)
+            used.tokens += answer.tokens
+            message = f"The MCP server {wanted.server!r} had {model} asked something: {answer.tokens} tokens."
+            self._chats.mark(live, TextContent(text=message))
+        return SamplingResult(answer.text, model, answer.stop)
 
-    def _check(self, account: _Account) -> None:
+    def _check(self, used: _Usage) -> None:
+        """Raises: SamplingRefusal when the budget is used up."""
         budget = self._current.config.mcp_sampling
         if budget.approval is Decision.DENY:
             raise SamplingRefusal("`mcpSampling.approval` of the configuration denies it")
-        if account.requests >= budget.max_requests:
+        if used.requests >= budget.max_requests:
             raise SamplingRefusal(f"the {budget.max_requests} requests of its budget are used up in this chat")
-        if account.tokens >= budget.max_tokens:
+        if used.tokens >= budget.max_tokens:
             raise SamplingRefusal(f"the {budget.max_tokens} tokens of its budget are used up in this chat")
 
-    async def _allow(self, live: LiveChat, account: _Account, wanted: Sampling, model: str) -> None:
-        """Raises: SamplingRefusal."""
-        if account.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
+    async def _allow(self, live: LiveChat, used: _Usage, request: SamplingRequest, model: str) -> None:
+        """Ask the user, if that is needed. Raises: SamplingRefusal when the user does not allow the request."""
+        if used.allowed or live.state.trust or self._current.config.mcp_sampling.approval is Decision.ALLOW:
             return
-        questions = self.questions(live.state.id) if live.bounds.asks else None
+        questions = self.find_question_asker(live.state.id) if live.bounds.asks else None
         if questions is None:
             raise SamplingRefusal("nobody is there who could allow it")
-        asked = ChatAskQuestionParams(
+        params = ChatAskQuestionParams(
             chat_id=live.state.id,
-            question=_question(wanted, model),
+            question=_describe_request(request, model),
             options=(
                 QuestionOption(label=ALLOW),
                 QuestionOption(label=ALLOW_CHAT, description="without being asked, within its budget"),
@@ -121,18 +130,18 @@ class ChatPeople:
             ),
             allow_freeform=False,
         )
-        answer = (await questions.ask(asked)).answer
+        answer = (await questions.ask(params)).answer
         if answer not in {ALLOW, ALLOW_CHAT}:
             raise SamplingRefusal("the user did not allow it")
-        account.allowed = account.allowed or answer == ALLOW_CHAT
+        used.allowed = used.allowed or answer == ALLOW_CHAT
 
-    async def _ask(self, to: Bill, wanted: Sampling, answer: _Answer) -> None:
-        """Raises: ProviderError."""
+    async def _ask(self, bill: Bill, request: SamplingRequest, answer: _Answer) -> None:
+        """Call the model, and add what it answers to `answer`. Raises: ProviderError."""
         await self._catalog.refresh()
-        chosen = self._catalog.choose(to.model)
-        request = ModelRequest(to.model, wanted.system, wanted.messages)
+        chosen = self._catalog.choose(bill.model)
+        model_request = ModelRequest(bill.model, request.system, request.messages)
         try:
-            async with aclosing(self._metered.stream(to, chosen, request)) as deltas:
+            async with aclosing(self._metered.stream(bill, chosen, model_request)) as deltas:
                 async for delta in deltas:
                     match delta:
                         case TextDelta(text=text):
@@ -145,52 +154,57 @@ class ChatPeople:
                             raise ProviderError(PAUSED)
                         case _:
                             pass
-                    if answer.stop is not Stop.END:
+                    if answer.stop is not StopReason.END:
                         return
         except ProviderError as error:
             raise ProviderError(redaction.redact(str(error))) from None
-        except Exception as error:  # the boundary to plugs: whatever they raise, the server must be answered
-            _log.exception("the provider of %s failed", to.model)
-            raise ProviderError(redaction.redact(f"The provider of {to.model} failed inside: {error!r}.")) from error
+        except Exception as error:  # the boundary to plugs: whatever they raise, the server must get an answer
+            _log.exception("the provider of %s failed", bill.model)
+            raise ProviderError(redaction.redact(f"The provider of {bill.model} failed inside: {error!r}.")) from error
 
 
 class _Answer:
-    """As it comes. A model is given no limit of tokens and no stops, which not every vendor takes: both hold here."""
+    """The answer while it is streamed. It ends at the server's token limit or at one of its stop texts. These are not
+    sent to the model, because not every vendor accepts them."""
 
-    def __init__(self, wanted: Sampling) -> None:
-        self._wanted = wanted
-        self._asked = sum(len(message.text) for message in wanted.messages) + len(wanted.system)
-        self._counted: int | None = None
+    def __init__(self, request: SamplingRequest) -> None:
+        self._request = request
+        self._input_chars = sum(len(message.text) for message in request.messages) + len(request.system)
+        self._counted_tokens: int | None = None
         self.text = ""
-        self.stop = Stop.END
+        self.stop = StopReason.END
 
     @property
     def tokens(self) -> int:
-        return (self._asked + len(self.text)) // _TOKEN if self._counted is None else self._counted
+        """The tokens of the request and the answer: those that the vendor counted, else an estimate."""
+        estimated = (self._input_chars + len(self.text)) // _TOKEN_CHARS
+        return estimated if self._counted_tokens is None else self._counted_tokens
 
     def count(self, usage: UsageDelta) -> None:
+        """Note the tokens that the vendor has counted so far."""
         used = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        self._counted = max(used, self._counted or 0)
+        self._counted_tokens = max(used, self._counted_tokens or 0)
 
     def add(self, text: str) -> None:
+        """Add a piece of text, and cut the answer at its end."""
         self.text += text
-        ends = [place for stop in self._wanted.stops if (place := self.text.find(stop)) >= 0]
+        ends = [place for stop in self._request.stops if (place := self.text.find(stop)) >= 0]
         if ends:
-            self.text, self.stop = self.text[: min(ends)], Stop.SEQUENCE
-        elif len(self.text) > self._wanted.max_tokens * _TOKEN:
-            self.text, self.stop = self.text[: self._wanted.max_tokens * _TOKEN], Stop.TOKENS
+            self.text, self.stop = self.text[: min(ends)], StopReason.SEQUENCE
+        elif len(self.text) > self._request.max_tokens * _TOKEN_CHARS:
+            self.text, self.stop = self.text[: self._request.max_tokens * _TOKEN_CHARS], StopReason.TOKENS
 
 
-def _question(wanted: Sampling, model: str) -> str:
-    """What would be sent, as a quotation: it is the server's, and may look like anything."""
-    lines = [f"(instructions) {wanted.system}"] if wanted.system else []
-    for message in wanted.messages:
-        others = sum(not isinstance(part, TextPart) for part in message.parts)
-        lines.append(f"({message.role}) {message.text}{f' [{others} images]' if others else ''}")
+def _describe_request(request: SamplingRequest, model: str) -> str:
+    """Return the question for the user. The request is a quotation in it, because the server may write anything."""
+    lines = [f"(instructions) {request.system}"] if request.system else []
+    for message in request.messages:
+        images = sum(not isinstance(part, TextPart) for part in message.parts)
+        lines.append(f"({message.role}) {message.text}{f' [{images} images]' if images else ''}")
     text = "\n".join(lines)
-    text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} [... {len(text) - _SHOWN} more characters]"
+    text = text if (more := len(text) - _SHOWN_CHARS) <= 0 else f"{text[:_SHOWN_CHARS]} [... {more} more characters]"
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
     return (
-        f"The MCP server {wanted.server!r} wants to have {model} asked, at your cost and for up to "
-        f"{wanted.max_tokens} tokens of answer, which go to the server:\n\n{quoted}"
+        f"The MCP server {request.server!r} wants to have {model} asked, at your cost and for up to "
+        f"{request.max_tokens} tokens of answer, which go to the server:\n\n{quoted}"
     )

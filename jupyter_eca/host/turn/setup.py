@@ -1,6 +1,7 @@
-"""What a turn is run with: the agent's words, tools and rules, worked out from what was chosen and what is there.
+"""Builds the `Setup` of a turn: its model, system prompt, tools and rules of approval. They follow from what the user
+has chosen, from the configuration, and from the tools that are available.
 
-Must not start turns: `host.turn.turns` does that. `host.turn.system_prompt` keeps the words of a chat that has begun.
+It must not start turns: `host.turn.turns` does. `host.turn.system_prompt` stores the system prompt of each chat.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import instructions
 from jupyter_eca.config import find_problems, locate_problem
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
@@ -29,56 +30,61 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.system_prompt import SystemPrompts
     from jupyter_eca.host.turn.tool_context import ToolContexts
-    from jupyter_eca.instructions.pinned import Pinned
+    from jupyter_eca.instructions.pinned import PinnedPrompt
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
 
 SPAWN: Final = "spawn_agent"
 
-# Seconds that a cell's question waits for tool servers which are starting. "Run all" asks a moment after it has started
-# them, and an answer without its tools is not what the cell is for. Where nobody watches there is time for slow ones.
+# The seconds that the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has
+# started them, and the cell may need their tools. Where nobody watches, the question waits for slow servers too.
 CELL_PATIENCE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What a model is given at the beginning of a turn."""
+    """What a model gets at the beginning of a turn."""
 
-    pinned: Pinned
+    pinned: PinnedPrompt
     """The system prompt."""
     tools: tuple[ToolSpec, ...]
     """The tools that it may call."""
 
 
 class Setups:
+    """Builds the setups of all turns of one host."""
+
     def __init__(self, services: Services, chats: Chats, contexts: ToolContexts, prompts: SystemPrompts) -> None:
         self._services = services
         self._chats = chats
         self._contexts = contexts
         self._prompts = prompts
         self.is_one_shot = False
-        """Whether this process ends after a question or two: then there is no later question that has the tools of the
-        MCP servers which are starting, so each question waits for them."""
+        """Whether this process ends after a question or two. Then each question waits for the MCP servers that are
+        starting, because their tools come too late for a later question."""
 
     async def prepare(
         self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, pin: bool = False
     ) -> inputs.Setup:
-        """Work out what a turn is run with. With `pin` the system prompt is kept: the model is going to be asked."""
+        """Build the setup of a turn. With `pin` the system prompt is stored, because the model is going to be called.
+
+        `context` is what the tools of the chat have, and `bounds` are the limits that a front sets.
+        """
         services = self._services
-        audiences = services.audiences
+        subscribers = services.subscribers
         if pin and (context.from_cell or self.is_one_shot):
-            watched = audiences.has_approver(context.chat) and not self.is_one_shot
+            watched = subscribers.has_approver(context.chat) and not self.is_one_shot
             patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
             await services.mcp.await_started(patience, warns=self.is_one_shot)
         resolved = services.current.resolved
         chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
         for complaint in services.toolbox.complaints:
-            audiences.warn(complaint)
+            subscribers.warn(complaint)
         for problem in find_problems(resolved, services.toolbox.all(), services.catalog.entries()):
-            if not audiences.has_warned(problem.text):
+            if not subscribers.has_warned(problem.text):
                 where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
-                audiences.warn(problem.text, where)
+                subscribers.warn(problem.text, where)
         briefing = await self.brief(choice, context, bounds)
         if pin:
             await self._prompts.save(context.chat, briefing.pinned)
@@ -98,12 +104,14 @@ class Setups:
     async def brief(
         self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, anew: bool = False
     ) -> Briefing:
-        """Return what the model is given: the system prompt as it was kept, with `anew` as it would be made now."""
+        """Return the system prompt and the tools that the model gets. With `anew` the system prompt is composed again,
+        instead of the stored one."""
         services = self._services
         chosen_agent = services.current.resolved.agent(choice.agent)
-        # Whether there are rules for paths is known when they are read, which is after the tools are.
-        ruled = replace(context, rules=self._contexts.build_rules(context.chat))
-        tools = self.list_tools(chosen_agent.name, ruled, bounds)
+        # The tool that fetches rules is listed for now. Whether there are any rules for paths is only known below, when
+        # the system prompt has read them.
+        context_with_rules = replace(context, rules=self._contexts.build_rules(context.chat))
+        tools = self.list_tools(chosen_agent.name, context_with_rules, bounds)
         place = instructions.InstructionContext(
             context.files,
             services.config,
@@ -112,30 +120,35 @@ class Setups:
             context.kernel,
             services.workspace.kernels,
             context.notebooks,
-            tuple((name, words) for name, words in services.mcp.instructions().items() if bounds.has(name)),
+            tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name)),
             services.interpreters,
-            services.audiences.warn,
-            frozenset(key(tool.spec) for tool in tools),
+            services.subscribers.warn,
+            frozenset(get_selector(tool.spec) for tool in tools),
             notebook=context.notebook,
-            in_notebook=context.from_cell or bool(services.audiences.notebooks(context.chat)),
+            in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
             subagent=context.nested,
         )
         pinned = await self._prompts.compose(context.chat, place, self.settle(choice).variant or "", anew=anew)
-        catalogued = pinned.has(CATALOGUE)
-        usable = (tool for tool in tools if catalogued or Need.RULES not in tool.needs)
-        return Briefing(pinned, self._specs(chosen_agent.name, usable))
+        has_path_rules = pinned.has(CATALOGUE)
+        usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
+        return Briefing(pinned, self._describe_tools(chosen_agent.name, usable))
 
     def settle(self, choice: Choice) -> Choice:
-        """Fill in what the agent and the configuration say where nothing was chosen; the model aside."""
+        """Return the choice with the agent, variant and trust filled in from the agent and the configuration where
+        nothing was chosen. The model stays as it is."""
         chosen_agent = self._services.current.resolved.agent(choice.agent)
         variant = chosen_agent.variant if choice.variant is None else choice.variant
         trust = self._services.config.chat.default_trust if choice.trust is None else choice.trust
         return replace(choice, agent=chosen_agent.name, variant=variant, trust=trust)
 
     def list_tools(self, agent_name: str, context: ToolContext, bounds: Bounds = NO_BOUNDS) -> list[Tool]:
-        """List the tools an agent has: plan mode only looks, and what the rules always deny is not mentioned. A
-        subagent has not those that a client lends to a chat: it would be asked to run them there."""
-        owner, toolbox = self._services.current.resolved.agent(agent_name), self._services.toolbox
+        """List the tools that an agent has.
+
+        An agent that only looks, such as `plan`, has no tool that changes anything. Tools that the rules always deny
+        are left out. A subagent does not get the tools that a client lends to the parent chat, because the client runs
+        them in that chat.
+        """
+        agent, toolbox = self._services.current.resolved.agent(agent_name), self._services.toolbox
         common = toolbox.all() if context.nested else toolbox.all(context.chat)
         return [
             tool
@@ -144,14 +157,16 @@ class Setups:
             and tool.spec.name in common
             and not (context.nested and tool.spec.name in subagents.WITHHELD)
             and (tool.reads or not bounds.looks_only)
-            and owner.has_tool(tool.spec, reads=tool.reads, agents=tool.agents)
-            and not is_hidden(owner.policy, tool.spec)
+            and agent.has_tool(tool.spec, reads=tool.reads, agents=tool.agents)
+            and not is_hidden(agent.policy, tool.spec)
         ]
 
-    def _specs(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
-        """Describe tools for the engine and a model: `spawn_agent` with the agents there are, and not without any."""
+    def _describe_tools(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
+        """Return the tools as the engine and the model know them. The description of `spawn_agent` lists the agents
+        that can be spawned, and the tool is left out if there are none."""
         others = [
-            (one.name, one.description) for one in self._services.current.resolved.list_spawnable(agent_name).values()
+            (agent.name, agent.description)
+            for agent in self._services.current.resolved.list_spawnable(agent_name).values()
         ]
         return tuple(
             replace(spec, description=subagents.describe_tool(spec.description, others)) if spec.name == SPAWN else spec
@@ -160,16 +175,16 @@ class Setups:
         )
 
     def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
-        """Return the tools of the turn under way when they differ from those it has: MCP servers come and go. Else
-        None."""
+        """Return the tools for the turn under way if they have changed since it got them, for example because an MCP
+        server has started. None if they are the same."""
         context = self._contexts.build(chat.state.id, chat.kernel)
         agent_name = chat.state.setup.agent
-        tools = self._specs(agent_name, self.list_tools(agent_name, context, chat.bounds))
+        tools = self._describe_tools(agent_name, self.list_tools(agent_name, context, chat.bounds))
         return None if tools == chat.state.setup.tools else tools
 
     def apply_rules(self) -> None:
-        """Have the rules of approval there are now hold for the turns under way. A turn that is replayed decides
-        nothing, and a front that brought rules of its own keeps them."""
+        """Apply the current rules of approval to the turns under way. Two kinds of turns keep theirs: a replayed turn,
+        which decides nothing, and a turn whose front has set rules of its own."""
         for chat in self._chats.all_live():
             policy = self._services.current.resolved.agent(chat.state.setup.agent).policy
             if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
@@ -177,6 +192,6 @@ class Setups:
 
 
 async def choose_model(resolved: Resolved, catalog: Catalog, choice: Choice) -> str:
-    """Return the full name of the model that answers; empty when there is none."""
+    """Return the full name of the model that answers, "" if there is none."""
     own = resolved.agent(choice.agent).default_model
     return choice.model or (own if own and catalog.has(own) else "") or await catalog.default()

@@ -1,8 +1,10 @@
-"""Subagents at work: each has a chat of its own within that of the call which spawned it.
+"""Owns the running subagents. A subagent works in a chat of its own, for the tool call that spawned it.
 
-It is run by the same engine as any chat. What is its own: an agent, a model, steps, approval. What is its parent's,
-at every moment: trust, what was approved for the session, the files and cells that are kept to take a turn back, the
-people who approve, and the bill. It ends with the call: whoever stops that stops it.
+The engine runs this chat like any other. The subagent has its own agent, model, steps and rules of approval. It shares
+with its parent chat: the trust, the approvals for the session, the checkpoints that undo a turn, the clients that
+approve its calls, and the costs. It ends with the call, so stopping the call stops the subagent.
+
+It must not know the tool: `plugins.tools.spawn` is the tool. `engine.chat.subagents` has what the model gets of it.
 """
 
 from __future__ import annotations
@@ -37,27 +39,35 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 Span = tuple[int, int | None]
-"""A part of a chat: what comes after a place in it, up to and with another; None is the end."""
+"""A part of a chat: the events after the first sequence number, up to and including the second one. None: to the
+end."""
 
-# Characters of a chat's id; a call's id may be longer, and holds what its vendor likes.
-_ID_LENGTH = 200
+# The characters of a call's id that become a part of the chat's id. Some vendors make longer ids.
+_MAX_ID_CHARS = 200
 
 
 @dataclass
 class Subagent:
-    """One at work: in the chat `id`, for the `call` of the chat `parent`."""
+    """A running subagent."""
 
     id: str
+    """The id of its own chat."""
     parent: str
+    """The id of the chat that spawned it."""
     call: str
+    """The id of the tool call that spawned it."""
     task: SubagentTask
+    """The task that the model gave it."""
     details: SubagentDetails
-    heard: SubagentTranscript = field(default_factory=SubagentTranscript)
+    """What clients show of it. Replaced at each step."""
+    transcript: SubagentTranscript = field(default_factory=SubagentTranscript)
+    """Its answer so far."""
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when its turn has ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spawning:
+class ChatSpawner:
     """Spawns the subagents of one chat. See `plugins.tools.base.Spawner`."""
 
     subagents: Subagents
@@ -71,6 +81,8 @@ class Spawning:
 
 
 class Subagents:
+    """The subagents of all chats of one host."""
+
     turns: TurnStarter
     """Starts and stops the turns of subagents. The host sets it before anything is spawned."""
 
@@ -83,62 +95,64 @@ class Subagents:
         self._parents: dict[str, str] = {}
         self._claimed: dict[tuple[str, str], str] = {}
         self._running: dict[str, Subagent] = {}
-        self._free = asyncio.Condition()
+        self._slot_freed = asyncio.Condition()
 
-    # -- whose is what
+    # -- parents and their subagents
 
     def parent(self, chat: str) -> str:
-        """The chat of which this is a subagent's; "" for any other."""
+        """Return the parent chat, if this is the chat of a subagent; "" for all other chats."""
         return self._parents.get(chat, "") if chat.startswith(SUBAGENT) else ""
 
-    def of(self, parent: str) -> list[Subagent]:
-        """Those that are at work."""
-        return [one for one in self._running.values() if one.parent == parent]
+    def list_running(self, parent: str) -> list[Subagent]:
+        """Return the running subagents of a chat."""
+        return [subagent for subagent in self._running.values() if subagent.parent == parent]
 
-    def spawner(self, chat: str) -> Spawning:
-        return Spawning(self, chat)
+    def build_spawner(self, chat: str) -> ChatSpawner:
+        """Return the spawner for the tools of a chat."""
+        return ChatSpawner(self, chat)
 
-    def expects(self, chat: str) -> bool:
-        """Whether a prompt in this chat is a subagent's task. Nobody else is to ask in such a chat."""
+    def is_running(self, chat: str) -> bool:
+        """Return whether a subagent runs in this chat. Only then may there be a prompt in the chat of a subagent."""
         return chat in self._running
 
-    async def chats(self, parent: str) -> list[ChatRow]:
-        """All there ever were; one that did not live to its end is closed first."""
+    async def list_chats(self, parent: str) -> list[ChatRow]:
+        """Return the chats of all subagents that a chat has ever had. A subagent that a crash has cut off is closed
+        first."""
         if parent.startswith(SUBAGENT):
             return []
-        rows = await self._store.do(lambda tables: tables.subagents(parent))
+        rows = await self._store.do(lambda tables: tables.list_subagents(parent))
         for row in rows:
             self._parents[row.id] = parent
             if row.owner is not None and row.id not in self._running and not self._chats.is_answered_elsewhere(row):
                 await self._chats.load(row.id)
         return rows
 
-    async def events(self, parent: str, after: int = 0, until: int | None = None) -> list[Event]:
-        """What subagents of a chat said in a part of it, in the order in which they said it."""
-        found = [event for row in await self.chats(parent) for event in await self._chats.read_events(row.id)]
+    async def read_events(self, parent: str, after: int = 0, until: int | None = None) -> list[Event]:
+        """Return the events of a chat's subagents in a part of the chat (see `Span`), in their order."""
+        found = [event for row in await self.list_chats(parent) for event in await self._chats.read_events(row.id)]
         between = (event for event in found if event.seq > after and (until is None or event.seq <= until))
         return sorted(between, key=lambda event: event.seq)
 
     # -- from a call to its result
 
     async def details(self, parent: str, call: str, task: SubagentTask) -> SubagentDetails | None:
-        """What is told of a call before it is approved."""
+        """Return the details of a call before it is approved. See `Spawner.details`."""
         chat = self._chats.live(parent)
-        who = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
-        if chat is None or who is None:
+        agent = self._current.resolved.list_spawnable(chat.state.setup.agent).get(task.agent) if chat else None
+        if chat is None or agent is None:
             return None
-        model, variant = self._model(chat, who, task)
+        model, variant = self._choose_model(chat, agent, task)
         return SubagentDetails(
-            agent_name=who.name,
+            agent_name=agent.name,
             step=0,
-            subagent_chat_id=await self._claim(parent, call),
+            subagent_chat_id=await self._claim_id(parent, call),
             model=model or None,
             variant=variant or None,
-            max_steps=who.max_steps,
+            max_steps=agent.max_steps,
         )
 
     async def spawn(self, parent: str, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
-        """Raises: ToolError for what cannot be spawned."""
+        """Run a task in a subagent, and return its result. Raises: ToolError when the subagent cannot be spawned."""
         chat = self._chats.live(parent)
         if chat is None or chat.parent:
             raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
@@ -150,7 +164,7 @@ class Subagents:
             )
         id = self._claimed.pop((parent, call))
         subagent = Subagent(id, parent, call, task, details)
-        async with self._place(parent, report):
+        async with self._take_slot(parent, report):
             self._running[id], self._parents[id] = subagent, parent
             try:
                 return await self._run(chat, subagent)
@@ -159,7 +173,7 @@ class Subagents:
 
     async def _run(self, parent: LiveChat, subagent: Subagent) -> ToolResult:
         details = subagent.details
-        await self._store.do(lambda tables: tables.adopt(subagent.id, subagent.parent, now()))
+        await self._store.do(lambda tables: tables.add_subagent_chat(subagent.id, subagent.parent, now()))
         chat = await self._chats.load(subagent.id)
         chat.state = replace(chat.state, remembered=parent.state.remembered)
         choice = Choice(details.model or "", details.agent_name, details.variant or "", parent.state.trust)
@@ -175,38 +189,39 @@ class Subagents:
             raise
         except LocalError as error:
             raise ToolError(f"The agent {details.agent_name!r} could not be started: {error}") from error
-        text, error = subagent.heard.as_result(details.agent_name)
+        text, error = subagent.transcript.as_result(details.agent_name)
         return ToolResult(text, error, subagent.details)
 
     async def _wind_down(self, chat: LiveChat, subagent: Subagent) -> None:
-        """Its own calls may take a while to end; the call that spawned it ends after them."""
+        """Stop a subagent and wait for its end, since its tool calls may take a while to end."""
         self.turns.stop(subagent.id)
         if chat.state.status is not TurnStatus.IDLE:
             await subagent.done.wait()
 
     @asynccontextmanager
-    async def _place(self, parent: str, report: Callable[[Report], None]) -> AsyncGenerator[None]:
-        """So many of a chat work at once; the others wait until one ends."""
+    async def _take_slot(self, parent: str, report: Callable[[Report], None]) -> AsyncGenerator[None]:
+        """Wait until fewer subagents of the chat run than `subagents.maxParallel` allows, and hold a place."""
         most = self._current.config.subagents.max_parallel
-        async with self._free:
-            if len(self.of(parent)) >= most:
+        async with self._slot_freed:
+            if len(self.list_running(parent)) >= most:
                 report(Report(f"Waits: {most} other agents are at work."))
-                await self._free.wait_for(lambda: len(self.of(parent)) < most)
+                await self._slot_freed.wait_for(lambda: len(self.list_running(parent)) < most)
                 report(Report())
         # The place is taken as soon as this is entered: nothing waits between here and there.
         try:
             yield
         finally:
-            await run_to_end(self._leave())
+            await run_to_end(self._release_slot())
 
-    async def _leave(self) -> None:
-        async with self._free:
-            self._free.notify_all()
+    async def _release_slot(self) -> None:
+        async with self._slot_freed:
+            self._slot_freed.notify_all()
 
-    def _model(self, chat: LiveChat, who: Agent, task: SubagentTask) -> tuple[str, str]:
-        """The asked one, the agent's own, or the parent's; an agent's that nobody offers is passed over.
+    def _choose_model(self, chat: LiveChat, agent: Agent, task: SubagentTask) -> tuple[str, str]:
+        """Return the model and the variant of a subagent: those of the task, else those of its agent, else those of the
+        parent chat. An agent's model that no provider has is ignored.
 
-        Raises: ToolError for one that was asked for and is not there.
+        Raises: ToolError when no provider has the model of the task.
         """
         setup = chat.state.setup
         if task.model:
@@ -215,15 +230,16 @@ class Subagents:
             except ProviderError as error:
                 raise ToolError(str(error), "Leave `model` out.") from error
             return task.model, task.variant
-        own = who.default_model if who.default_model and self._catalog.has(who.default_model) else ""
+        own = agent.default_model if agent.default_model and self._catalog.has(agent.default_model) else ""
         inherited = setup.variant if not own or own == setup.model else ""
-        return own or setup.model, task.variant or who.variant or inherited
+        return own or setup.model, task.variant or agent.variant or inherited
 
-    async def _claim(self, parent: str, call: str) -> str:
-        """ECA's id, made another one when a call of another chat has it: vendors repeat the ids of their calls."""
+    async def _claim_id(self, parent: str, call: str) -> str:
+        """Return the id for the chat of a subagent, and reserve it. It is the one that ECA makes from the call's id,
+        with a number if it is taken: vendors use the same ids of calls in several chats."""
         if (parent, call) in self._claimed:
             return self._claimed[parent, call]
-        plain = "".join("-" if one.isspace() else one for one in call)[:_ID_LENGTH]
+        plain = "".join("-" if character.isspace() else character for character in call)[:_MAX_ID_CHARS]
         id, number = f"{SUBAGENT}{plain}", 2
         while id in self._claimed.values() or id in self._parents or await self._chats.read_row(id):
             id, number = f"{SUBAGENT}{plain}-{number}", number + 1
@@ -232,37 +248,38 @@ class Subagents:
 
     # -- while they work
 
-    def hear(self, chat: LiveChat, events: Iterable[Event]) -> None:
-        """What happened in a subagent's chat."""
+    def note_events(self, chat: LiveChat, events: Iterable[Event]) -> None:
+        """Note the events of a subagent's chat: add to its transcript, its costs and its steps. Called after each step
+        of any chat."""
         subagent = self._running.get(chat.state.id)
         if subagent is None:
             return
         for event in events:
-            subagent.heard.add(event)
+            subagent.transcript.add(event)
             if isinstance(usage := event.content, UsageContent):
                 cost = None if usage.last_message_cost is None else float(usage.last_message_cost)
                 spent = inputs.CostAdded(now(), usage.message_input_tokens, usage.message_output_tokens, cost)
-                self._tell(subagent, spent)
+                self._feed_parent(subagent, spent)
         if chat.state.steps > subagent.details.step:
             subagent.details = subagent.details.model_copy(update={"step": chat.state.steps})
-            self._tell(subagent, inputs.CallProgressed(now(), subagent.call, subagent.details))
-        if subagent.heard.outcome is not None:
+            self._feed_parent(subagent, inputs.CallProgressed(now(), subagent.call, subagent.details))
+        if subagent.transcript.outcome is not None:
             subagent.done.set()
 
-    def _tell(self, subagent: Subagent, told: inputs.Input) -> None:
-        """The parent, whose call may be over already."""
-        self._chats.feed_late(subagent.parent, told)
+    def _feed_parent(self, subagent: Subagent, input: inputs.Input) -> None:
+        """Give the engine an input for the parent chat, whose call may have ended already."""
+        self._chats.feed_late(subagent.parent, input)
 
     def trust(self, parent: str, *, trust: bool) -> None:
-        """From their next calls on (ECA 6.1, class 25)."""
-        for subagent in self.of(parent):
+        """Trust the subagents of a chat or not, from their next calls on (ECA 6.1, class 25)."""
+        for subagent in self.list_running(parent):
             if live := self._chats.live(subagent.id):
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))
 
-    def share(self, chat: str) -> None:
-        """What was approved for the session holds for the chat and all its subagents."""
+    def share_remembered(self, chat: str) -> None:
+        """Share the approvals for the session between a chat, its parent, and all running subagents of the parent."""
         parent = self.parent(chat) or chat
-        ids = [parent, *(one.id for one in self.of(parent))]
+        ids = [parent, *(subagent.id for subagent in self.list_running(parent))]
         family = [live for id in ids if (live := self._chats.live(id)) is not None]
         remembered = frozenset(scope for live in family for scope in live.state.remembered)
         for live in family:
@@ -271,7 +288,7 @@ class Subagents:
     # -- with their parent
 
     def forget(self, rows: Iterable[ChatRow]) -> None:
-        """Their chats are gone, and whoever shows the parent's hears of that."""
+        """Forget subagents whose chats were deleted together with their parent's."""
         for row in rows:
             self._chats.forget(row.id)
             self._parents.pop(row.id, None)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca import instructions
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import environment
-from jupyter_eca.instructions.pinned import Pinned
+from jupyter_eca.instructions.pinned import PinnedPrompt
 
 if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
@@ -37,34 +37,34 @@ class SystemPrompts:
         self._chats = chats
         self._hooks = hooks
 
-    async def compose(self, chat: str, place: InstructionContext, variant: str, *, anew: bool = False) -> Pinned:
+    async def compose(self, chat: str, place: InstructionContext, variant: str, *, anew: bool = False) -> PinnedPrompt:
         """Return the system prompt for the next request, without storing it.
 
         It is the stored one if that was composed for the same agent, model and variant, and `anew` is false.
         """
         made_for = "\n".join((place.agent.name, place.model, variant))
-        before = await self._read(chat)
-        if anew or before is None or before.made_for != made_for or place.config.chat.auto_sync_system_prompt:
-            return Pinned(made_for, (*await instructions.sections(place), *self._hooks.sections(chat)))
-        appended = (*await environment.servers(place), *self._hooks.sections(chat))
-        added = [section for section in appended if not before.has(section.source)]
-        return replace(before, sections=(*before.sections, *added)) if added else before
+        stored = await self._read(chat)
+        if anew or stored is None or stored.made_for != made_for or place.config.chat.auto_sync_system_prompt:
+            return PinnedPrompt(made_for, (*await instructions.list_sections(place), *self._hooks.sections(chat)))
+        appended = (*await environment.list_server_sections(place), *self._hooks.sections(chat))
+        added = [section for section in appended if not stored.has(section.source)]
+        return replace(stored, sections=(*stored.sections, *added)) if added else stored
 
-    async def save(self, chat: str, pinned: Pinned) -> None:
+    async def save(self, chat: str, pinned: PinnedPrompt) -> None:
         """Save the system prompt of a chat, in memory and in the store."""
         live = self._chats.live(chat)
         if live is None or live.pinned == pinned:
             return
         live.pinned = pinned
         sections = json.dumps([[section.source, section.text] for section in pinned.sections], ensure_ascii=False)
-        await self._store.do(lambda tables: tables.pin(chat, pinned.made_for, sections))
+        await self._store.do(lambda tables: tables.save_system_prompt(chat, pinned.made_for, sections))
 
-    async def _read(self, chat: str) -> Pinned | None:
+    async def _read(self, chat: str) -> PinnedPrompt | None:
         live = self._chats.live(chat)
         if live is None or live.pinned is not None:
             return live.pinned if live else None
-        row = await self._store.do(lambda tables: tables.read_pinned(chat))
+        row = await self._store.do(lambda tables: tables.read_system_prompt(chat))
         if row is not None:
             made_for, sections = row
-            live.pinned = Pinned(made_for, tuple(Section(source, text) for source, text in json.loads(sections)))
+            live.pinned = PinnedPrompt(made_for, tuple(Section(source, text) for source, text in json.loads(sections)))
         return live.pinned

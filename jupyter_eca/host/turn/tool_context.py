@@ -1,6 +1,6 @@
 """Builds the `ToolContext` that a chat's tools run with, and the surroundings that its contexts are read from.
 
-Must not know who decides that a tool runs. `host.turn.setup` lists the tools, `host.turn.effect_runner` runs them.
+It must not decide whether a tool runs. `host.turn.setup` lists the tools, and `host.turn.effect_runner` runs them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 
 class ToolContexts:
+    """Builds the tool contexts and the surroundings of all chats of one host."""
+
     def __init__(self, services: Services, chats: Chats, subagents: Subagents) -> None:
         self._services = services
         self._chats = chats
         self._subagents = subagents
 
     def find_files(self, chat: str, folder: str = "") -> Files:
-        """Return the files as a chat sees them: relative paths start in its working directory. `folder` is that of a
-        turn that is about to begin. A subagent works where its parent does.
+        """Return the files as a chat sees them: relative paths start in its working directory. `folder` is the working
+        directory of a turn that is about to begin. A subagent has the working directory of its parent.
         """
         files, live = self._services.workspace.files, self._chats.live(chat)
         live = self._chats.live(live.parent) if live and live.parent else live
@@ -51,11 +53,12 @@ class ToolContexts:
     def build(
         self, chat: str, kernel: Kernel | None, call: str = "", notebook: str | None = None, folder: str = ""
     ) -> ToolContext:
-        """Build what the tools of a chat have now. See `find_files` for `folder`.
+        """Build the context for the tools of a chat. See `find_files` for `folder`.
 
-        The kernel is that of the cell that asked, else the workspace's. The notebook is the one that was asked in, None
-        for that of the turn under way. What a subagent does, its parent's turn does: there it is kept to be taken back,
-        and there its jobs and cells are looked at.
+        `kernel` is that of the cell that asked. Without one, the kernel of the workspace is used. `notebook` is the one
+        in which the user asked, None for that of the turn under way. A subagent works for its parent's turn: its
+        changes are kept with that turn, so that they can be undone with it, and its jobs and cells belong to the
+        parent's chat.
         """
         services, live = self._services, self._chats.live(chat)
         under_way = live.under_way if live else None
@@ -72,16 +75,16 @@ class ToolContexts:
             notebooks=self.find_notebooks(chat),
             notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
             direct=under_way is not None and under_way.outside is not None,
-            questions=ChatQuestions(services.audiences, chat)
-            if services.audiences.has_answerer(chat) and not nested
+            questions=ChatQuestions(services.subscribers, chat)
+            if services.subscribers.has_answerer(chat) and not nested
             else None,
-            editor=services.audiences.editor(chat),
+            editor=services.subscribers.editor(chat),
             jobs=services.jobs,
             keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
             plan=live.plan if live and not nested else None,
             rules=self.build_rules(chat) if live and live.pinned and live.pinned.has(CATALOGUE) else None,
-            skills=SkillRegistry(services.workspace.files, services.config, services.audiences.warn),
-            spawner=self._subagents.spawner(chat) if live and not nested else None,
+            skills=SkillRegistry(services.workspace.files, services.config, services.subscribers.warn),
+            spawner=self._subagents.build_spawner(chat) if live and not nested else None,
             nested=nested,
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
             remembered=live.state.remembered if live else frozenset(),
@@ -92,21 +95,25 @@ class ToolContexts:
         )
 
     def build_expected(self, chat: str = "", kernel: Kernel | None = None) -> ToolContext:
-        """Build what the tools of a chat that is at rest, or not begun, will have: its plan, and others to spawn."""
+        """Build the context that tools will have in the next turn of a chat, which may be new. It always has a plan and
+        a spawner."""
         context = self.build(chat, kernel)
-        spawner = context.spawner or self._subagents.spawner(chat)
+        spawner = context.spawner or self._subagents.build_spawner(chat)
         return replace(context, plan=context.plan or Plan(), spawner=spawner)
 
     def build_rules(self, chat: str) -> ChatPathRules:
-        """Build the rules for some files only, as they hold in a chat."""
+        """Build the rules for certain files, as they apply to a chat."""
         services = self._services
-        return ChatPathRules(services.current, self._chats, services.audiences.warn, chat, self.find_files(chat))
+        return ChatPathRules(services.current, self._chats, services.subscribers.warn, chat, self.find_files(chat))
 
     def build_surroundings(
         self, chat: str, kernel: Kernel | None, notebook: str = "", known: KnownVersions | None = None
     ) -> Surroundings:
-        """Build what the contexts of a chat are read from. `notebook` is the one that a prompt was asked in; "" while
-        the user types: then the active one counts. `known` learns what is read, when it is for the model."""
+        """Build the sources that the contexts of a chat are read from.
+
+        `notebook` is the one in which the user asked, "" while the user still types: then the active one counts.
+        `known` remembers the versions of what is read. It is only passed when the model gets what is read.
+        """
         services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
         return Surroundings(
             chat,
@@ -125,7 +132,9 @@ class ToolContexts:
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:
+        """Return the notebooks that a chat can use."""
         return find_notebooks(self._services, chat)
 
     async def find_active_notebook(self, chat: str) -> str:
+        """Return the path of the notebook that is in front of the user, "" for none."""
         return await find_active_notebook(self._services, chat)

@@ -1,7 +1,7 @@
-"""A turn's life as its chat's clients see it: a prompt begins it, people approve, steer and stop it.
+"""Owns what people do to a turn: they start it with a prompt, approve or reject its tool calls, steer it and stop it.
 
-Must not know how effects are carried out (`host.turn.effect_runner`) nor what a turn is run with (`host.turn.setup`).
-`host.chat.registry` feeds the engine, which decides whether an input means anything at this moment.
+It must not know how effects are run (`host.turn.effect_runner`) or how the model, the agent and the tools are chosen
+(`host.turn.setup`). `host.chat.registry` passes the inputs to the engine, which decides whether they count.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ _log = logging.getLogger(__name__)
 
 
 class Turns:
+    """Starts, steers and stops the turns of all chats of one host."""
+
     def __init__(
         self,
         services: Services,
@@ -66,21 +68,21 @@ class Turns:
     # -- the beginning of a turn
 
     async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn:
-        """Start a turn. Returns before the answer begins.
+        """Start a turn. Return before the answer begins. `kernel` is that of the cell that asked.
 
         Raises: BusyError when the chat is still answering, here or in another process; LocalError when its working
         directory is gone; NotSaved when the turn could not be stored.
         """
         services = self._services
-        if prompt.chat.startswith(SUBAGENT) and not self._subagents.expects(prompt.chat):
+        if prompt.chat.startswith(SUBAGENT) and not self._subagents.is_running(prompt.chat):
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
-        prompt, choice = plan_mode.interpret(services.current.resolved, services.audiences, chat, prompt, choice)
+        prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
         plain = prompt.follow_up > 0 or bool(chat.parent)
-        dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.takes(prompt.message) else None
-        plain = plain or bool(prompt.means)
+        dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.accepts(prompt.message) else None
+        plain = plain or bool(prompt.model_message)
         local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
         notebook = await find_asked_notebook(services, prompt, kernel)
@@ -88,18 +90,18 @@ class Turns:
         context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
         setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
         await services.store.check()
-        # Meanwhile somebody may have begun a turn, or cut the chat back: then this is no longer what it is like.
+        # During the waits above somebody may have begun a turn, or cut the chat back. Then all this is out of date.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
             raise BusyError(BUSY)
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
-            services.audiences.tell(Notice("chat/opened", opened, prompt.chat))
-        message = dialogue.visible_part(prompt.message) if dialogue else hide_key(prompt.message)
+            services.subscribers.tell(Notice("chat/opened", opened, prompt.chat))
+        message = dialogue.hide_secret(prompt.message) if dialogue else hide_key(prompt.message)
         chat.dialogue = dialogue
-        self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or fresh_id(), message, fresh_id(), setup, local))
+        self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
-        # Who asked is answered when the prompt is stored: it survives whatever happens then.
+        # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()
         return StartedTurn(choice.model, login=dialogue is not None)
 
@@ -113,24 +115,25 @@ class Turns:
                 raise LocalError(f"{problem} Put the folder back, or start a new chat.") from error
 
     async def converse(self, chat: str, dialogue: Dialogue) -> str:
-        """Have the next messages in a chat go to a dialogue. Returns the dialogue's first question."""
+        """Let a dialogue take the next messages in a chat as its answers. Return the dialogue's first question."""
         live = await self._chats.load(chat)
         live.dialogue = dialogue
         return await dialogue.begin()
 
-    # -- while it is under way
+    # -- while a turn is under way
 
     def stop(self, chat: str) -> None:
+        """Stop the turn of a chat, and its dialogue."""
         self._chats.feed_late(chat, inputs.Stopped(now()))
         live = self._chats.live(chat)
         if live is not None:
             live.dialogue = None
         if live is not None and live.state.status is TurnStatus.STOPPING:
             stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
-            self._services.audiences.tell(Notice("chat/statusChanged", stopping, chat))
+            self._services.subscribers.tell(Notice("chat/statusChanged", stopping, chat))
 
     def break_off(self, id: str, reason: str) -> None:
-        """End the turn of a chat in which something failed that must not fail, and say so."""
+        """End the turn of a chat because of an internal error, and tell the user."""
         live = self._chats.live(id)
         if live is None:
             return
@@ -144,7 +147,8 @@ class Turns:
             self._tasks.start_unnamed(id, "close", self._close(live))
 
     async def _close(self, live: LiveChat) -> None:
-        """Close a turn that does not end by itself, as one whose server has died."""
+        """Close a turn that does not end by itself, in the same way as after a crash of the server: the chat is loaded
+        again."""
         await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         id = live.state.id
         if live.state.status is TurnStatus.IDLE or self._chats.live(id) is not live:
@@ -160,7 +164,7 @@ class Turns:
         nothing."""
         counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember))
         if remember:
-            self._subagents.share(chat)
+            self._subagents.share_remembered(chat)
         return counts
 
     def reject(self, chat: str, call: str, words: str) -> bool:
@@ -172,11 +176,11 @@ class Turns:
         self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.NOBODY))
 
     def steer(self, chat: str, message: str) -> None:
-        """Add a message to the model's next step. An empty one takes back those that the model was not told yet."""
-        self._chats.feed_late(chat, inputs.Steered(now(), message, fresh_id()))
+        """Add a message to the next request to the model. An empty message takes back those that were not sent yet."""
+        self._chats.feed_late(chat, inputs.Steered(now(), message, make_id()))
 
     def choose(self, chat: str, choice: Choice) -> None:
-        """Choose for the turns to come. Trust holds from the next tool call on."""
+        """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""
         if live := self._chats.live(chat):
             live.choice = choice.over(live.choice)
             self._services.store.select(chat, live.choice.selection)
@@ -185,24 +189,24 @@ class Turns:
                 self._subagents.trust(chat, trust=choice.trust)
 
     def note(self, chat: str, text: str, words: str) -> None:
-        """Tell the reader and, with its next prompt, the model something that no turn waited for. The chat need not be
-        in memory."""
-        noted = inputs.NoteAdded(now(), text, words)
+        """Add a note that belongs to no turn, for example about the end of a background job. The user sees `text`, and
+        the model gets `words` with the next prompt. The chat need not be in memory."""
+        note = inputs.NoteAdded(now(), text, words)
         if live := self._chats.live(chat):
-            self._chats.feed(live, noted)
+            self._chats.feed(live, note)
         else:
-            self._tasks.start_unnamed(chat, "note", self._note(chat, noted))
+            self._tasks.start_unnamed(chat, "note", self._load_and_note(chat, note))
 
-    async def _note(self, id: str, noted: inputs.NoteAdded) -> None:
+    async def _load_and_note(self, id: str, note: inputs.NoteAdded) -> None:
         try:
-            self._chats.feed(await self._chats.load(id, must_exist=True), noted)
+            self._chats.feed(await self._chats.load(id, must_exist=True), note)
         except (UnknownChat, BusyError) as error:
-            _log.info("nobody is told in %s that %s: %s", id, noted.text, error)
+            _log.info("nobody is told in %s that %s: %s", id, note.text, error)
 
-    # -- what a turn would be
+    # -- drafts
 
     async def draft(self, chat: str, message: str = "", kernel: Kernel | None = None) -> ModelRequest:
-        """Return what the model would be sent now. Nothing is sent or stored."""
+        """Return the request that a message would send to the model now. Nothing is sent or stored."""
         return await self.draft_prompt(Prompt(chat, message), kernel)
 
     async def draft_prompt(
@@ -213,7 +217,8 @@ class Turns:
         images: tuple[ImagePart, ...] = (),
         documents: tuple[DocumentPart, ...] = (),
     ) -> ModelRequest:
-        """Return what the model would be sent now, with what was read of what the prompt points at. See `draft`."""
+        """Return the request that a prompt would send to the model now, see `draft`. `material` is the text of its
+        contexts, which the caller has read."""
         live = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))
@@ -223,12 +228,13 @@ class Turns:
         return draft_request(live.state, setup, prompt.message, material, images, documents)
 
     async def model(self, chat: str) -> str:
-        """Return the full name of the model that answers in a chat; empty when there is none."""
+        """Return the full name of the model that answers in a chat, "" if there is none."""
         return await self._choose_model((await self._chats.load(chat)).choice)
 
     async def _choose_model(self, choice: Choice) -> str:
         return await choose_model(self._services.current.resolved, self._services.catalog, choice)
 
 
-def fresh_id() -> str:
+def make_id() -> str:
+    """Return a new random id."""
     return uuid.uuid4().hex

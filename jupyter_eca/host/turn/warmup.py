@@ -1,5 +1,8 @@
-"""What the first request to a model would wait for, done while its user still types: the import of an SDK, which takes
-seconds, and a connection. Never needed, so whatever fails here says nothing: the request itself will."""
+"""Prepares a model while the user still types, so that the first request need not wait: it imports the vendor's SDK,
+which takes seconds, and opens a connection.
+
+It must not report errors: a request works without this, and reports its own errors. `plugins.providers` does the work.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,22 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Typing asks again and again. An SDK closes a connection that nobody uses for five seconds.
+# The seconds in which a model is prepared only once: each key that the user types calls this. The connection is then
+# gone, since an SDK closes one that is not used for five seconds, but the SDK stays imported.
 AGAIN_SECONDS = 60.0
 
 
 class Warmup:
+    """Prepares the models of all chats of one host."""
+
     def __init__(self, chats: Chats, catalog: Catalog) -> None:
         self._chats = chats
         self._catalog = catalog
         self._warmed: dict[str, float] = {}
 
     async def warm(self, chat: str, model: str) -> None:
-        """`model` is what was chosen for the chat, "" when nothing was."""
+        """Prepare the model that will answer in a chat. `model` is the model that the user has chosen for the next
+        prompt, "" for none."""
         now = asyncio.get_running_loop().time()
         live = self._chats.live(chat)
         try:

@@ -1,11 +1,11 @@
-"""Skills: folders with a `SKILL.md`, as agentskills.io and ECA (3.7) define them. `find` returns the skills, and `text`
-returns one skill as a model reads it.
+"""Owns the skills: folders with a `SKILL.md`, as agentskills.io and ECA (3.7) define them. `find` returns the skills,
+and `format_skill` returns one skill as a model reads it.
 
-It knows files only. It does not know which agent may load a skill: `section` and the tool `skill` do.
+The modules know only files. They must not decide which agent may load a skill: `section.py` and the tool `skill` do.
 """
 
 from jupyter_eca.instructions.skills.model import Skill, SkillOrigin
 from jupyter_eca.instructions.skills.registry import SkillRegistry, find
-from jupyter_eca.instructions.skills.rendering import file, render, text
+from jupyter_eca.instructions.skills.rendering import format_skill, read_skill_file, render_body
 
-__all__ = ["Skill", "SkillOrigin", "SkillRegistry", "file", "find", "render", "text"]
+__all__ = ["Skill", "SkillOrigin", "SkillRegistry", "find", "format_skill", "read_skill_file", "render_body"]

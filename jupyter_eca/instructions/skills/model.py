@@ -1,5 +1,6 @@
-"""Defines a skill, and parses a `SKILL.md`. It searches no folder: `registry` does. It renders nothing: `rendering`
-does.
+"""Defines a skill, and parses a `SKILL.md`.
+
+It must not search folders, which `registry.py` does, or render skills, which `rendering.py` does.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 
 FILE: Final = "SKILL.md"
 
-# The specification recommends 500 lines (20 kB); a larger file got there by mistake, and would fill a model's window.
+# The specification recommends at most 500 lines (20 kB). A larger file is there by mistake, and would fill the context
+# window of a model.
 MAX_BYTES: Final = 100_000
 
-# The specification's limits. A longer description is cut: it is part of every request.
+# The limits of the specification. A longer description is cut, because each request contains it.
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _DESCRIPTION_CHARS: Final = 1024
 
-# The ways in which a text makes a model load a skill: `skill(name="tidy")`, skill(tidy), skill({"name": "tidy"}). With
-# `${file:SKILL.md}` a text includes itself.
+# Matches each way in which a text makes a model load a skill: `skill(name="tidy")`, skill(tidy), skill({"name":
+# "tidy"}). It also matches `${file:SKILL.md}`, with which a skill includes itself.
 _LOADS: Final = re.compile(
     r"\bskill\(\s*\{?\s*(?:[\"']?name[\"']?\s*[=:]\s*)?[\"'`]?(?P<name>[A-Za-z0-9][\w.-]*)"
     r"|\$\{file:(?:\./)?SKILL\.md\}"
@@ -50,19 +52,20 @@ class Skill:
 
     name: str
     description: str
-    """One line that says when to use it. It stands in the system prompt."""
+    """One line that says when to use the skill. The system prompt contains it."""
     body: str
     """The text of `SKILL.md` after its front matter, not rendered yet."""
     folder: Path
     """The folder that contains its `SKILL.md` and its other files."""
     origin: SkillOrigin = SkillOrigin.PROJECT
     arguments: Any = None
-    """`arguments` of the front matter, if the skill is also a command."""
+    """`arguments` of the front matter. They are for the skill as a command."""
     loops: int = 0
-    """The number of the line by which it loads itself, directly or through other skills; 0 when it does not."""
+    """The number of the line by which the skill loads itself, directly or through other skills; 0 if it does not."""
 
     @property
     def path(self) -> Path:
+        """The path of its `SKILL.md`."""
         return self.folder / FILE
 
 
@@ -75,13 +78,16 @@ class SkillFile:
     body: str
     arguments: Any
     loads: tuple[tuple[str, int], ...]
-    """The name of each skill that its text loads, with the number of the line."""
+    """The name of each skill that its text makes a model load, with the number of the line."""
 
 
 @lru_cache(maxsize=512)
 def read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> SkillFile | str:
-    """Return the parsed file, or the reason why it is no skill. Each state of a file is parsed only once, because all
-    files are checked before each turn. `within`: see `open_regular`. Raises: OSError."""
+    """Return the parsed file, or the reason why it is no skill. All files are checked before each turn, so the result
+    is cached for each `_state` of a file. `within` are the folders that the file must lie in; see `open_regular`.
+
+    Raises: OSError.
+    """
     try:
         return _parse(path, within)
     except ValueError as error:
@@ -89,7 +95,10 @@ def read(path: Path, _state: State | None, within: tuple[Path, ...] | None) -> S
 
 
 def _parse(path: Path, within: tuple[Path, ...] | None) -> SkillFile:
-    """Parse a file. Raises: ValueError with a message for the user; OSError."""
+    """Parse a file.
+
+    Raises: ValueError with a message for the user; OSError.
+    """
     with open_regular(path, within) as file:
         if get_size(file) > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
@@ -101,7 +110,7 @@ def _parse(path: Path, within: tuple[Path, ...] | None) -> SkillFile:
     name, description = str(front["name"]).strip(), " ".join(str(front["description"]).split())
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"its name may have letters, digits and hyphens only, 64 at most (line {_line_of(text, 'name')})"
+            f"its name may have letters, digits and hyphens only, 64 at most (line {_find_line(text, 'name')})"
         )
     if len(description) > _DESCRIPTION_CHARS:
         description = description[: _DESCRIPTION_CHARS - 1] + "…"
@@ -110,5 +119,6 @@ def _parse(path: Path, within: tuple[Path, ...] | None) -> SkillFile:
     return SkillFile(name, description, body, front.get("arguments"), tuple(loads))
 
 
-def _line_of(text: str, key: str) -> int:
+def _find_line(text: str, key: str) -> int:
+    """Return the number of the line with a key of the front matter."""
     return next((number for number, line in enumerate(text.splitlines(), 1) if line.startswith(f"{key}:")), 1)

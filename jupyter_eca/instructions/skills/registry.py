@@ -1,6 +1,7 @@
-"""Finds the skills: in `.eca/skills` and `.agents/skills` of the project, at the paths of the configuration, in the
-same two folders of the user, and in this package. Of two skills with the same name, the first in this order wins. It
-parses nothing: `model` does.
+"""Finds the skills. It searches `.eca/skills` and `.agents/skills` of the project, the paths of the configuration, the
+same two folders of the user, and this package. If two skills have the same name, the first in this order is used.
+
+It must not parse files: `model.py` does.
 """
 
 from __future__ import annotations
@@ -24,21 +25,23 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
 
-# Skills may be nested (ECA's `**/SKILL.md`), but a link to the home folder must not make us search all of it.
+# The limits of a search. Skills may be in subfolders (ECA's `**/SKILL.md`), but a link to the home folder must not make
+# us search all of it.
 _MAX_DEPTH: Final = 6
 _MAX_FOLDERS: Final = 1_000
+# Folders that are not searched.
 _PASSED_OVER: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-# The folders that the standard gives to a skill for its own files. They contain no other skills.
+# The folders of a skill for its other files, according to the specification. They contain no other skills.
 _OWN: Final = frozenset({"scripts", "references", "assets"})
 
 
 def ignore(_message: str) -> None:
-    """Ignore a warning: for callers without a user to warn."""
+    """Ignore a warning. This is for callers without a user."""
 
 
 async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore) -> tuple[Skill, ...]:
-    """Return the skills as they are on disk now, sorted by name. `warn` is called for each faulty file. The same fault
-    always gives the same message."""
+    """Return the skills that are on the disk now, sorted by name. `warn` is called with a message for each faulty file.
+    The same fault always gives the same message, so that it can be shown only once."""
     found, complaints = await run_read(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
@@ -54,7 +57,8 @@ class SkillRegistry:
     warn: Callable[[str], None] = ignore
     """Called with a message for each faulty file."""
 
-    async def all(self) -> tuple[Skill, ...]:
+    async def list_skills(self) -> tuple[Skill, ...]:
+        """Return the skills that are on the disk now. See `find`."""
         return await find(self.files, self.config, self.warn)
 
 
@@ -62,7 +66,7 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
     found: dict[str, tuple[Skill, SkillFile]] = {}
     complaints: list[str] = []
     within = tuple(folder.resolve() for folder in (*files.roots, *_find_user_folders()))
-    for origin, path in _paths(files.roots, config, complaints):
+    for origin, path in _find_paths(files.roots, config, complaints):
         try:
             written = read(path, read_file_state(path), within if origin is SkillOrigin.PROJECT else None)
         except OSError as error:
@@ -81,20 +85,22 @@ def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
 
 
 def _find_loop(name: str, loads: dict[str, dict[str, int]]) -> int:
-    """Return the number of the line by which a skill loads itself, directly or through others; 0 when it does not."""
+    """Return the number of the line by which a skill loads itself, directly or through others; 0 if it does not.
+    `loads` are the lines by which each skill loads others."""
     for first, line in loads[name].items():
-        ahead, seen = [first], set[str]()
-        while ahead:
-            at = ahead.pop()
-            if at == name:
+        waiting, seen = [first], set[str]()
+        while waiting:
+            loaded = waiting.pop()
+            if loaded == name:
                 return line
-            if at not in seen:
-                seen.add(at)
-                ahead += loads.get(at, ())
+            if loaded not in seen:
+                seen.add(loaded)
+                waiting += loads.get(loaded, ())
     return 0
 
 
-def _paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
+def _find_paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
+    """Yield the path and the origin of each `SKILL.md`, those with precedence first."""
     own = _find_user_folders()
     within = [root.resolve() for root in roots]
     for root in within:
@@ -124,7 +130,7 @@ def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:
 
 def _walk(top: Path, complaints: list[str]) -> list[Path]:
     """Return the `SKILL.md` files in a folder and its subfolders. Links are followed, but each real folder is visited
-    once, because a link to a parent folder would have no end."""
+    only once: a link to a parent folder would otherwise never end."""
     found: list[Path] = []
     seen = set[tuple[int, int]]()
     for here, inside, files in os.walk(top, followlinks=True):

@@ -1,4 +1,4 @@
-"""Renders a skill as a model reads it, and reads the other files of a skill. It finds no skills: `registry` does."""
+"""Renders a skill for a model, and reads the other files of a skill. It must not search skills: `registry.py` does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.skills.model import Skill
     from jupyter_eca.instructions.skills.registry import SkillRegistry
 
-# How many other files are listed by name. A skill with more of them gives an overview in its text.
+# The number of other files that are listed by name. A skill with more files should give an overview in its text.
 _MAX_LISTED: Final = 50
 _MAX_DEPTH: Final = 3
 _MAX_FILE_BYTES: Final = 1_000_000
@@ -25,9 +25,9 @@ _ITSELF: Final = re.compile(r"\$\{file:(?:\./)?SKILL\.md\}")
 _FILE: Final = re.compile(r"\$\{file:[^}]*\}")
 
 
-def text(skill: Skill, body: str) -> str:
-    """Return the text for the model. `body` is the rendered body of the skill. This blocks, because it lists a
-    folder."""
+def format_skill(skill: Skill, body: str) -> str:
+    """Return the text of a skill for the model. `body` is the result of `render_body`. This blocks, because it lists
+    the folder of the skill."""
     parts = [f"Skill: {skill.name}\nIts folder: {skill.folder}", body]
     if others := _list_others(skill.folder):
         names = "\n".join(f"- {name}" for name in others)
@@ -37,9 +37,11 @@ def text(skill: Skill, body: str) -> str:
     return "\n\n".join(parts)
 
 
-def file(skill: Skill, name: str) -> str:
-    """Return the content of a text file of the skill. This blocks. Raises: ToolError for a file that does not exist,
-    lies outside of the skill, or is not text."""
+def read_skill_file(skill: Skill, name: str) -> str:
+    """Return the content of one of the other files of a skill. This blocks.
+
+    Raises: ToolError for a file that does not exist, lies outside of the skill, or is not text.
+    """
     top = skill.folder.resolve()
     try:
         real = (top / name).resolve()
@@ -64,10 +66,10 @@ def file(skill: Skill, name: str) -> str:
     raise ToolError(f"{real} is not text ({len(data)} bytes).", "Use it by this path, as the skill says.")
 
 
-def render(registry: SkillRegistry, skill: Skill) -> str:
-    """Return the body with ECA's `${file:...}` and similar references filled in. A skill that somebody else wrote may
-    include only files of the workspace: otherwise it could send environment variables and passwords to a model. This
-    blocks, because it reads files and may run commands."""
+def render_body(registry: SkillRegistry, skill: Skill) -> str:
+    """Return the body of a skill, with ECA's `${file:...}` and similar references filled in. A skill that is not the
+    user's own may include only files of the workspace. Otherwise it could send environment variables and passwords to a
+    model. This blocks, because it reads files and may run commands."""
     body = _ITSELF.sub("", skill.body)
     found = ReadingNotes()
     if skill.origin is SkillOrigin.USER:
@@ -83,6 +85,7 @@ def render(registry: SkillRegistry, skill: Skill) -> str:
 
 
 def _list_others(folder: Path) -> list[str]:
+    """Return the names of the other files of a skill, relative to its folder."""
     found: list[str] = []
     for here, inside, files in os.walk(folder):
         at = Path(here).relative_to(folder)

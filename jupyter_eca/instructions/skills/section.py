@@ -1,5 +1,6 @@
-"""The list of skills in the system prompt: their names and descriptions. It contains no text of a skill: the tool
-`skill` loads that when it is needed.
+"""Writes the list of skills in the system prompt: their names and descriptions.
+
+It must not contain the text of a skill: the tool `skill` (`plugins/tools/skill.py`) loads it when it is needed.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.base import InstructionContext
 
 SKILL_TOOL: Final = ToolSpec("skill", "", {})
-"""The tool that loads a skill, as rules select it. The tool itself is a plug (`plugins/tools/skill.py`) that imports
-this room, so this room must not import it."""
+"""Stands for the tool that loads a skill, where approval rules are applied. The tool itself cannot be used here: it is
+a plug that imports this room."""
 
 _HEAD = """Skills are instructions for one kind of work. When one of these fits what you are asked to do, load it with \
 the tool `skill` before you begin, and follow it:"""
 
 
-async def sections(context: InstructionContext) -> tuple[Section, ...]:
-    """Return the list without the skills that the approval rules deny (ECA's `argsMatchers` for `name`). It is sorted
-    by name, so that the same skills always give the same text."""
+async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return one section with the list. Skills that the approval rules deny (ECA's `argsMatchers` for `name`) are left
+    out. The list is sorted by name, so that the same skills always give the same text."""
     agent = context.agent
     if is_hidden(agent.policy, SKILL_TOOL) or not agent.has_tool(SKILL_TOOL, reads=True):
         return ()

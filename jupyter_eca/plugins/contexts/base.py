@@ -1,5 +1,5 @@
-"""What a context plug must have: it offers things to point at, and reads the one that the user pointed at. It knows
-no kind; `resolve` finds the plugs and calls them.
+"""Owns the protocol of a context plug: it offers contexts while the user types, and reads the one that the user
+chooses. It must not know a kind of context: `resolve` finds the plugs and calls them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the contexts of a chat are read from. An optional field is None where the chat has no such thing."""
+    """The sources that the contexts of a chat are read from. An optional field is None if the chat has no such
+    thing."""
 
     chat: str
     """The id of the chat."""
@@ -34,25 +35,25 @@ class Surroundings:
     mcp: McpServers | None = None
     notebooks: OpenNotebooks | None = None
     glances: Glances = field(default_factory=Glances)
-    """What was seen a moment ago. Whoever offers contexts again and again keeps it."""
+    """What was seen a moment ago. It is kept between the letters that the user types."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
     """How much of a variable a model may be told."""
     kernels: Kernels | None = None
     """The kernels of notebooks. None when a cell asks: then its own kernel is meant."""
     ran: Executed | None = None
-    """What the process remembers that runs the cells; present when the engine runs in the kernel."""
+    """The cells and errors that this process has run; present if the engine runs in the kernel."""
     notebook: str = ""
-    """The path of the notebook that the prompt was asked in; empty when it was asked in none, and while the user
-    types."""
+    """The path of the notebook in which the user asked, "" for none, and also while the user types."""
     known: KnownVersions = field(default_factory=KnownVersions)
-    """Learns the versions of files and cells that the model is given."""
+    """Remembers the versions of files and cells that the model gets."""
     run_histories: Kernels | None = None
-    """The kernels of notebooks, for what has run in them. Unlike `kernels`, present when a cell asks too."""
+    """The kernels of notebooks, to find out what has run in them. Unlike `kernels` it is also present when a cell
+    asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What the model is given for one context."""
+    """What the model gets for one context."""
 
     label: str
     """The name of the context in the prompt and in error messages."""
@@ -60,7 +61,7 @@ class Material:
     images: tuple[ImagePart, ...] = ()
     documents: tuple[DocumentPart, ...] = ()
     readable: bool = True
-    """False when `text` only says why it could not be read."""
+    """False if `text` only says why the context cannot be read."""
 
 
 class Context(Protocol):
@@ -72,9 +73,9 @@ class Context(Protocol):
         ...
 
     async def query(self, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
-        """Return what the query could mean, the best first, at most fifty. Answer within 20 ms, from memory."""
+        """Return at most fifty contexts that the query could mean, the best first. Answer from memory, within 20 ms."""
         ...
 
     async def resolve(self, surroundings: Surroundings, context: Any) -> Material:
-        """Read one context, given as the protocol's model of this kind. Raises: ToolError with what the user can do."""
+        """Read a context of this kind. Raises: ToolError, which says what the user can do."""
         ...

@@ -1,4 +1,6 @@
-"""The context of a cell of the live notebook: its source and its outputs."""
+"""The context of a cell of the live notebook: its source and its outputs. `output` has only the outputs of a cell, and
+`reading/open_notebook` reads the notebook.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from jupyter_eca.workspace.reading.text import truncate
 if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
 
-# Of what it put out: who points at a cell wants more of it than who points at a notebook.
+# The characters of the outputs. It is more than for a whole notebook, because the user has chosen this cell.
 MAX_OUTPUT: Final = 20_000
 
-# Offered: a list that is longer is not read.
-MOST: Final = 50
+# The contexts that are offered. Nobody reads a longer list.
+MAX_OFFERED: Final = 50
 
 
 class CellPlug:
@@ -28,11 +30,11 @@ class CellPlug:
         """Offer the active cell first, the others in their order."""
         seen = await surroundings.glances.notebook(surroundings)
         cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
-        found = find_best(cells, query, MOST)
+        found = find_best(cells, query, MAX_OFFERED)
         found += [cell for cell in cells.values() if query.lower() in cell.first.lower() and cell not in found]
         return [
             CellContext(label=f"cell:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
-            for cell in found[:MOST]
+            for cell in found[:MAX_OFFERED]
         ]
 
     async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:

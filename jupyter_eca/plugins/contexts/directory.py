@@ -1,4 +1,5 @@
-"""The context of a folder of the workspace: its files and folders with their sizes."""
+"""The context of a folder of the workspace: its files and folders with their sizes. `repomap` has the whole
+workspace."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class DirectoryPlug:
         return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
-        folder = await run_read(_folder, surroundings.files, context.path)
+        folder = await run_read(_resolve_folder, surroundings.files, context.path)
         names = await surroundings.index.list_inside(folder)
         return Material(context.path, await run_read(_as_text, folder, names, context.path))
 
@@ -35,7 +36,7 @@ class DirectoryPlug:
 CONTEXT = DirectoryPlug()
 
 
-def _folder(files: Files, path: str) -> Path:
+def _resolve_folder(files: Files, path: str) -> Path:
     with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_dir():

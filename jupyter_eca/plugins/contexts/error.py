@@ -1,5 +1,8 @@
-"""The last error of the notebook that is worked in: its traceback, and the cells that it passed through. Where no page
-has a notebook open (nbclient, papermill, plain IPython), that of the kernel that asks."""
+"""The context of the last error of the notebook: its traceback, and the cells that the traceback names.
+
+If no page has a notebook open (nbclient, papermill, plain IPython), it is the last error of the kernel that asks. It
+must not search for other problems: `workspace/diagnostics` does.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
     from jupyter_eca.workspace.ports import Executed
 
-# Of the traceback. A recursion without an end has thousands of lines, and says it all at both ends.
+# The characters of the traceback. An endless recursion has thousands of lines, of which the first and last are enough.
 MAX_TRACEBACK: Final = 10_000
 
-# How IPython names a cell in a traceback, by its execution count: since 8.5, since 8.0, before.
-_PASSED: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-(\d+)-")
+# How IPython names a cell in a traceback by its execution count: since 8.5, since 8.0, and before.
+_CELL_NAME: Final = re.compile(r"(?:Cell In|Input In) ?\[(\d+)\]|<ipython-input-(\d+)-")
 
 
 class ErrorPlug:
@@ -37,15 +40,15 @@ class ErrorPlug:
 
     async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:  # noqa: ARG002
         if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
-            return _of_the_kernel(surroundings.ran)
+            return _read_kernel_error(surroundings.ran)
         document = await open_notebook.document(surroundings)
-        failed = [cell for cell in document.cells if _errors(cell)]
+        failed = [cell for cell in document.cells if _list_errors(cell)]
         if not failed:
             raise ToolError(f"No cell of {document.path} ended with an error.")
         last = max(failed, key=lambda cell: cell.execution_count or 0)
         number, _ = open_notebook.find_cell(document, last.id)
-        traceback = render_outputs(_errors(last), MAX_TRACEBACK)
-        text = truncate(f"{traceback}\n\n{_cells(document, last, traceback)}")
+        traceback = render_outputs(_list_errors(last), MAX_TRACEBACK)
+        text = truncate(f"{traceback}\n\n{_render_passed_cells(document, last, traceback)}")
         if last.source in text:
             surroundings.known.learn_cells(document.path, (last,))
         return Material(f"error in {document.path} cell {number}", text)
@@ -54,25 +57,25 @@ class ErrorPlug:
 CONTEXT = ErrorPlug()
 
 
-def _errors(cell: NotebookCell) -> list[dict[str, object]]:
+def _list_errors(cell: NotebookCell) -> list[dict[str, object]]:
     return [output for output in cell.outputs if output.get("output_type") == "error"][-1:]
 
 
-def _of_the_kernel(kernel: Executed) -> Material:
+def _read_kernel_error(kernel: Executed) -> Material:
     """Return the last error of the kernel. Raises: ToolError when there is none."""
     if (lines := kernel.last_error()) is None:
         raise ToolError("Nothing that ran in this kernel ended with an error.")
     traceback = render_outputs([{"output_type": "error", "traceback": lines}], MAX_TRACEBACK)
-    counts = sorted({int(new or old) for new, old in _PASSED.findall(traceback)})
+    counts = sorted({int(new or old) for new, old in _CELL_NAME.findall(traceback)})
     cells = [f"[execution {count}]\n{source}" for count in counts if (source := kernel.source(count))]
     passed = "\n\n".join(["", "The cells it passed through, as they were run:", *cells]) if cells else ""
     return Material("error", truncate(traceback + passed))
 
 
-def _cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
-    """Return the cells that the traceback names and the cell that failed. A count that no cell has belongs to a source
-    that is gone."""
-    counts = {int(new or old) for new, old in _PASSED.findall(traceback)} - {last.execution_count}
+def _render_passed_cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
+    """Return the text of the cell that failed and of the cells that the traceback names. If no cell has an execution
+    count of the traceback any more, the text says so."""
+    counts = {int(new or old) for new, old in _CELL_NAME.findall(traceback)} - {last.execution_count}
     by_count = {cell.execution_count: cell.id for cell in document.cells}
     ids = {last.id} | {by_count[count] for count in counts if count in by_count}
     gone = "".join(

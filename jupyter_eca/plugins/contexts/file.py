@@ -1,4 +1,6 @@
-"""The context of a file or of some of its lines. Pictures and PDFs are given as they are, notebooks cell by cell."""
+"""The context of a file or of some of its lines. Images and PDFs are sent as they are, and notebooks cell by cell.
+`notebook` is the context of the open notebook.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Files
 
-# Read at most; of a text no more than a part is given to a model anyway.
+# The bytes of a file that are read. The model gets only a part of a long text anyway.
 MAX_READ = 20_000_000
 
 
@@ -36,22 +38,21 @@ class FilePlug:
         return [FileContext(path=path) for path in await surroundings.index.search_files(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: FileContext) -> Material:
-        """Read the file. A notebook is read cell by cell: as it is in the page where it is open, else as it was
-        saved."""
+        """Read the file. A notebook is read cell by cell: as it is in the page if it is open, else as it was saved."""
         path, lines = context.path, context.lines_range
         cells = await _find_cells(surroundings, path)
         if cells is None:
             return await run_read(read_file, surroundings.files, path, lines, surroundings.known)
         if lines is None:
-            return replace(await asyncio.to_thread(open_notebook.whole, cells, surroundings.known), label=path)
-        return Material(path, _part(render_cells(cells), lines, path).text)
+            return replace(await asyncio.to_thread(open_notebook.render_whole, cells, surroundings.known), label=path)
+        return Material(path, _cut_lines(render_cells(cells), lines, path).text)
 
 
 CONTEXT = FilePlug()
 
 
 def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVersions | None = None) -> Material:
-    """Read a file or a part of it. `known` learns its version. Raises: ToolError with the reason."""
+    """Read a file or a part of it. `known` remembers the version that was read. Raises: ToolError."""
     with report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():
@@ -70,7 +71,7 @@ def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVer
     if real.suffix.lower() == ".ipynb":
         text = notebook_text.render_notebook(text, path)
         known = None
-    shown = _part(text, lines, path)
+    shown = _cut_lines(text, lines, path)
     if known is not None and len(data) == size:
         known.learn_lines(key, text, shown.lines, shown.total)
     cut = f"\n[only the first {MAX_READ} of {size} bytes were read]" if size > MAX_READ else ""
@@ -78,40 +79,42 @@ def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVer
 
 
 async def _find_cells(surroundings: Surroundings, path: str) -> NotebookDocument | None:
-    """Return a notebook with the ids and the states of its cells; None for any other file, and for a notebook that is
-    too old or too broken to be edited, which is still read as text."""
+    """Return a notebook with the ids and states of its cells. None for other files, and for a notebook that is too old
+    or damaged to be edited: that one is read as text."""
     if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     if (name := await open_notebook.find_open_path(surroundings, path)) is not None:
         return await open_notebook.document(surroundings, name)
     with suppress(ToolError):
-        return await open_notebook.document(surroundings, await run_read(_name, surroundings, path))
+        return await open_notebook.document(surroundings, await run_read(_make_contents_path, surroundings, path))
     return None
 
 
-def _name(surroundings: Surroundings, path: str) -> str:
-    """Return the path of a file in Jupyter's contents."""
+def _make_contents_path(surroundings: Surroundings, path: str) -> str:
+    """Return Jupyter's path of a file."""
     return surroundings.files.contents_path(surroundings.files.resolve(path))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A text as the model is given it, and which of its lines are in it, counted from 0."""
+    """A text as the model gets it."""
 
     text: str
     lines: range
+    """The lines of the file that are in it, counted from 0."""
     total: int
+    """The number of lines of the file."""
 
 
-def _part(text: str, lines: LinesRange | None, path: str) -> _Shown:
-    """Return the lines as a person means them: a range past the end stops at the end."""
-    every = text.removesuffix("\n").split("\n")
+def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _Shown:
+    """Return some lines of a text. A range that goes beyond the end stops at the end."""
+    all_lines = text.removesuffix("\n").split("\n")
     start = max(1, lines.start) if lines else 1
-    if lines and start > len(every):
-        raise ToolError(f"{path} has only {len(every)} lines.")
-    part = every[start - 1 : max(start, lines.end)] if lines else every
+    if lines and start > len(all_lines):
+        raise ToolError(f"{path} has only {len(all_lines)} lines.")
+    part = all_lines[start - 1 : max(start, lines.end)] if lines else all_lines
     whole = "\n".join(part) if lines else text
-    cut = truncate(whole, start, len(every))
-    # What does not fit is cut behind a whole line, or in the middle of the only one.
-    fits = whole in cut
-    return _Shown(cut, range(start - 1, start - 1 + (len(part) if fits else 0)), len(every))
+    cut = truncate(whole, start, len(all_lines))
+    # A text that is too long is cut after a whole line, or in the middle if it is a single line.
+    is_whole = whole in cut
+    return _Shown(cut, range(start - 1, start - 1 + (len(part) if is_whole else 0)), len(all_lines))

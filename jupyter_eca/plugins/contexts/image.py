@@ -1,4 +1,4 @@
-"""The context of a picture that the client sends: pasted or drawn."""
+"""The context of an image that the client sends, for example a pasted one. `file` has the images of the workspace."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The context of a resource of an MCP server. What a chat was given is watched from then on
-(`mcp_client/watched_resources.py`).
+"""The context of a resource of an MCP server. When a chat has got a resource, later changes of it are sent with the
+next prompt: `mcp_client/watched_resources.py` watches it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class McpResourcePlug:
     kind = "mcpResource"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[McpResourceContext]:
-        """Offer resources and templates. The server of a template completes an address that is being typed."""
+        """Offer resources and templates. While the user types the URI of a template, its server completes it."""
         if surroundings.mcp is None:
             return []
         found = [
-            (fitting, McpResourceContext(server=server, **resource.model_dump()))
+            (fit, McpResourceContext(server=server, **resource.model_dump()))
             for server, resources in surroundings.mcp.list_resources().items()
             for resource in resources
-            if (fitting := rate_fit(query, f"{server}:{resource.name or resource.uri}")) is not None
+            if (fit := rate_fit(query, f"{server}:{resource.name or resource.uri}")) is not None
         ]
-        listed = [context for _, context in sorted(found, key=lambda one: one[0])][:50]
+        listed = [context for _, context in sorted(found, key=lambda pair: pair[0])][:50]
         templates = surroundings.mcp.list_templates()
-        offered = await asyncio.gather(*(_of(surroundings.mcp, template, query) for template in templates))
+        offered = await asyncio.gather(*(_offer_template(surroundings.mcp, template, query) for template in templates))
         return [*(context for contexts in offered for context in contexts), *listed][:50]
 
     async def resolve(self, surroundings: Surroundings, context: McpResourceContext) -> Material:
@@ -50,19 +50,23 @@ class McpResourcePlug:
         return Material(f"{context.server}:{context.uri}", truncate(text), images)
 
 
-async def _of(mcp: McpServers, template: ResourceTemplate, query: str) -> list[McpResourceContext]:
+async def _offer_template(mcp: McpServers, template: ResourceTemplate, query: str) -> list[McpResourceContext]:
     typed = template.match_prefix(query.removeprefix(f"{template.server}:"))
     if typed is None or (typed.variable == "" and not typed.is_complete):
-        named = rate_fit(query, f"{template.server}:{template.name}") is not None or (bool(query) and typed is not None)
-        return [_context(template, template.uri)] if named else []
+        is_named = rate_fit(query, f"{template.server}:{template.name}") is not None or (
+            bool(query) and typed is not None
+        )
+        return [_make_context(template, template.uri)] if is_named else []
     values = await mcp.complete(template, typed) if typed.variable else ()
     addresses = [typed.fill(value) for value in values]
     if typed.is_complete and not addresses:
         addresses.append(typed.fill(typed.value))
-    return [_context(template, address) for address in dict.fromkeys(addresses)] or [_context(template, template.uri)]
+    return [_make_context(template, address) for address in dict.fromkeys(addresses)] or [
+        _make_context(template, template.uri)
+    ]
 
 
-def _context(template: ResourceTemplate, uri: str) -> McpResourceContext:
+def _make_context(template: ResourceTemplate, uri: str) -> McpResourceContext:
     return McpResourceContext(
         server=template.server,
         uri=uri,
@@ -72,11 +76,12 @@ def _context(template: ResourceTemplate, uri: str) -> McpResourceContext:
     )
 
 
-async def read_changed(surroundings: Surroundings, besides: Iterable[ChatContext]) -> list[Material]:
-    """Return what a chat was given earlier and what has changed since, except what is given anyway."""
+async def read_changed(surroundings: Surroundings, sent: Iterable[ChatContext]) -> list[Material]:
+    """Return the resources that a chat has got earlier and that have changed since, without those in `sent`, which are
+    sent with this prompt anyway."""
     if surroundings.mcp is None:
         return []
-    known = {(one.server, one.uri) for one in besides if isinstance(one, McpResourceContext)}
+    known = {(context.server, context.uri) for context in sent if isinstance(context, McpResourceContext)}
     return [
         Material(f"{server}:{uri} (changed since you were given it)", truncate(text), images)
         for server, uri, text, images in await surroundings.mcp.read_changed_resources(surroundings.chat)

@@ -1,4 +1,6 @@
-"""The context of a whole live notebook, in a compact form: the notebook format repeats most things."""
+"""The context of a whole live notebook, as a compact text. `cell` has a single cell, and `reading/open_notebook` reads
+the notebook.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ class NotebookPlug:
             NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
             for place, path in enumerate(paths)
         ]
-        return [one for one in found if rate_fit(query, f"notebook:{one.path}") is not None]
+        return [context for context in found if rate_fit(query, f"notebook:{context.path}") is not None]
 
     async def resolve(self, surroundings: Surroundings, context: NotebookContext) -> Material:
         if surroundings.notebooks is None and context.path:
             return await run_read(file.read_file, surroundings.files, context.path, None)
         document = await open_notebook.document(surroundings, context.path)
-        return await asyncio.to_thread(open_notebook.whole, document, surroundings.known)
+        return await asyncio.to_thread(open_notebook.render_whole, document, surroundings.known)
 
 
 CONTEXT = NotebookPlug()

@@ -1,5 +1,6 @@
-"""What no plug knows: a newer client's context, or one of a shape that does not fit its type. The model is told of it
-with what it says, so that nothing is dropped without a word."""
+"""The context that no other plug knows: one of a newer client, or one whose fields do not fit its type. The model gets
+its fields, so that nothing is lost silently.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class OtherPlug:
-    # no type on the wire is empty
+    # No type of the protocol is empty, so this is the plug for all unknown types.
     kind = ""
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OtherContext]:  # noqa: ARG002
         return []
 
     async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:  # noqa: ARG002
-        said = {name: value for name, value in context.wire().items() if name != "type"}
-        return Material(context.type or "context", truncate(json.dumps(said, ensure_ascii=False, indent=1)))
+        fields = {name: value for name, value in context.wire().items() if name != "type"}
+        return Material(context.type or "context", truncate(json.dumps(fields, ensure_ascii=False, indent=1)))
 
 
 CONTEXT = OtherPlug()

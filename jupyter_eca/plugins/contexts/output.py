@@ -1,11 +1,11 @@
-"""The context of the outputs of one cell of the live notebook."""
+"""The context of the outputs of one cell of the live notebook. `cell` has its source too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.plugins.contexts.cell import MAX_OUTPUT, MOST
+from jupyter_eca.plugins.contexts.cell import MAX_OFFERED, MAX_OUTPUT
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import OutputContext
@@ -20,14 +20,14 @@ class OutputPlug:
     kind = "output"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OutputContext]:
-        """Offer outputs only when outputs are asked for: each cell is offered already."""
+        """Offer outputs only if the user has typed something, because each cell is offered too."""
         if not query:
             return []
         seen = await surroundings.glances.notebook(surroundings)
         cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
         return [
             OutputContext(label=f"output:{cell.number}", description=cell.first, path=seen.paths[0], cell=cell.id)
-            for cell in find_best(cells, query, MOST)
+            for cell in find_best(cells, query, MAX_OFFERED)
         ]
 
     async def resolve(self, surroundings: Surroundings, context: OutputContext) -> Material:

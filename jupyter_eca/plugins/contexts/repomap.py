@@ -1,4 +1,6 @@
-"""The context of the whole workspace: its files by name. Old clients send it with every prompt."""
+"""The context of the whole workspace: the names of its files. Old clients send it with every prompt. `directory` has a
+single folder.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""All context plugs together: what is offered while the user types, what a message mentions, and what the model is
-given. It knows no kind of context; each is a module beside it.
+"""Uses all context plugs: it lists the contexts to offer while the user types, finds those that a message mentions, and
+reads those that the model gets. It must not read a context itself: each kind is a module beside it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 # The types of the protocol.
 _TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
 
-# By the word that names one in a message.
+# The contexts of a live notebook, by the word that names them in a message.
 LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
     "cell": lambda name: CellContext(cell=name),
     "output": lambda name: OutputContext(cell=name),
@@ -59,49 +59,51 @@ LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
     "var": lambda name: VariableContext(name=name),
 }
 
-# How many are offered: nobody reads more than a screen while typing.
+# The contexts that are offered. Nobody reads more than a screen while typing.
 MAX_OFFERED: Final = 50
 
-# Seconds. Who types waits for no plug, but for the first look at the folders; who asks waits for none that hangs.
+# The seconds that a plug may take to offer contexts, which is mostly the first walk through the folders, and to read
+# one.
 _QUERY_S: Final = FIRST_WAIT + 0.5
 _RESOLVE_S: Final = 30.0
 
-# A pasted log may be full of what looks like one; each costs a look at the disk.
+# The mentions of a message that are looked up. Each costs a look at the disk, and a pasted log may have many `@`.
 _MAX_MENTIONS: Final = 100
 
 
 @cache
 def plugs() -> Mapping[str, Context]:
-    """Return the plugs by kind. The one with the kind "" reads what no other plug does."""
+    """Return the plugs by kind. The plug with the kind "" reads the contexts that no other plug knows."""
     return {plug.kind: plug for plug in loader.find("contexts", "CONTEXT").values()}
 
 
 async def list_offers(
     surroundings: Surroundings, query: str, added: Iterable[ChatContext] = (), *, live: bool = False
 ) -> list[ChatContext]:
-    """Return what the query could mean, the best first, without what was added already. Parts of a live notebook are
-    offered only to clients that know them (`live`): others can name them in the message."""
-    found = await asyncio.gather(*(_query(plug, surroundings, query) for plug in plugs().values()))
-    known = {_identity(context) for context in added}
-    failed = live and (await surroundings.glances.notebook(surroundings)).ended_so
-    every = [
-        (_fit(surroundings, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
+    """Return the contexts that a query could mean, the best first, without those that are `added` already. Contexts of
+    a live notebook are only offered to clients that know them (`live`). In other clients the user can still write
+    them."""
+    found = await asyncio.gather(*(_query_plug(plug, surroundings, query) for plug in plugs().values()))
+    known = {_make_identity(context) for context in added}
+    failed = live and (await surroundings.glances.notebook(surroundings)).ended_with_error
+    rated = [
+        (_rate_fit(surroundings, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
         for contexts in found
         for place, context in enumerate(contexts)
         if live or not isinstance(context, LiveContext)
     ]
-    ranked = sorted(every, key=lambda one: one[:3])
-    once = {_identity(context): context for *_, context in ranked}
-    return [context for identity, context in once.items() if identity not in known][:MAX_OFFERED]
+    ranked = sorted(rated, key=lambda offer: offer[:3])
+    unique = {_make_identity(context): context for *_, context in ranked}
+    return [context for identity, context in unique.items() if identity not in known][:MAX_OFFERED]
 
 
 async def find_mentioned_contexts(surroundings: Surroundings, message: str) -> list[ChatContext]:
-    """Return what a message names with `@` or `#` and what exists, and what only a live notebook has."""
+    """Return the contexts that a message names with `@` or `#`, if they exist or belong to a live notebook."""
     surroundings = _read_once(surroundings)
-    signed = set(find_mentions(message, "@"))
+    has_at_sign = set(find_mentions(message, "@"))
     found = await asyncio.gather(
         *(
-            _resolve_mention(surroundings, mention, signed=mention in signed)
+            _resolve_mention(surroundings, mention, has_at_sign=mention in has_at_sign)
             for mention in find_mentions(message)[:_MAX_MENTIONS]
         )
     )
@@ -109,20 +111,20 @@ async def find_mentioned_contexts(surroundings: Surroundings, message: str) -> l
 
 
 async def materials(surroundings: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
-    """Return what the model is given, each thing once and in order: a cell may be named by its number and sent by its
-    id too. For a context that cannot be read, the reason is given."""
+    """Read contexts, each once and in order: the message may name a cell by its number while the client sends it by its
+    id. If a context cannot be read, its text is the reason."""
     surroundings = _read_once(surroundings)
-    once = {_identity(context): context for context in contexts if not _is_blank(context)}
-    found = await asyncio.gather(*(_material(surroundings, context) for context in once.values()))
+    unique = {_make_identity(context): context for context in contexts if not _is_blank(context)}
+    found = await asyncio.gather(*(_read_material(surroundings, context) for context in unique.values()))
     return list(dict.fromkeys(found))
 
 
 def as_model_input(
-    found: Iterable[Material], meant: str = ""
+    found: Iterable[Material], model_message: str = ""
 ) -> tuple[str, tuple[ImagePart, ...], tuple[DocumentPart, ...]]:
-    """Return the materials as they stand in the model's prompt. `meant` is the text that a custom command stands
-    for."""
-    text = f"\n\n{meant}" if meant else ""
+    """Return the materials as they stand in the model's prompt. `model_message` is the
+    message that a command stands for."""
+    text = f"\n\n{model_message}" if model_message else ""
     found = list(found)
     text += "".join(format_context(material.label, material.text) for material in found if material.text)
     images = tuple(image for material in found for image in material.images)
@@ -130,25 +132,26 @@ def as_model_input(
 
 
 def _read_once(surroundings: Surroundings) -> Surroundings:
+    """Return the surroundings with notebooks that are read at most once."""
     if surroundings.notebooks is None:
         return surroundings
     return replace(surroundings, notebooks=CachedNotebooks(surroundings.notebooks))
 
 
-async def _query(plug: Context, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
+async def _query_plug(plug: Context, surroundings: Surroundings, query: str) -> Sequence[ChatContext]:
     try:
         async with asyncio.timeout(_QUERY_S):
             return await plug.query(surroundings, query)
-    except Exception:  # noqa: BLE001  # the boundary to plugs: the others have something to offer
+    except Exception:  # noqa: BLE001  # the boundary to plugs: the other plugs still offer contexts
         _log.exception("the context plug %s failed to offer anything", plug.kind)
     return ()
 
 
-async def _material(surroundings: Surroundings, context: ChatContext) -> Material:
-    label = _label(context)
+async def _read_material(surroundings: Surroundings, context: ChatContext) -> Material:
+    label = _make_label(context)
     try:
         async with asyncio.timeout(_RESOLVE_S):
-            return await _plug(context).resolve(surroundings, context)
+            return await _find_plug(context).resolve(surroundings, context)
     except ToolError as error:
         return Material(label, f"(not readable: {error})", readable=False)
     except TimeoutError:
@@ -158,30 +161,30 @@ async def _material(surroundings: Surroundings, context: ChatContext) -> Materia
         return Material(label, f"(not readable: {error!r})", readable=False)
 
 
-def _plug(context: ChatContext) -> Context:
-    """Return the plug of a context. `OtherContext` of a type that we know has a wrong shape."""
-    misshapen = isinstance(context, OtherContext) and context.type in _TYPES
-    return plugs()[""] if misshapen else plugs().get(context.type, plugs()[""])
+def _find_plug(context: ChatContext) -> Context:
+    """Return the plug of a context. An `OtherContext` of a known type has fields that do not fit."""
+    is_invalid = isinstance(context, OtherContext) and context.type in _TYPES
+    return plugs()[""] if is_invalid else plugs().get(context.type, plugs()[""])
 
 
 def _is_blank(context: ChatContext) -> bool:
-    """Whether it points at nothing: Emacs sends its cursor also while it is in no file."""
+    """Return whether a context has no content: Emacs sends its cursor even if it is in no file."""
     return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
 
 
-async def _resolve_mention(surroundings: Surroundings, mention: str, *, signed: bool) -> ChatContext | None:
-    """Return what a mention means. A file may have a name that means something in a notebook; without such a thing the
-    file is meant."""
+async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_sign: bool) -> ChatContext | None:
+    """Return the context of a mention, None for none. A word such as `cell` means a part of the notebook. If there is
+    no notebook, it means a file with this name. `has_at_sign` is whether the mention begins with `@`."""
     if mention.startswith(("http://", "https://")):
         return WebContext(url=mention)
-    word = parse_live(mention) if signed else None
+    word = parse_live(mention) if has_at_sign else None
     if word is None:
-        theirs = signed and mention in plugs().keys() - _TYPES
-        return await _file(surroundings, mention) or (OtherContext(type=mention) if theirs else None)
-    meant = LIVE[word.kind](word.name)
-    if await _has(surroundings, meant):
-        return meant
-    return await _file(surroundings, mention) or meant
+        is_plug_kind = has_at_sign and mention in plugs().keys() - _TYPES
+        return await _find_file(surroundings, mention) or (OtherContext(type=mention) if is_plug_kind else None)
+    live_context = LIVE[word.kind](word.name)
+    if await _has(surroundings, live_context):
+        return live_context
+    return await _find_file(surroundings, mention) or live_context
 
 
 async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
@@ -190,28 +193,28 @@ async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
     return surroundings.notebooks is not None and bool(await surroundings.notebooks.list())
 
 
-async def _file(surroundings: Surroundings, mention: str) -> ChatContext | None:
+async def _find_file(surroundings: Surroundings, mention: str) -> ChatContext | None:
     path, start, end = split_mention(mention)
-    there = await run_read(_there, surroundings, path)
-    if there is None and "." in path:
-        # people write a file's name without its folder; a file is meant when only one has that name
-        same = [name for name in await surroundings.index.search_files(path, 2) if rate_fit(path, name) is Fit.EXACT]
-        path, there = (same[0], "file") if len(same) == 1 else (path, None)
-    if there == "directory":
+    kind = await run_read(_find_kind, surroundings, path)
+    if kind is None and "." in path:
+        # Users write the name of a file without its folder. This is enough if only one file has that name.
+        matches = [name for name in await surroundings.index.search_files(path, 2) if rate_fit(path, name) is Fit.EXACT]
+        path, kind = (matches[0], "file") if len(matches) == 1 else (path, None)
+    if kind == "directory":
         return DirectoryContext(path=path)
     lines = LinesRange(start=start, end=end) if start else None
-    return FileContext(path=path, lines_range=lines) if there == "file" else None
+    return FileContext(path=path, lines_range=lines) if kind == "file" else None
 
 
-def _there(surroundings: Surroundings, path: str) -> str | None:
+def _find_kind(surroundings: Surroundings, path: str) -> str | None:
     with suppress(ToolError, OSError, ValueError):
         real = surroundings.files.resolve(path)
         return "directory" if real.is_dir() else "file" if real.is_file() else None
     return None
 
 
-def _identity(context: ChatContext) -> tuple[object, ...]:
-    """Return what makes two contexts the same; a cursor is identified by its position, not by the lines around it."""
+def _make_identity(context: ChatContext) -> tuple[object, ...]:
+    """Return a key that is the same for two contexts that mean the same thing."""
     match context:
         case FileContext(path=path, lines_range=lines):
             return ("file", path, lines and (lines.start, lines.end))
@@ -223,7 +226,7 @@ def _identity(context: ChatContext) -> tuple[object, ...]:
             return (context.type, context.model_dump_json())
 
 
-def _label(context: ChatContext) -> str:
+def _make_label(context: ChatContext) -> str:
     match context:
         case FileContext(path=path) | DirectoryContext(path=path) | CursorContext(path=path):
             return path
@@ -239,9 +242,10 @@ def _label(context: ChatContext) -> str:
             return context.type
 
 
-def _fit(surroundings: Surroundings, query: str, context: ChatContext) -> int:
-    """Rate how well an offer fits. A fit of a kind's own lies between a common beginning and common letters."""
-    name = _label(context)
+def _rate_fit(surroundings: Surroundings, query: str, context: ChatContext) -> int:
+    """Return how well an offer fits the query. If a plug has found it for another reason than its name, it ranks
+    between a common beginning and common letters."""
+    name = _make_label(context)
     if isinstance(context, VariableContext) and (found := rate_fit(query, context.name)) is not None:
         return found
     for root in surroundings.files.roots:

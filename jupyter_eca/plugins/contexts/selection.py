@@ -1,4 +1,5 @@
-"""The context of the text that is selected in the notebook, with its cell."""
+"""The context of the text that is selected in the notebook, with its cell. `text` has a selection that the client
+sends."""
 
 from __future__ import annotations
 

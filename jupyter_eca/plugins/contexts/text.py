@@ -1,4 +1,6 @@
-"""The context of a text that the client sends: a selection, or the contents of a terminal."""
+"""The context of a text that the client sends: a selection, or the content of a terminal. `selection` has the selection
+in a notebook.
+"""
 
 from __future__ import annotations
 

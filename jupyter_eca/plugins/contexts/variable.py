@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.schema import VariableDetail
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.plugins.contexts.cell import MOST
+from jupyter_eca.plugins.contexts.cell import MAX_OFFERED
 from jupyter_eca.plugins.contexts.reading.recent_look import find_best
 from jupyter_eca.protocol.context import VariableContext
 from jupyter_eca.workspace.kernels.nearest import find_prompt_kernel
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.notebook import Variable
 
-# Before its name, in a message.
+# The word before the name of a variable in a message.
 WORD: Final = "var:"
 
-# Seconds. A kernel looks at one within a fifth of a second, or is busy with something else.
+# The seconds to wait for the kernel. It answers within a fifth of a second, unless it is busy with something else.
 PATIENCE: Final = 5.0
 
 
@@ -37,21 +37,23 @@ class VariablePlug:
     kind = "variable"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[VariableContext]:
-        """Offer the variables with their types, never with their values: nobody has pointed at one yet."""
-        names = {one.name: one for one in await surroundings.glances.variables(surroundings)}
-        found = find_best(names, query, MOST)
+        """Offer the variables with their types, but without their values, because the user has not chosen one yet."""
+        names = {variable.name: variable for variable in await surroundings.glances.variables(surroundings)}
+        found = find_best(names, query, MAX_OFFERED)
         if query.startswith(WORD) or WORD.startswith(query):
-            found += [one for one in find_best(names, query[len(WORD) :], MOST) if one not in found]
+            found += [
+                variable for variable in find_best(names, query[len(WORD) :], MAX_OFFERED) if variable not in found
+            ]
         return [
-            VariableContext(label=f"{WORD}{one.name}", description=describe_type(one), name=one.name)
-            for one in found[:MOST]
+            VariableContext(label=f"{WORD}{variable.name}", description=describe_type(variable), name=variable.name)
+            for variable in found[:MAX_OFFERED]
         ]
 
     async def resolve(self, surroundings: Surroundings, context: VariableContext) -> Material:
         kernel = await find_prompt_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebook)
         if kernel is None:
             raise ToolError("There is no live kernel.", "Open a notebook, and run a cell of it.")
-        # what stands behind a dot is an attribute in most languages, and a part of the name in R
+        # After a dot comes an attribute in most languages, but in R the dot is a part of the name. So both are tried.
         names = dict.fromkeys((context.name, context.name.partition(".")[0]))
         try:
             async with asyncio.timeout(PATIENCE):
@@ -66,8 +68,8 @@ class VariablePlug:
 CONTEXT = VariablePlug()
 
 
-def _as_material(one: Variable, telling: VariablesConfig) -> Material:
-    lines = describe(one, telling)
-    if choose_disclosure(one, telling) is not VariableDetail.FULL:
+def _as_material(variable: Variable, telling: VariablesConfig) -> Material:
+    lines = describe(variable, telling)
+    if choose_disclosure(variable, telling) is not VariableDetail.FULL:
         lines.append(VALUES_WITHHELD)
-    return Material(f"variable {one.name}", truncate("\n".join(lines)), load_picture(one, telling))
+    return Material(f"variable {variable.name}", truncate("\n".join(lines)), load_picture(variable, telling))

@@ -1,4 +1,5 @@
-"""The context of a public web page, as readable text."""
+"""The context of a public web page, as readable text. It must not open a connection: `workspace/reading/web_fetch.py`
+does."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebPlug:
-    """The context of a web page. `reach` decides which addresses may be requested."""
+    """The context of a web page."""
 
     reach: NetworkAccess = PUBLIC
+    """Decides which addresses may be requested."""
     kind: str = "web"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:  # noqa: ARG002
-        """Offer the text itself when it is an address."""
+        """Offer the typed text itself if it is a URL."""
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
     async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:  # noqa: ARG002

@@ -1,3 +1,3 @@
-"""The providers: one module for each, which imports its SDK on first use. `catalog` knows them all; `base` says what
-one must have.
+"""Owns the providers of models: one module for each, which imports its SDK on first use. `base` has the protocol that a
+provider implements, and `catalog` knows all providers.
 """

@@ -1,5 +1,7 @@
-"""Which key a provider gets: that of the configuration, else the one that the user signed in with, else that of the
-environment. Pure.
+"""Decides which key a provider gets: first the one of the configuration, then the one that the user has signed in with,
+then the one of the environment. Pure.
+
+It must not store a key: `config.credentials` does. `catalog` asks for the keys.
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """The key of a provider. `settings` carry the key. `variable` is where it is from, or where it would be looked
-    for."""
+    """The key of a provider, or that it has none."""
 
     settings: ProviderConfig
+    """The settings of the provider, with the key."""
     source: Literal["config", "login", "env"] | None = None
+    """Where the key is from, None for no key."""
     variable: str | None = None
+    """The environment variable that has the key, or that would be looked up first."""
 
 
 def find(
@@ -38,9 +42,12 @@ def find(
     variable: Callable[[str], str],
     also: str = "",
 ) -> ApiKey:
-    """Find the key. `variable` looks one up in the environment; `also` is the name of one more variable, for this
-    provider. A key that was typed in goes only to the address that it was typed in for: a project's configuration may
-    name another."""
+    """Return the key of a provider.
+
+    `variable` looks up a variable of the environment, and `also` is the name of one more variable for this provider. A
+    key that was typed in is only sent to the URL that it was typed in for, because the configuration of a project may
+    name another URL.
+    """
     if settings.key is not None and settings.key.get_secret_value().strip():
         return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
@@ -48,16 +55,16 @@ def find(
     names = list_variables(name, plug, settings, also)
     if login is not None and settings.url in {None, login.url}:
         return ApiKey(_with(settings, login.key, login.url), "login", names[0])
-    # A project may name another address. Its file must name the variable too, before the key is sent there.
-    for one in () if settings.foreign_address else names:
-        if value := variable(one).strip():
-            return ApiKey(_with(settings, value, settings.url), "env", one)
+    # If a project names another URL, no variable is looked up: the file of the project must name the variable too.
+    for candidate in () if settings.foreign_address else names:
+        if value := variable(candidate).strip():
+            return ApiKey(_with(settings, value, settings.url), "env", candidate)
     return ApiKey(settings, None, names[0])
 
 
 def list_variables(name: str, plug: Keyed, settings: ProviderConfig, also: str = "") -> tuple[str, ...]:
-    """Return the variables in which the key is looked for: `<PROVIDER>_API_KEY`, the vendor's own variable for
-    providers that speak to the vendor itself, and `also`."""
+    """Return the variables in which the key is looked for: `<PROVIDER>_API_KEY`, the vendor's own variable if the
+    requests go to the vendor itself, and `also`."""
     own = re.sub(r"\W", "_", name).upper() + "_API_KEY"
     names = (own,) if settings.url else (own, plug.key_variable)
     return tuple(dict.fromkeys((*names, *filter(None, (also,)))))

@@ -1,5 +1,5 @@
-"""What a provider plug must have: it offers models and turns a neutral request into a stream of deltas. The other
-protocols here are optional abilities. `catalog` finds the plugs.
+"""Owns the protocol of a provider plug: it lists its models, and turns a neutral request into a stream of deltas. The
+other protocols here are optional abilities. It must not know a provider: `catalog` finds the plugs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Keyed(Protocol):
-    """A provider that wants a key: its users can sign in."""
+    """A provider that needs a key, so users can sign in to it."""
 
     @property
     def label(self) -> str:
@@ -71,29 +71,32 @@ class Preset:
     label: str
     settings: ProviderConfig
     variable: str = ""
-    """The environment variable where the vendor's own tools look for a key, when it is not named after the provider."""
+    """The environment variable where the vendor's own tools look for a key, if it is not named after the provider."""
     free: bool = False
     """Whether its models cost nothing."""
     grants: bool = False
-    """Whether it gives a key to a user who signs in there with a browser."""
+    """Whether a user can sign in there with a browser, and gets a key."""
 
 
 @runtime_checkable
 class Serves(Protocol):
-    """A provider whose own name is that of an API: the providers that speak the API have names of their own."""
+    """A provider plug for an API that several providers speak. The plug has the name of the API, and each of these
+    providers has its own name."""
 
     @property
-    def presets(self) -> Mapping[str, Preset]: ...
+    def presets(self) -> Mapping[str, Preset]:
+        """The known providers, by name."""
+        ...
 
 
 @runtime_checkable
 class Warms(Protocol):
-    """A provider whose first request takes longer than the others."""
+    """A provider whose first request takes longer than later ones."""
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
-        """Do what can be done before the first request is known, at no cost. `provider` is its configured name.
+        """Prepare for the first request, at no cost. `provider` is the configured name.
 
-        Raises: ProviderError, which is shown to nobody.
+        Raises: ProviderError, which is not shown to the user.
         """
         ...
 

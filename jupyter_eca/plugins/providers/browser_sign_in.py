@@ -1,8 +1,13 @@
-"""A key by signing in with a browser, at providers that give keys to third parties so: OpenRouter's "OAuth PKCE".
+"""Gets a key by a sign-in with a browser, at providers that offer this: OpenRouter's "OAuth PKCE".
 
-The user is sent to `/auth` of the provider and comes back with a code, which is exchanged there for a key that is from
-then on as if it had been typed in. Nobody registers anywhere. The code is worth nothing without the `verifier`, which
-never leaves this process but to the provider; the `state` says that it is the answer to what was asked here.
+1. The user's browser is sent to `/auth` of the provider. The user signs in there.
+2. The browser comes back to this process with a code.
+3. The code is exchanged at the provider for a key, which is then stored as if the user had typed it in.
+
+No client must be registered at the provider. The code is useless without the `verifier`, which only the provider gets.
+The `state` proves that the browser comes back from this sign-in.
+
+It must not store the key: `sign_in` does. `mcp_client.sign_in` receives the browser.
 """
 
 from __future__ import annotations
@@ -24,11 +29,11 @@ if TYPE_CHECKING:
 
     from jupyter_eca.mcp_client.sign_in import Browser, Visit
 
-# Whoever has not come back until then has gone elsewhere, and a port may be open for them.
+# The seconds to wait for the user to come back. A port may be open meanwhile.
 AWAY_SECONDS: Final = 600.0
 _EXCHANGE_SECONDS: Final = 15.0
-# Characters of what a provider says of its refusal.
-_REASON: Final = 200
+# The characters of a provider's refusal that are shown.
+_MAX_REASON_CHARS: Final = 200
 
 _LATE: Final = "nobody came back from the browser in time"
 OVER: Final = "it was given up or begun anew"
@@ -41,34 +46,46 @@ _NO_PORT: Final = "The port for the sign-in cannot be had: {reason}. Enter an AP
 
 @runtime_checkable
 class User(Protocol):
-    """The user who signs in. What must still be done when they have left is a child task of theirs."""
+    """The client of the user who signs in."""
 
     @property
-    def browser(self) -> Browser: ...
+    def browser(self) -> Browser:
+        """The user's browser."""
+        ...
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task that belongs to the client, and ends with it."""
+        ...
 
     def say(self, type: MessageType, message: str) -> None:
-        """Tell the user alone: others did not ask."""
+        """Show a message to this user only."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One sign-in, at the provider whose API is at `url`."""
+    """One sign-in with a browser."""
 
     label: str
+    """The name of the provider for users."""
     url: str
+    """The URL of the provider's API."""
     visit: Visit
+    """Waits for the browser to come back."""
     state: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    """A secret that proves that the browser comes back from this sign-in."""
     verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48), repr=False)
+    """A secret that is needed to exchange the code."""
 
     @property
     def address(self) -> str:
-        """Return the address where the user signs in. The state is sent twice: as OAuth has it, and in the address to
-        come back to, since OpenRouter documents no state of its own. OpenRouter promises any port of `localhost`, and
-        says nothing of 127.0.0.1, where a Jupyter may be: there its own name must stay, or its user is no longer logged
-        in."""
+        """The URL where the user signs in.
+
+        The state is sent twice: as OAuth does, and in the URL to come back to, because OpenRouter documents no state.
+        OpenRouter allows any port of `localhost`, and its documentation does not mention 127.0.0.1. So a landing page
+        of our own is named `localhost`. A page of Jupyter keeps its name, because the login cookie belongs to that
+        name.
+        """
         landing = self.visit.landing
         back = landing.address.replace("://127.0.0.1:", "://localhost:", 1) if landing.own else landing.address
         challenge = urlsafe_b64encode(sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
@@ -81,11 +98,11 @@ class Attempt:
         return urlsplit(self.url)._replace(path="/auth", query=urlencode(query), fragment="").geturl()
 
     async def run(self, user: User, keep: Callable[[str], Awaitable[str | None]]) -> None:
-        """Run the sign-in to its end. `keep` stores the key, and returns what to say about it."""
+        """Run the sign-in to its end. `keep` stores the key, and returns a remark for the user, None for none."""
         why: str | None = OVER
         try:
-            said = await keep(await self._key())
-            user.say(MessageType.INFO, said or f"You are signed in to {self.label}.")
+            remark = await keep(await self._get_key())
+            user.say(MessageType.INFO, remark or f"You are signed in to {self.label}.")
             why = None
         except LocalError as error:
             why = str(error).removesuffix(".")
@@ -93,26 +110,29 @@ class Attempt:
         finally:
             self.visit.end(why)
 
-    async def _key(self) -> str:
+    async def _get_key(self) -> str:
+        """Wait for the browser, and exchange its code for a key. Raises: LocalError."""
         try:
-            found = await asyncio.wait_for(self.visit.back(), AWAY_SECONDS)
+            query = await asyncio.wait_for(self.visit.wait_for_return(), AWAY_SECONDS)
         except TimeoutError:
             raise LocalError(_LATE) from None
-        if "error" in found or not found.get("code"):
-            why = found.get("error_description") or found.get("error") or "it gave no code"
-            raise LocalError(_NO.format(label=self.label, why=" ".join(why.split())[:_REASON]))
-        status, said = await asyncio.to_thread(self._exchange, found["code"])
+        if "error" in query or not query.get("code"):
+            why = query.get("error_description") or query.get("error") or "it gave no code"
+            raise LocalError(_NO.format(label=self.label, why=" ".join(why.split())[:_MAX_REASON_CHARS]))
+        status, answer = await asyncio.to_thread(self._exchange, query["code"])
         if status != 200:
             raise LocalError(_REFUSED.format(label=self.label, status=status))
-        match said:
+        match answer:
             case {"key": str(key)} if key:
                 return key
             case _:
                 raise LocalError(_NO_KEY.format(label=self.label, status=status))
 
     def _exchange(self, code: str) -> tuple[int, Any]:
-        """Exchange the code for a key. It blocks. The server's words go into no error and no log: they may contain the
-        code or the key."""
+        """Exchange the code for a key, and return the status and the JSON of the answer. Blocks.
+
+        The answer is not written to an error or a log, because it may contain the code or the key.
+        """
         import httpx2
 
         body = {"code": code, "code_verifier": self.verifier, "code_challenge_method": "S256"}
@@ -127,11 +147,11 @@ class Attempt:
 
 
 async def begin(label: str, url: str, user: User) -> Attempt:
-    """Prepare the way back. Raises: LocalError when a browser cannot come back."""
+    """Prepare the page to which the browser comes back. Raises: LocalError when this is not possible."""
     from jupyter_eca.mcp_client.sign_in import Visit
 
     try:
-        landing = await user.browser.land(None, ())
+        landing = await user.browser.prepare_landing(None, ())
     except OSError as error:
         raise LocalError(_NO_PORT.format(reason=error.strerror)) from error
     attempt = Attempt(label, url, Visit(label, landing, user.say, kind=""))

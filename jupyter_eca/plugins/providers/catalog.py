@@ -1,5 +1,8 @@
-"""Which models there are, which is the default, and which provider serves a model. It sends no request: the plugs
-do.
+"""Owns the catalog of providers and models: it lists the models, finds the default one, and chooses the provider of a
+model.
+
+It must not send a request: the plugs do. `api_keys` finds the keys, `presets` has the known providers, and `prices` the
+prices.
 """
 
 from __future__ import annotations
@@ -28,75 +31,85 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# What runs on this machine. Of somebody else's plug nothing is known.
+# The plugs whose models run on this machine and cost nothing. The prices of third parties' plugs are unknown.
 _FREE: Final = frozenset({"local", "ollama", "scripted"})
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The chosen provider: `provider.stream(model, request, settings)` answers."""
+    """The chosen provider of a model: `provider.stream(model, request, settings)` sends a request."""
 
     provider: Provider
     model: str
+    """The name of the model, without the provider."""
     settings: ProviderConfig
+    """The settings of the provider, with its key and the payload of the variant."""
     free: bool = False
+    """Whether the model costs nothing."""
 
     def bill(self, usage: UsageDelta) -> UsageDelta:
-        """Return the usage that the provider reports, priced by the user's own rates where there are some."""
+        """Return the usage that the provider reports, with the user's own rates if there are any."""
         return prices.apply_own_rates(usage, self.settings.models.get(self.model, ModelConfig()))
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A provider by its configured name: the plug that speaks to it, and its settings with its key. `label` is what
-    people call it, when it is a known one. `priced_as` names the price list that holds, empty for none. `free`: its
-    models cost nothing. `grants` is as in `Preset`."""
+    """A provider with a configured or known name."""
 
     plug: Provider
+    """The plug that sends its requests."""
     key: ApiKey
+    """Its key, and its settings."""
     label: str | None = None
+    """The name for users. None if the provider is not known."""
     priced_as: str = ""
+    """The name of its price list, "" for none."""
     has_address: bool = False
+    """Whether its URL is known without a configuration."""
     free: bool = False
+    """Whether its models cost nothing."""
     grants: bool = False
+    """Whether a user can sign in there with a browser, and gets a key."""
 
     @property
     def settings(self) -> ProviderConfig:
+        """The settings, with the key."""
         return self.key.settings
 
 
 class Catalog:
-    """All providers and their models. `credentials` are the keys that users typed in."""
+    """All providers and their models."""
 
     def __init__(self, plugs: dict[str, Provider], config: Config, credentials: KeyStore | None = None) -> None:
+        """`credentials` has the keys that users have typed in."""
         self._plugs = {plug.name: plug for plug in plugs.values()}
         self._credentials = credentials
-        # Keys may be typed in and variables set at any time, so they are looked up for each use. Those that redaction
-        # knows already are not gathered again.
-        self._known: dict[str, api_keys.ApiKey] = {}
+        # The keys that are registered for redaction already. A user may type in a key or set a variable at any time, so
+        # keys are looked up for each use.
+        self._registered_keys: dict[str, api_keys.ApiKey] = {}
         self.configure(config)
 
     def configure(self, config: Config) -> None:
-        """Use a configuration from now on. What is being streamed continues as it began."""
+        """Use a configuration from now on. Requests under way are not changed."""
         self._config = config
-        self._offers = self._resolve()
+        self._offers = self._resolve_offers()
 
     @property
     def config(self) -> Config:
         return self._config
 
     async def refresh(self) -> None:
-        """Load keys that were typed in since, here or in another process. Call it before `choose`."""
+        """Load the keys that users have typed in meanwhile, here or in another process. Call this before `choose`."""
         if self._credentials is not None:
             await asyncio.to_thread(self._credentials.load)
 
     def entries(self) -> dict[str, CatalogEntry]:
-        """Return the providers by name: the plugs, the names that they serve, and those of the configuration."""
-        return {name: self._entry(name, *offer) for name, offer in self._offers.items()}
+        """Return all providers by name: the plugs, the known providers, and those of the configuration."""
+        return {name: self._make_entry(name, *offer) for name, offer in self._offers.items()}
 
     def without_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment without the keys of providers: no other program needs them. They are found by the
-        names of the variables, and by their values: a configuration may read a key from any variable."""
+        """Return the environment variables without the keys of providers, which no other program needs. A key is found
+        by the name of the variable, and by its value, since a configuration may read a key from any variable."""
         names = {plug.key_variable for plug in self._plugs.values() if isinstance(plug, Keyed)}
         keys: set[str] = set()
         for name, (plug, preset, settings) in self._offers.items():
@@ -106,8 +119,8 @@ class Catalog:
                 keys.add(settings.key.get_secret_value())
         return {name: value for name, value in environment.items() if name not in names and value not in keys - {""}}
 
-    def _resolve(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
-        """Work out what follows from the configuration alone: of each provider its plug, preset and settings."""
+    def _resolve_offers(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
+        """Return the plug, the preset and the settings of each provider. They follow from the configuration alone."""
         presets = {
             name: (plug, preset)
             for plug in self._plugs.values()
@@ -115,7 +128,7 @@ class Catalog:
             for name, preset in plug.presets.items()
         }
         found: dict[str, tuple[Provider, Preset | None, ProviderConfig]] = {}
-        for name in [*self._own(), *presets, *self._config.providers]:
+        for name in [*self._list_plug_names(), *presets, *self._config.providers]:
             known = presets.get(name)
             own = self._config.providers.get(name)
             plug = self._plugs.get((own and own.api) or name) or (known[0] if known and not (own and own.api) else None)
@@ -124,27 +137,28 @@ class Catalog:
                 found[name] = plug, preset, settings if preset is None else _merge_settings(preset.settings, settings)
         return found
 
-    def _own(self) -> list[str]:
+    def _list_plug_names(self) -> list[str]:
+        """Return the names of the plugs that are also names of a provider."""
         return [name for name, plug in self._plugs.items() if not isinstance(plug, Serves)]
 
-    def _entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
+    def _make_entry(self, name: str, plug: Provider, preset: Preset | None, settings: ProviderConfig) -> CatalogEntry:
         login = self._credentials.get(name) if self._credentials is not None else None
         key = api_keys.find(name, plug, settings, login, self._config.variable, preset.variable if preset else "")
-        if self._known.get(name) != key:
+        if self._registered_keys.get(name) != key:
             register_secrets(key.settings)
-            self._known[name] = key
+            self._registered_keys[name] = key
         if preset is None:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
             return CatalogEntry(plug, key, label, priced_as, name == plug.name, free=plug.name in _FREE)
-        at_vendors = preset.settings.url is not None and key.settings.url == preset.settings.url
-        priced_as = name if at_vendors and not preset.free else ""
-        free, there = at_vendors and preset.free, preset.settings.url is not None
-        return CatalogEntry(plug, key, preset.label, priced_as, there, free, preset.grants)
+        is_at_vendor = preset.settings.url is not None and key.settings.url == preset.settings.url
+        priced_as = name if is_at_vendor and not preset.free else ""
+        free, has_address = is_at_vendor and preset.free, preset.settings.url is not None
+        return CatalogEntry(plug, key, preset.label, priced_as, has_address, free, preset.grants)
 
     async def models(self) -> tuple[str, ...]:
-        """Return full names, in the order in which a default is looked for; those that are never a default come
-        last."""
+        """Return the full names of all models that can answer now. They are in the order in which a default is looked
+        for. Models that are never a default come last."""
         await self.refresh()
         entries = self._rank_entries()
         offers = await asyncio.gather(*(entry.plug.models(entry.settings) for _, entry in entries))
@@ -172,14 +186,15 @@ class Catalog:
         """Return the variants of a model; none for a model that no provider serves."""
         name, _, model = full_name.partition("/")
         entry = self.entries().get(name)
-        return tuple(self._variants(name, entry, model)) if entry else ()
+        return tuple(self._find_variants(name, entry, model)) if entry else ()
 
-    def _variants(self, name: str, entry: CatalogEntry, model: str) -> dict[str, dict[str, Any]]:
+    def _find_variants(self, name: str, entry: CatalogEntry, model: str) -> dict[str, dict[str, Any]]:
         chosen = entry.settings.models.get(model, ModelConfig())
         return variants(name, entry.plug.name, model, chosen, self._config)
 
     def has(self, full_name: str) -> bool:
-        """Whether a provider of that name exists. Only the provider knows whether it has the model."""
+        """Return whether the provider of a full name exists. Only the provider itself knows whether it has the
+        model."""
         provider, _, model = full_name.partition("/")
         return bool(model) and provider in self._offers
 
@@ -192,13 +207,13 @@ class Catalog:
         chosen = entry.settings.models.get(model, ModelConfig())
         if entry.priced_as:
             usage = await prices.add_price(entry.priced_as, chosen.model_name or model, usage)
-        elif entry.free and not model.endswith(("-cloud", ":cloud")):  # as Ollama names what it does not run here
+        elif entry.free and not model.endswith(("-cloud", ":cloud")):  # Ollama's models that do not run here
             usage = replace(usage, cost=0.0)
         return prices.apply_own_rates(usage, chosen)
 
     def choose(self, full_name: str, variant: str = "") -> Chosen:
-        """Choose the provider of a model. Its settings carry the key, and the payload of the variant. A variant that
-        the model does not have is ignored, as in ECA: agents name one for whichever model is used.
+        """Choose the provider of a model. A variant that the model does not have is ignored, as in ECA: an agent names
+        a variant for all models that it may be used with.
 
         Raises: UnknownModel for a name that no provider serves; ProviderError for no name.
         """
@@ -212,12 +227,12 @@ class Catalog:
             known = ", ".join(sorted(entries))
             raise UnknownModel(f"There is no provider {provider!r}. Known are {known}.")
         entry = entries[provider]
-        settings = self._patient(entry.settings)
+        settings = self._add_time_limits(entry.settings)
         if variant:
             settings = self._apply_variant(provider, entry, model, variant, settings)
         return Chosen(entry.plug, model, settings, entry.free)
 
-    def _patient(self, settings: ProviderConfig) -> ProviderConfig:
+    def _add_time_limits(self, settings: ProviderConfig) -> ProviderConfig:
         """Add the limits of the whole configuration where the provider has none of its own."""
         names = ("connect_timeout_seconds", "stream_idle_timeout_seconds")
         common = {name: getattr(self._config, name) for name in names if getattr(settings, name) is None}
@@ -227,7 +242,8 @@ class Catalog:
     def _apply_variant(
         self, name: str, entry: CatalogEntry, model: str, variant: str, settings: ProviderConfig
     ) -> ProviderConfig:
-        payload = self._variants(name, entry, model).get(variant)
+        """Return the settings with the payload of a variant."""
+        payload = self._find_variants(name, entry, model).get(variant)
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
             return settings
@@ -237,9 +253,9 @@ class Catalog:
 
 
 def _merge_settings(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:
-    """Lay a user's settings over ours; the models of both remain."""
-    said = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
-    return preset.model_copy(update={**said, "models": {**own.models, **_find_missing_models(preset, own)}})
+    """Return our settings of a known provider with the user's settings on top. The models of both are kept."""
+    configured = {name: getattr(own, name) for name in own.model_fields_set if name != "models"}
+    return preset.model_copy(update={**configured, "models": {**own.models, **_find_missing_models(preset, own)}})
 
 
 def _find_missing_models(preset: ProviderConfig, own: ProviderConfig) -> dict[str, ModelConfig]:

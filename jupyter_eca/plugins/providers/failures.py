@@ -1,7 +1,11 @@
-"""Owns the errors that users read when a model server fails: the kind of each, and one sentence that says what happened
-and what to do. Pure.
+"""Owns the errors that users read when the server of a model fails. Pure.
 
-`sdk_clients` and each provider turn the errors of their SDK into these.
+Each error is a `ProviderError` with a kind, and with a message that says what happened and what to do. For example, the
+status 402 gives the kind QUOTA and the message "https://… wants to be paid. Add credit to the account, or choose
+another model."
+
+It must not know an SDK: each provider, and `sdk_clients` for connections, calls a function here for an error of its
+SDK.
 """
 
 from __future__ import annotations
@@ -16,9 +20,9 @@ from jupyter_eca import redaction
 from jupyter_eca.errors import FailureKind, ProviderError
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 
-# The sentence for an error is found by its status. An error in mid-stream comes after a 200 and has only a type: those
-# of Anthropic come first, then those of OpenAI.
-_STATUS_OF = {
+# The status of each error type. An error in the middle of a stream comes after the status 200, so only its type says
+# what it is. The types of Anthropic come first, then those of OpenAI.
+_STATUS_BY_TYPE = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -40,25 +44,27 @@ _STATUS_OF = {
     "server_is_overloaded": 503,
 }
 
-# Servers have no common code for a prompt that is too long, so it is recognised by their words.
-_OVERFLOWS = re.compile(
+# The message of a server when a prompt is too long. Servers have no common code for this.
+_CONTEXT_OVERFLOW = re.compile(
     r"prompt is too long|context_length|context length|context window|context size|maximum context|too many tokens",
     re.IGNORECASE,
 )
-_USED_UP = "insufficient_quota"
+# The error type of OpenAI for an account without credit.
+_QUOTA_USED_UP = "insufficient_quota"
 
-# The statuses with which servers refuse an image: unreadable, too large, or a model that takes no images.
-_REFUSES_IMAGES = frozenset({400, 413, 415, 422})
-_NAMES_AN_IMAGE = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
+# The statuses with which servers refuse an image: it cannot be read, is too large, or the model takes no images.
+_IMAGE_REFUSAL_STATUSES = frozenset({400, 413, 415, 422})
+_MENTIONS_IMAGE = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
 
 _OTHER_MODEL = "choose another model"
 
+# The message for each status. `{reason}` is the server's own message, with a colon before it, or empty.
 _SENTENCES = {
-    400: "{url} refused the request{said}. Start a new chat, or " + _OTHER_MODEL + ".",
-    402: "{url} wants to be paid{said}. Add credit to the account, or " + _OTHER_MODEL + ".",
-    403: "This key may not use {model} at {url}{said}. Use another key, or " + _OTHER_MODEL + ".",
+    400: "{url} refused the request{reason}. Start a new chat, or " + _OTHER_MODEL + ".",
+    402: "{url} wants to be paid{reason}. Add credit to the account, or " + _OTHER_MODEL + ".",
+    403: "This key may not use {model} at {url}{reason}. Use another key, or " + _OTHER_MODEL + ".",
     413: "This chat is too long for {url}. Start a new one with what is still needed.",
-    429: "{url} takes no more requests for now{said}. Wait a little, then ask again.",
+    429: "{url} takes no more requests for now{reason}. Wait a little, then ask again.",
     529: "{url} is overloaded. Ask again in a minute, or " + _OTHER_MODEL + ".",
 }
 _NO_KEY = "{url} wants a key. Set `providers.{provider}.key` in ~/.config/eca/config.json."
@@ -66,14 +72,14 @@ _BAD_KEY = "{url} refused the key. Check `providers.{provider}.key` or {variable
 _NO_MODEL = "{url} has no model {model!r}. Check its name, or " + _OTHER_MODEL + "."
 _NO_API = "{url} does not speak the {api}. Check `providers.{provider}.url`, the part before {path}."
 _TOO_LONG = "This chat no longer fits the model's context window. Start a new one with what is still needed."
-_FAILED = "{url} failed with status {status}{said}. Ask again in a minute, or " + _OTHER_MODEL + "."
-_REFUSED = "{url} answered with status {status}{said}. Check `providers.{provider}`, or " + _OTHER_MODEL + "."
+_FAILED = "{url} failed with status {status}{reason}. Ask again in a minute, or " + _OTHER_MODEL + "."
+_REFUSED = "{url} answered with status {status}{reason}. Check `providers.{provider}`, or " + _OTHER_MODEL + "."
 
-_LATER = " It will take them again in {:.0f} min."
+_WAIT_SENTENCE = " It will take them again in {:.0f} min."
 
-# A timeout, a conflict and a rate limit are temporary. So is every 5xx.
-_TEMPORARY = {408, 409, 429}
-_KINDS = {
+# A timeout, a conflict and a rate limit are temporary, and so is every status from 500 on.
+_TEMPORARY_STATUSES = {408, 409, 429}
+_KIND_BY_STATUS = {
     401: FailureKind.AUTH,
     402: FailureKind.QUOTA,
     403: FailureKind.AUTH,
@@ -83,26 +89,28 @@ _KINDS = {
     529: FailureKind.OVERLOADED,
 }
 
-# The error names the waiting time when it is longer than this.
-_LONG_SECONDS = 60
+# The seconds from which the message names the time to wait.
+_MIN_NAMED_WAIT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """Where a request goes to."""
+    """The server that a request is sent to."""
 
     provider: str
     """The name of the provider in the configuration."""
     model: str
+    """The name of the model, without the provider."""
     url: str
-    """May contain a password. Errors show `where` instead."""
+    """The URL of the API. It may contain a password, so errors show `where` instead."""
     key: str = field(default="", repr=False)
+    """The key that is sent, "" for none."""
     api: str = "Anthropic Messages API"
     """The name of the API, as users know it."""
     variable: str = "ANTHROPIC_API_KEY"
-    """The environment variable that may hold the key."""
+    """The environment variable that may have the key."""
     path: str = "/v1"
-    """The path with which the API's own part of a URL begins."""
+    """The path that the SDK adds to the URL."""
 
     @property
     def where(self) -> str:
@@ -110,63 +118,66 @@ class RequestTarget:
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
-    def say(self, sentence: str, status: int = 0, said: str = "") -> str:
-        """Fill in a sentence. `said` is the server's own message, which may contain the key."""
-        # Redact before cutting: a part of a secret is not recognised as one.
-        message = redaction.redact(said.replace(self.key, "…") if self.key else said)
+    def fill_in(self, sentence: str, status: int = 0, server_message: str = "") -> str:
+        """Fill in the placeholders of a sentence. `server_message` may contain the key, which is hidden."""
+        # The text is redacted before it is cut, because a part of a secret would not be recognized.
+        message = redaction.redact(server_message.replace(self.key, "…") if self.key else server_message)
         message = f": {message.strip().rstrip('.')[:500]}" if message.strip() else ""
         return sentence.format(
             url=self.where,
             provider=self.provider,
             model=self.model,
             status=status,
-            said=message,
+            reason=message,
             api=self.api,
             variable=self.variable,
             path=self.path,
         )
 
 
-def kind_of(status: int) -> tuple[FailureKind, bool]:
-    """Return the kind of failure that a status means, and whether it is temporary."""
-    return _KINDS.get(status, FailureKind.OTHER), status in _TEMPORARY or status >= 500
+def classify_status(status: int) -> tuple[FailureKind, bool]:
+    """Return the kind of failure for an HTTP status, and whether the failure is temporary."""
+    return _KIND_BY_STATUS.get(status, FailureKind.OTHER), status in _TEMPORARY_STATUSES or status >= 500
 
 
 def explain_refusal(
     target: RequestTarget,
     status: int,
     kind: str,
-    said: str,
+    server_message: str,
     *,
     temporary: bool | None = None,
     retry_after: float | None = None,
 ) -> ProviderError:
     """Return the error for a request that the server refused.
 
-    `kind` is the API's error type, empty when something else than the API answered. `said` is the server's message.
-    `temporary` is what the server says about a retry, None where it says nothing. `retry_after` is in seconds.
+    `kind` is the API's error type, "" if something else than the API has answered. `temporary` is whether the server
+    says that a retry is useful, None if it says nothing. `retry_after` are the seconds to wait.
     """
-    if kind == _USED_UP:
-        status = 402  # OpenAI calls it 429, but waiting does not help
+    if kind == _QUOTA_USED_UP:
+        status = 402  # OpenAI sends 429, but a retry does not help
     elif status < 400:
-        status = int(kind) if kind.isdecimal() and 400 <= int(kind) < 600 else _STATUS_OF.get(kind, 500)
-    failure, is_temporary = kind_of(status)
-    failure = _correct_kind(status, failure, f"{kind} {said}")
-    message = target.say(_TOO_LONG if failure is FailureKind.CONTEXT else _sentence(target, status, kind), status, said)
-    if retry_after is not None and retry_after > _LONG_SECONDS:
-        message += _LATER.format(retry_after / 60)
+        status = int(kind) if kind.isdecimal() and 400 <= int(kind) < 600 else _STATUS_BY_TYPE.get(kind, 500)
+    failure, is_temporary = classify_status(status)
+    failure = _correct_kind(status, failure, f"{kind} {server_message}")
+    message = target.fill_in(
+        _TOO_LONG if failure is FailureKind.CONTEXT else _choose_sentence(target, status, kind), status, server_message
+    )
+    if retry_after is not None and retry_after > _MIN_NAMED_WAIT:
+        message += _WAIT_SENTENCE.format(retry_after / 60)
     retryable = is_temporary if temporary is None else temporary
     return ProviderError(message, status=status, kind=failure, retryable=retryable, retry_after=retry_after)
 
 
-def _correct_kind(status: int, kind: FailureKind, said: str) -> FailureKind:
-    """Return the kind that the server's message names, where the status alone does not tell."""
-    if status in {400, 413} and _OVERFLOWS.search(said):
+def _correct_kind(status: int, kind: FailureKind, server_message: str) -> FailureKind:
+    """Return the kind that the server's message shows, where the status alone is not enough."""
+    if status in {400, 413} and _CONTEXT_OVERFLOW.search(server_message):
         return FailureKind.CONTEXT
-    return FailureKind.IMAGE if status in _REFUSES_IMAGES and _NAMES_AN_IMAGE.search(said) else kind
+    return FailureKind.IMAGE if status in _IMAGE_REFUSAL_STATUSES and _MENTIONS_IMAGE.search(server_message) else kind
 
 
-def _sentence(target: RequestTarget, status: int, kind: str) -> str:
+def _choose_sentence(target: RequestTarget, status: int, kind: str) -> str:
+    """Return the sentence for a status. A 404 without an error type comes from a server that is not this API."""
     if status == 401:
         return _BAD_KEY if target.key else _NO_KEY
     if status == 404:
@@ -175,8 +186,8 @@ def _sentence(target: RequestTarget, status: int, kind: str) -> str:
 
 
 def explain_wrong_api(target: RequestTarget) -> ProviderError:
-    """Return the error for an answer that is not of this API."""
-    return ProviderError(target.say(_NO_API))
+    """Return the error for an answer that does not have the form of this API."""
+    return ProviderError(target.fill_in(_NO_API))
 
 
 def explain_unreachable(target: RequestTarget, error: BaseException) -> ProviderError:
@@ -186,9 +197,9 @@ def explain_unreachable(target: RequestTarget, error: BaseException) -> Provider
         cause = cause.__cause__ or cause.__context__
     match cause:
         case ssl.SSLCertVerificationError():
-            # The only cause for which a retry is useless on every server.
-            text = "The certificate of {url} cannot be trusted{said}. Set SSL_CERT_FILE to your organisation's own."
-            return ProviderError(target.say(text, said=cause.verify_message))
+            # For this cause a retry is useless on every server.
+            text = "The certificate of {url} cannot be trusted{reason}. Set SSL_CERT_FILE to your organisation's own."
+            return ProviderError(target.fill_in(text, server_message=cause.verify_message))
         case ssl.SSLError():
             text = "{url} does not speak TLS. Check `providers.{provider}.url` and your proxy."
         case socket.gaierror():
@@ -196,21 +207,22 @@ def explain_unreachable(target: RequestTarget, error: BaseException) -> Provider
         case _:
             text = "Nothing answers at {url}. Check the network, that the server runs, and `providers.{provider}.url`."
     # A local server that does not answer was not started, so a retry is useless.
-    return ProviderError(target.say(text), kind=FailureKind.NETWORK, retryable=not is_here(target.url))
+    return ProviderError(target.fill_in(text), kind=FailureKind.NETWORK, retryable=not is_here(target.url))
 
 
 def explain_connect_timeout(target: RequestTarget, seconds: float) -> ProviderError:
+    """Return the error for a connection that was not made in time."""
     text = f"{{url}} could not be reached in {seconds:g} s. Check the network, VPN and proxy, then ask again."
-    return ProviderError(target.say(text), kind=FailureKind.NETWORK, retryable=True)
+    return ProviderError(target.fill_in(text), kind=FailureKind.NETWORK, retryable=True)
 
 
 def explain_stall(target: RequestTarget, seconds: float) -> ProviderError:
     """Return the error for an answer that stopped arriving."""
     text = f"{{url}} said nothing for {seconds:g} s. Ask again."
-    return ProviderError(target.say(text), kind=FailureKind.PREMATURE, retryable=True)
+    return ProviderError(target.fill_in(text), kind=FailureKind.PREMATURE, retryable=True)
 
 
 def explain_disconnect(target: RequestTarget) -> ProviderError:
     """Return the error for a connection that the server closed in the middle of an answer."""
     text = "The answer broke off: {url} closed the connection. Ask again."
-    return ProviderError(target.say(text), kind=FailureKind.PREMATURE, retryable=True)
+    return ProviderError(target.fill_in(text), kind=FailureKind.PREMATURE, retryable=True)

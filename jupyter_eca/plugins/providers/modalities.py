@@ -1,7 +1,7 @@
-"""What a model can be given besides text, and what it is told in place of what it cannot read. Pure.
+"""Decides whether a model can read images and PDF documents, and replaces those that it cannot read by a text. Pure.
 
-A model that has no eyes refuses a picture, and with it every later request of the chat: so a chat that goes on with
-such a model is told what stood there. One that nobody knows is given the picture; the engine takes it back if refused.
+A model that cannot read images would refuse a chat with an image, and so every later request of that chat. An unknown
+model gets the image, and the engine removes it if the model refuses it. It must not know an API: the providers use it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ModelConfig
     from jupyter_eca.engine.model.request import ModelRequest, Part
 
+# The names of models that cannot read images, and of models that can read PDF documents.
 _BLIND: Final = re.compile(
     r"deepseek-(?:chat|reasoner|coder|r\d|v[23])|gpt-3\.5|gpt-oss|(?:^|/)o1-mini|o3-mini|codestral|devstral|smollm2"
     r"|llama-?3(?:\.[0-3])?(?=[:-]|$)(?!.*vision)|qwen(?:2\.5|3)-?coder|phi-?[34](?!.*(?:vision|multimodal))",
@@ -31,30 +32,35 @@ NO_READER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Senses:
+    """What a model can read besides text."""
+
     images: bool = True
     documents: bool = False
+    """Whether it can read PDF documents."""
 
 
-def senses(model_id: str, chosen: ModelConfig) -> Senses:
-    """Return what a model can read. `model_id` is the vendor's name for it; the configuration overrides it."""
+def find_senses(model_id: str, chosen: ModelConfig) -> Senses:
+    """Return what a model can read. `model_id` is the vendor's name of the model. The configuration of the model,
+    `chosen`, comes first."""
     sees = not _BLIND.search(model_id) if chosen.image_input is None else chosen.image_input
     reads = bool(_READS.search(model_id)) if chosen.document_input is None else chosen.document_input
     return Senses(sees, reads)
 
 
-def adapt_to(request: ModelRequest, has: Senses) -> ModelRequest:
-    """Return the request as this model can read it."""
+def adapt_to(request: ModelRequest, senses: Senses) -> ModelRequest:
+    """Return the request with only those parts that the model can read. The others are replaced by a text."""
     messages = tuple(
-        replace(one, parts=tuple(_adapt_part(part, has) for part in one.parts)) for one in request.messages
+        replace(message, parts=tuple(_adapt_part(part, senses) for part in message.parts))
+        for message in request.messages
     )
     return replace(request, messages=messages)
 
 
-def _adapt_part(part: Part, has: Senses) -> Part:
+def _adapt_part(part: Part, senses: Senses) -> Part:
     match part:
-        case ImagePart() if not has.images:
+        case ImagePart() if not senses.images:
             return TextPart(NO_EYES)
-        case DocumentPart(name=name) if not has.documents:
+        case DocumentPart(name=name) if not senses.documents:
             return TextPart(NO_READER.format(name))
         case _:
             return part

@@ -1,4 +1,7 @@
-"""The models of a local Ollama. Owns finding them and Ollama's own advice; the rest is the Messages API."""
+"""The provider of Ollama, which runs models on this machine.
+
+It lists the models, and explains errors of Ollama. Everything else is the Messages API: `anthropic` has it.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,11 @@ if TYPE_CHECKING:
 
 URL = "http://127.0.0.1:11434"
 
-# A server on this machine lists its models in a few milliseconds; without one the refusal is immediate.
+# The seconds to wait for the list of models. A running Ollama answers in a few milliseconds, and without one the
+# connection is refused at once.
 TAGS_SECONDS = 0.3
 
-# Ollama is silent while it loads a model and reads a long prompt without a GPU: minutes, not the API's seconds.
+# Ollama sends nothing while it loads a model and reads a long prompt. Without a GPU this takes minutes.
 _MESSAGES = AnthropicProvider(name="ollama", patience=Patience(idle=600.0), priced_as="")
 
 _OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
@@ -36,15 +40,17 @@ _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`,
 
 
 class OllamaProvider:
+    """The provider plug. See `base.Provider`."""
+
     name = "ollama"
     rank = 20
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         url, configured = settings.url or URL, tuple(settings.models)
         if not is_here(url):
-            return configured  # another machine is not asked just to fill a list
-        there = await asyncio.to_thread(_tags, url)
-        return (*configured, *(name for name in there if name not in configured)) if there else ()
+            return configured  # another machine is not asked only to fill a list
+        pulled = await asyncio.to_thread(_list_pulled, url)
+        return (*configured, *(name for name in pulled if name not in configured)) if pulled else ()
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         return _MESSAGES.request_body(model, request, settings)
@@ -54,7 +60,7 @@ class OllamaProvider:
         try:
             async with aclosing(_MESSAGES.stream(model, request, settings)) as deltas:
                 async for delta in deltas:
-                    # What runs here costs nothing; models of Ollama's cloud are known by their tag.
+                    # A model that runs here costs nothing. Models of Ollama's cloud have a tag that says so.
                     free = isinstance(delta, UsageDelta) and not model.endswith(("-cloud", ":cloud"))
                     yield replace(delta, cost=0.0) if free else delta
         except ProviderError as error:
@@ -65,13 +71,14 @@ class OllamaProvider:
             raise ProviderError(sentence.format(url=settings.url, model=model), status=404) from None
 
 
-def _tags(url: str) -> tuple[str, ...]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches this machine
+def _list_pulled(url: str) -> tuple[str, ...]:
+    """Return the models that Ollama has pulled, none if no Ollama answers."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach this machine
     try:
         with opener.open(f"{url.rstrip('/')}/api/tags", timeout=TAGS_SECONDS) as answer:
             return tuple(str(model["name"]) for model in json.load(answer)["models"])
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
-        return ()  # not there, or not an Ollama
+        return ()  # no server, or no Ollama
 
 
 PROVIDER = OllamaProvider()

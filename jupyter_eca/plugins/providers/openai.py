@@ -1,7 +1,7 @@
-"""OpenAI, and every server that speaks one of its two APIs, over the official SDK.
+"""The provider of OpenAI, and of every server that speaks one of its two APIs, with the official SDK.
 
-Owns the connection: addresses, keys, clients, and what an exception of the SDK means. The words of the APIs are in
-`responses/` and `completions/`. The SDK is imported in a thread on first use.
+It owns the connection: URLs, keys, clients, and the errors of the SDK. It must not know the messages of the APIs:
+`responses/` and `completions/` do. The SDK is imported in a thread on first use.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import failures, prices
 from jupyter_eca.plugins.providers.failures import RequestTarget
 from jupyter_eca.plugins.providers.messages.local_address import is_here
-from jupyter_eca.plugins.providers.modalities import adapt_to, senses
+from jupyter_eca.plugins.providers.modalities import adapt_to, find_senses
 from jupyter_eca.plugins.providers.presets import RESPONSES
 from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
-from jupyter_eca.plugins.providers.responses.request import body as responses_body
+from jupyter_eca.plugins.providers.responses.request import build_body as build_responses_body
 from jupyter_eca.plugins.providers.retry_after import retry_after
 from jupyter_eca.plugins.providers.sdk_clients import (
     CHECK_SECONDS,
     DIRECT,
     NO_KEY,
     PATIENCE,
-    PLAINLY,
+    UNCOMPRESSED,
     Patience,
     check_target,
     explain_connection_error,
@@ -52,45 +52,59 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.plugins.providers.base import Preset
 
-# A server on this machine lists its models in a few milliseconds; without one the refusal is immediate.
+# The seconds to wait for the list of models of a server on this machine. A running server answers in a few
+# milliseconds, and without a server the connection is refused at once.
 LIST_SECONDS = 0.3
 
-_BRIEF = Patience(CHECK_SECONDS, CHECK_SECONDS)
+_CHECK_PATIENCE = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
-# An address that has one already is not given another.
+# A version in a URL. If it has one, no other is added.
 _VERSION = re.compile(r"/v\d")
 
 _NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in ~/.config/eca/config.json."
 
 
 class StreamReader(Protocol):
-    """Reads one answer. `failed` is the code and the text of an error that came in its stream."""
+    """Turns the events of one answer into deltas."""
 
     complete: bool
+    """Whether the server has sent the end of the answer."""
     failed: tuple[str, str] | None
+    """The code and the text of an error in the stream, None for none."""
 
-    def take(self, event: Any) -> Iterable[Delta]: ...
+    def take(self, event: Any) -> Iterable[Delta]:
+        """Return the deltas of an event."""
+        ...
 
-    def usage(self) -> UsageDelta | None: ...
+    def usage(self) -> UsageDelta | None:
+        """Return the usage of the answer, None if the server has not counted it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIApi:
-    """One of the two APIs. `path` comes after the URL. `version` is put between them where the URL has no version: ECA
-    does so for the Responses API alone, so a URL for Chat Completions is complete."""
+    """One of the two APIs."""
 
     label: str
+    """The name that users know."""
     path: str
+    """The path of a request, which is added to the URL."""
     version: str
-    body: Callable[[str, ModelRequest, Payload, ModelConfig], Payload]
-    reading: Callable[[str, ProviderConfig], StreamReader]
+    """The version that is put between the URL and the path if the URL has none. As in ECA it is empty for Chat
+    Completions, where the URL must be complete."""
+    build_body: Callable[[str, ModelRequest, Payload, ModelConfig], Payload]
+    """Builds the JSON of a request."""
+    make_reader: Callable[[str, ProviderConfig], StreamReader]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIProvider:
+    """A provider plug for one of the two APIs. See `base.Provider` and the other protocols there."""
+
     name: str
-    dialect: OpenAIApi
+    api: OpenAIApi
     presets: Mapping[str, Preset]
+    """The known providers that speak this API, by name."""
     rank: int | None
     label: str = "OpenAI"
     key_variable: str = "OPENAI_API_KEY"
@@ -102,65 +116,67 @@ class OpenAIProvider:
             return ()
         if not (is_here(settings.url) and settings.fetch_models):
             return configured
-        there = await asyncio.to_thread(_list_models, self._address(settings.url, "/models"), _key(settings))
-        return (*configured, *(name for name in there if name not in configured))
+        listed_models = await asyncio.to_thread(_list_models, self._address(settings.url, "/models"), _key(settings))
+        return (*configured, *(name for name in listed_models if name not in configured))
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         searching = chosen.model_copy(update={"web_search": settings.searches(model)})
-        seen = adapt_to(request, senses(model_id, chosen))
-        return self.dialect.body(model_id, seen, settings.payload(model), searching)
+        adapted_request = adapt_to(request, find_senses(model_id, chosen))
+        return self.api.build_body(model_id, adapted_request, settings.payload(model), searching)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]
         chosen = settings.models.get(model, ModelConfig())
-        asked = self._find_target(provider, chosen.model_name or model, settings)
+        target = self._find_target(provider, chosen.model_name or model, settings)
         patience = self.patience.configure(settings)
-        wanted = self.request_body(model, request, settings)
-        reading = self.dialect.reading(request.model, settings)
-        client = await get_client("openai", asked, patience, _connect)
+        request_json = self.request_body(model, request, settings)
+        reader = self.api.make_reader(request.model, settings)
+        client = await get_client("openai", target, patience, _connect)
         import httpx2
         from openai import AsyncStream, OpenAIError
 
         try:
-            # `object` makes the SDK hand out the events as the JSON they came as: half the time of its models.
+            # With `object` the SDK returns the events as plain JSON, which takes half the time of its models.
             stream_class = AsyncStream[object]
             async with await client.post(
                 self._path(settings),
-                body=wanted,
+                body=request_json,
                 cast_to=object,
                 options={"headers": settings.headers(model)},
                 stream=True,
                 stream_cls=stream_class,
             ) as stream:
                 async for event in stream:
-                    for delta in reading.take(event):
+                    for delta in reader.take(event):
                         yield delta
                 kind = stream.response.headers.get("content-type", "")
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            if not reading.complete:
-                # `from None`: a server may have echoed the key, and a log would show the chain.
-                raise _explain(error, asked, patience) from None
+            if not reader.complete:
+                # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
+                raise _explain(error, target, patience) from None
         else:
-            if reading.failed is not None:
-                raise failures.explain_refusal(asked, 200, *reading.failed)
-            if not reading.complete:
+            if reader.failed is not None:
+                raise failures.explain_refusal(target, 200, *reader.failed)
+            if not reader.complete:
                 raise (
-                    failures.explain_disconnect(asked) if "event-stream" in kind else failures.explain_wrong_api(asked)
+                    failures.explain_disconnect(target)
+                    if "event-stream" in kind
+                    else failures.explain_wrong_api(target)
                 )
-        yield await self._price(provider, asked.model, settings, reading.usage())
+        yield await self._price(provider, target.model, settings, reader.usage())
 
     async def check(self, settings: ProviderConfig) -> None:
-        asked = self._find_target(self.name, "", settings)
-        # A client of its own: one with a wrong key is not kept.
-        client = await asyncio.to_thread(_connect, asked, _BRIEF)
+        target = self._find_target(self.name, "", settings)
+        # The client is not cached, because the key may be wrong.
+        client = await asyncio.to_thread(_connect, target, _CHECK_PATIENCE)
         async with client:
-            await self._check_key(client, asked, _BRIEF, settings)
+            await self._check_key(client, target, _CHECK_PATIENCE, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
-        asked, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
-        await self._check_key(await get_client("openai", asked, patience, _connect), asked, patience, settings)
+        target, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
+        await self._check_key(await get_client("openai", target, patience, _connect), target, patience, settings)
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
@@ -168,70 +184,76 @@ class OpenAIProvider:
             raise ProviderError(_NO_URL.format(provider=provider))
         preset = self.presets.get(provider)
         variable = re.sub(r"\W", "_", provider).upper() + "_API_KEY"
-        asked = RequestTarget(
-            provider, model_id, settings.url, _key(settings), self.dialect.label, variable, self.dialect.path
+        target = RequestTarget(
+            provider, model_id, settings.url, _key(settings), self.api.label, variable, self.api.path
         )
-        return check_target(asked, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
+        return check_target(target, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
 
     def _path(self, settings: ProviderConfig) -> str:
         url, path = settings.url or "", settings.completion_url_relative_path
-        return self._address(url, self.dialect.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
+        return self._address(url, self.api.path) if path is None else f"{url.rstrip('/')}/{path.lstrip('/')}"
 
     def _address(self, url: str, path: str) -> str:
-        version = "" if _VERSION.search(urlsplit(url).path) else self.dialect.version
+        version = "" if _VERSION.search(urlsplit(url).path) else self.api.version
         return f"{url.rstrip('/')}{version}{path}"
 
     async def _check_key(
-        self, client: AsyncOpenAI, asked: RequestTarget, patience: Patience, settings: ProviderConfig
+        self, client: AsyncOpenAI, target: RequestTarget, patience: Patience, settings: ProviderConfig
     ) -> None:
-        """Send the cheapest request there is; its answer is not read. Raises: ProviderError."""
+        """Check the key with the cheapest request. Its answer is not read. Raises: ProviderError."""
         import httpx2
         from openai import OpenAIError
 
-        options: Any = {"headers": settings.headers(""), "timeout": _BRIEF.idle}
+        options: Any = {"headers": settings.headers(""), "timeout": _CHECK_PATIENCE.idle}
         try:
-            await client.get(self._address(asked.url, "/models"), cast_to=object, options=options)
+            await client.get(self._address(target.url, "/models"), cast_to=object, options=options)
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            raise _explain(error, asked, patience) from None
+            raise _explain(error, target, patience) from None
 
     async def _price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
     ) -> UsageDelta:
-        """Return the usage with its price; usage that was not counted has none."""
+        """Return the usage with its price. A usage that was not counted has no price."""
         preset = self.presets.get(provider)
         if preset is None or usage is None or settings.url != preset.settings.url:
             return usage or UsageDelta(0, 0)
         if preset.free:
             return replace(usage, cost=0.0)
-        found = await prices.add_price(provider, model_id, usage)
-        return found if usage.cost is None else replace(found, cost=usage.cost)  # the vendor's own word comes first
+        priced = await prices.add_price(provider, model_id, usage)
+        return priced if usage.cost is None else replace(priced, cost=usage.cost)  # the vendor's own price counts
 
 
-def _explain(error: Exception, asked: RequestTarget, patience: Patience) -> ProviderError:
+def _explain(error: Exception, target: RequestTarget, patience: Patience) -> ProviderError:
+    """Return the error to show for an error of the SDK."""
     from openai import APIConnectionError, APIError, APIStatusError
 
     match error:
         case APIConnectionError():
-            return explain_connection_error(error.__cause__, asked, patience)
+            return explain_connection_error(error.__cause__, target, patience)
         case APIStatusError():
             headers = error.response.headers
             temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
             after = retry_after(headers, time.time())
-            kind, said = error.code or error.type or "", _words(error.body)
+            kind, server_message = error.code or error.type or "", _find_message(error.body)
             return failures.explain_refusal(
-                asked, error.status_code, kind, said, temporary=temporary, retry_after=after
+                target, error.status_code, kind, server_message, temporary=temporary, retry_after=after
             )
-        case APIError():  # in mid-stream
-            return failures.explain_refusal(asked, 200, error.code or error.type or "", _words(error.body))
+        case APIError():  # in the middle of the stream
+            return failures.explain_refusal(target, 200, error.code or error.type or "", _find_message(error.body))
         case _:
-            return explain_connection_error(error, asked, patience)
+            return explain_connection_error(error, target, patience)
 
 
-def _words(body: object) -> str:
-    """Return what a server said is wrong, in whatever form it says that."""
+def _find_message(body: object) -> str:
+    """Return the error message of a server. Servers send it in different forms."""
     match body:
-        case {"message": str(said)} | {"error": {"message": str(said)}} | {"error": str(said)} | {"detail": str(said)}:
-            return said
+        case (
+            {"message": str(server_message)}
+            | {"error": {"message": str(server_message)}}
+            | {"error": str(server_message)}
+            | {"detail": str(server_message)}
+        ):
+            return server_message
         case str():
             return body
         case _:
@@ -243,38 +265,39 @@ def _key(settings: ProviderConfig) -> str:
 
 
 def _needs_key(settings: ProviderConfig) -> bool:
-    """Whether a key is needed. A server whose address the user wrote may need none."""
+    """Return whether a key is needed. A server of the user may need none."""
     return bool(settings.requires_auth)
 
 
 def _list_models(address: str, key: str) -> tuple[str, ...]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches this machine
-    asking = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310  # ours
+    """Return the models that a server on this machine lists, none if no such server answers."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach this machine
+    http_request = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310  # ours
     try:
-        with opener.open(asking, timeout=LIST_SECONDS) as answer:
+        with opener.open(http_request, timeout=LIST_SECONDS) as answer:
             return tuple(str(model["id"]) for model in json.load(answer)["data"])
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
-        return ()  # not there, or something else
+        return ()  # no server, or another kind of server
 
 
-def _connect(asked: RequestTarget, patience: Patience) -> AsyncOpenAI:
+def _connect(target: RequestTarget, patience: Patience) -> AsyncOpenAI:
     sdk = importlib.import_module("openai")
     redaction.install_log_filter()
     timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
-    here = is_here(asked.url)
-    # What the environment says of the user at OpenAI is no other server's business.
-    theirs = urlsplit(asked.url).hostname == "api.openai.com"
-    nobody = {} if theirs else {"OpenAI-Organization": sdk.Omit(), "OpenAI-Project": sdk.Omit()}
+    is_local = is_here(target.url)
+    # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to others.
+    is_openai = urlsplit(target.url).hostname == "api.openai.com"
+    no_account_headers = {} if is_openai else {"OpenAI-Organization": sdk.Omit(), "OpenAI-Project": sdk.Omit()}
     return sdk.AsyncOpenAI(
-        api_key=asked.key or NO_KEY,
-        base_url=asked.url,
+        api_key=target.key or NO_KEY,
+        base_url=target.url,
         timeout=timeout,
         max_retries=0,
-        http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if here else None,
-        default_headers={**PLAINLY, **nobody},
+        http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_local else None,
+        default_headers={**UNCOMPRESSED, **no_account_headers},
     )
 
 
-_RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", responses_body, ResponsesReading)
+_RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReading)
 
 PROVIDER = OpenAIProvider("openai-responses", _RESPONSES, RESPONSES, rank=15)

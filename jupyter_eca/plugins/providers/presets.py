@@ -1,6 +1,7 @@
-"""Providers that are known by name: where they are, and what is best to ask them for. Data.
+"""Owns the data of known providers: their names, URLs and best models.
 
-A configuration of the same name is laid over its row. The models are a start: any other may be asked for by its name.
+A configuration with the same name changes single fields of a provider. Other models than the listed ones can be used by
+their names. It must not send a request: `openai` and `openai_chat` do.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ CHAT: Final = {
         "gemini-3.8-flash",
         "gemini-3.1-pro-preview",
         variable="GEMINI_API_KEY",
-        # It writes its thoughts into the answer, between these tags, and only when it is asked to. Not every model of
-        # Google's thinks, so this is not for models that a user adds.
+        # These models write their thoughts into the answer between these tags, if the request asks for them. Not every
+        # model of Google does, so this does not count for models that a user adds.
         think_tag_start="<thought>",
         think_tag_end="</thought>",
         model=ModelConfig(extra_payload={"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}),
     ),
     "deepseek": _preset("DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner"),
-    # It counts without being asked to, and refuses keys that it does not know.
+    # Mistral always counts tokens, and refuses requests with the unknown key `stream_options`.
     "mistral": _preset(
         "Mistral",
         "https://api.mistral.ai/v1",

@@ -1,4 +1,8 @@
-"""What an answer cost and how much its model can read, from genai-prices' own table. No provider; asks no host."""
+"""Looks up the prices and the context windows of models in the table of genai-prices, and computes the cost of an
+answer.
+
+It must not send a request: the table is a part of the package. `catalog` and the providers ask for prices.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +25,25 @@ _log = logging.getLogger(__name__)
 
 
 async def add_price(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
-    """Return `usage` with the cost and the context limit, as far as they are known. `model` is the vendor's name for
-    it."""
-    found = await asyncio.to_thread(_look_up, provider, model, usage)  # the first import takes half a second
-    if found is None:
+    """Return `usage` with the cost and the context limit, as far as they are known. `model` is the vendor's name of the
+    model."""
+    price = await asyncio.to_thread(_look_up, provider, model, usage)  # the first import takes half a second
+    if price is None:
         return usage
-    return replace(usage, cost=float(found.total_price), context_limit=found.model.context_window or 0)
+    return replace(usage, cost=float(price.total_price), context_limit=price.model.context_window or 0)
 
 
 def apply_own_rates(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
-    """Apply the rates and limits that the user configured for a model: they know their contract."""
+    """Return `usage` with the rates and limits that the user has configured for a model."""
     if model.cost is not None and not usage.replayed:
-        usage = replace(usage, cost=_sum(model.cost, usage))
+        usage = replace(usage, cost=_compute_cost(model.cost, usage))
     if model.limit is not None:
         context = model.limit.context or usage.context_limit
         usage = replace(usage, context_limit=context, output_limit=model.limit.output or usage.output_limit)
     return usage
 
 
-def _sum(rates: RatesConfig, usage: UsageDelta) -> float:
+def _compute_cost(rates: RatesConfig, usage: UsageDelta) -> float:
     read = rates.input if rates.cache_read is None else rates.cache_read
     write = rates.input if rates.cache_write is None else rates.cache_write
     whole = usage.input_tokens * rates.input + usage.output_tokens * rates.output
@@ -48,22 +52,24 @@ def _sum(rates: RatesConfig, usage: UsageDelta) -> float:
 
 
 def cost(provider: str, model: str, usage: UsageDelta) -> float | None:
-    """Return the cost in US dollars; None for a model without a price."""
-    found = _look_up(provider, model, usage)
-    return None if found is None else float(found.total_price)
+    """Return the cost in US dollars, None for a model whose price is not known."""
+    price = _look_up(provider, model, usage)
+    return None if price is None else float(price.total_price)
 
 
 async def rates(provider: str, models: Iterable[str]) -> dict[str, tuple[float, float]]:
-    """Return US dollars for a million tokens read and written, for models whose price is known."""
-    return await asyncio.to_thread(lambda: {model: found for model in models if (found := _rate(provider, model))})
+    """Return the US dollars for a million tokens of input and of output, by model. Models without a known price are
+    left out."""
+    return await asyncio.to_thread(lambda: {model: rate for model in models if (rate := _find_rate(provider, model))})
 
 
-def _rate(provider: str, model: str) -> tuple[float, float] | None:
-    """Return the price of a million tokens. Long prompts may cost more, so it is computed for a short one."""
+def _find_rate(provider: str, model: str) -> tuple[float, float] | None:
+    """Return the price of a million tokens of input and of output. It is that of a short prompt, because long prompts
+    may cost more."""
     short = 1_000
-    read = cost(provider, model, UsageDelta(short, 0))
-    written = cost(provider, model, UsageDelta(0, short))
-    return None if read is None or written is None else (round(read * 1_000, 6), round(written * 1_000, 6))
+    input = cost(provider, model, UsageDelta(short, 0))
+    output = cost(provider, model, UsageDelta(0, short))
+    return None if input is None or output is None else (round(input * 1_000, 6), round(output * 1_000, 6))
 
 
 def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation | None:
@@ -71,7 +77,7 @@ def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation |
         from genai_prices import Usage, calc_price
 
         tokens = Usage(
-            # The table's input tokens are all of them; ours leave out what the cache has read or written.
+            # The table counts all input tokens. Ours do not include those that the cache has read or written.
             input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
@@ -81,6 +87,6 @@ def _look_up(provider: str, model: str, usage: UsageDelta) -> PriceCalculation |
         return calc_price(tokens, model, provider_id=provider)
     except LookupError:
         return None
-    except Exception:  # noqa: BLE001  # somebody else's table: it must not cost the reader an answer
+    except Exception:  # noqa: BLE001  # the boundary to another package: an error in its table must not lose the answer
         _log.exception("the price of %s/%s cannot be worked out", provider, model)
         return None

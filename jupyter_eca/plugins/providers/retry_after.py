@@ -1,4 +1,7 @@
-"""When a server that takes no more requests wants to be asked again, from the headers of its answer. Pure."""
+"""Reads from the headers of an answer when a server that takes no more requests can be asked again. Pure.
+
+It must not wait or retry: the engine does.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# When a limit is full again, of those that have one; the one that is used up is the last to be.
+# The headers that say when a limit is reset, and the end of the header that says how much of the limit is left.
 _AT = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
 _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-tokens", "-reset": "-remaining"}
 
@@ -18,48 +21,50 @@ _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
-# Numbers above this are a time, not a span: 2001 in seconds.
+# Larger numbers are a time since the epoch and not a span: this one is in the year 2001.
 _EPOCH = 1e9
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds to wait, None when the server did not say. `now` is in seconds since the epoch."""
-    if (exact := _number(headers.get("retry-after-ms", ""))) is not None:
-        return exact / 1000
-    if (said := _seconds(headers.get("retry-after", ""), now)) is not None:
-        return said
-    resets = [_seconds(value, now) for name, value in headers.items() if _is_used_up(name, headers)]
-    return max((at for at in resets if at is not None), default=None)
+    if (milliseconds := _parse_number(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    if (wait := _parse_seconds(headers.get("retry-after", ""), now)) is not None:
+        return wait
+    waits = [_parse_seconds(value, now) for name, value in headers.items() if _is_used_up(name, headers)]
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 def _is_used_up(name: str, headers: Mapping[str, str]) -> bool:
+    """Return whether a header is about a limit of which nothing is left."""
     if not _AT.fullmatch(name):
         return False
     end = next(end for end in _LEFT if name.lower().endswith(end))
     return headers.get(name[: -len(end)] + _LEFT[end], "0").strip() == "0"
 
 
-def _seconds(value: str, now: float) -> float | None:
-    """Return the seconds of a number, a span or a date."""
+def _parse_seconds(value: str, now: float) -> float | None:
+    """Return the seconds to wait for a number, a span or a date."""
     value = value.strip()
-    if (number := _number(value)) is not None:
+    if (number := _parse_number(value)) is not None:
         if number > _EPOCH * 1000:
             number /= 1000
         return max(number - now, 0.0) if number > _EPOCH else number
     if value and re.fullmatch(rf"(?:{_SPAN.pattern})+", value):
         return sum(float(count) * _SECONDS[unit] for count, unit in _SPAN.findall(value))
-    return _until(value, now)
+    return _parse_date(value, now)
 
 
-def _until(value: str, now: float) -> float | None:
-    for parsed in (datetime.fromisoformat, parsedate_to_datetime):
+def _parse_date(value: str, now: float) -> float | None:
+    """Return the seconds until a date, None if it is no date."""
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            at = parsed(value)
+            at = parse(value)
         except (ValueError, TypeError):
             continue
         return max((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now, 0.0)
     return None
 
 
-def _number(value: str) -> float | None:
+def _parse_number(value: str) -> float | None:
     return float(value) if re.fullmatch(r"\s*\d{1,18}(?:\.\d{1,9})?\s*", value) else None

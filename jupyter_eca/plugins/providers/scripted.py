@@ -1,26 +1,26 @@
-"""A model that says what a file tells it to: for tests, tours and documentation. Public and stable.
+"""The provider of scripted models, whose answers are in a file: for tests, tours and documentation. Public and stable.
 
-Configured as `providers.scripted.models.NAME.script = FILE` (relative to the configuration's folder), addressed as
-`scripted/NAME`. The file is one JSON object:
+It must not call a model. Configured as `providers.scripted.models.NAME.script = FILE` (relative to the configuration's
+folder), addressed as `scripted/NAME`. The file is one JSON object:
 
     {"rules": [
        {"message": "hello",                        # regex, searched in the last user message
-        "reply": [{"reasoning": "A greeting."},    # shown folded away
+        "reply": [{"reasoning": "A greeting."},    # shown as the model's thoughts
                   {"text": "Hi there!", "chunk": 4, "delay": 0.02}]},   # 4 characters at a time, 20 ms apart
        {"message": "load",
         "reply": [{"text": "Let me run it."}, {"tool": "run_code", "arguments": {"code": "x = 1"}}]},
        {"result": "rejected", "tool": "run_code",  # regex, searched in the last tool result (of that tool)
         "reply": [{"text": "Then I leave it."}]},
        {"result": "", "reply": [{"text": "Done."}]},
-       {"message": "busy", "times": 2,             # answers so often only; then the rules after it are asked
+       {"message": "busy", "times": 2,             # answers only twice; then the rules after it count
         "reply": [{"error": "overloaded", "status": 529, "retryAfter": 1}]},
        {"message": "", "reply": [{"error": "I have no answer to that."}]}]}
 
-The first rule that matches answers. An error with the status of one that passes (429, 500 and more) is asked again, if
-nothing came before it. `message` rules are for replies to a user, `result` rules for replies to a tool.
-With `"window": N` beside the rules it is a model of so many tokens, four characters each: it refuses what is longer.
-In texts and arguments `{message}` is the last user message, `{result}` the last tool result, and `$name` a named group
-of the rule's regex.
+The first rule that matches answers. After an error with a temporary status (429, 500 and more) the request is sent
+again, if the reply has nothing before the error. `message` rules are for replies to a user, `result` rules for replies
+to a tool. With `"window": N` beside the rules, the model has a context window of N tokens with four characters each,
+and refuses a longer request. In texts and arguments `{message}` is the last user message, `{result}` the last tool
+result, and `$name` a named group of the rule's regex.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
-from jupyter_eca.plugins.providers.failures import kind_of
+from jupyter_eca.plugins.providers.failures import classify_status
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -51,36 +51,55 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
 
 
-# A script may hold whole notebooks, with their outputs.
+# The bytes of the largest script. A script may have whole notebooks in it, with their outputs.
 MAX_SCRIPT_BYTES = 100_000_000
 
 
 class ReplyPart(Model):
-    """Exactly one of `text`, `reasoning`, `tool`, `error`. `chunk` is characters per delta (0: all at once), `delay`
-    seconds before each delta."""
+    """A part of a reply. It has exactly one of `text`, `reasoning`, `tool` and `error`."""
 
     text: str | None = None
+    """Text of the answer."""
     reasoning: str | None = None
+    """Thoughts of the model."""
     tool: str | None = None
+    """The name of a tool that is called."""
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The arguments of the tool call."""
     error: str | None = None
+    """The message of an error."""
     status: int | None = None
+    """The HTTP status of the error. Not set: 400."""
     retry_after: float | None = None
+    """The seconds after which the server wants to be asked again."""
     chunk: int = Field(default=0, ge=0)
+    """The characters of each delta. 0: all at once."""
     delay: float = Field(default=0.0, ge=0)
+    """The seconds before each delta."""
 
 
 class ScriptRule(Model):
+    """A rule of a script: when it matches, and the reply."""
+
     message: str | None = None
+    """A regex for the last user message."""
     result: str | None = None
+    """A regex for the last tool result. Only set in rules for replies to a tool."""
     tool: str | None = None
+    """The tool whose result it must be. Not set: any tool."""
     times: int | None = Field(default=None, gt=0)
+    """How often the rule can answer. Not set: always."""
     reply: tuple[ReplyPart, ...]
+    """The parts of the reply, in their order."""
 
 
 class Script(Model):
+    """The content of a script file."""
+
     rules: tuple[ScriptRule, ...]
+    """The rules. The first one that matches answers."""
     window: int | None = Field(default=None, gt=0)
+    """The context window of the model in tokens. Not set: no limit."""
 
     def answer(self, request: ModelRequest, spent: Counter[int]) -> tuple[ReplyPart, ...]:
         """Return the reply of the first rule that matches, with its placeholders filled in. `spent` counts how often
@@ -88,41 +107,47 @@ class Script(Model):
 
         Raises: ProviderError when no rule matches.
         """
-        asked = _Asked.of(request)
+        question = _Question.of(request)
         for index, rule in enumerate(self.rules):
             if rule.times is not None and spent[index] >= rule.times:
                 continue
-            if (found := asked.match(rule)) is not None:
+            if (found := question.match(rule)) is not None:
                 spent[index] += 1
-                return tuple(_fill(part, asked, found) for part in rule.reply)
-        raise ProviderError(f"The script has no rule for {asked.text[:200]!r}. Add one to it.")
+                return tuple(_fill(part, question, found) for part in rule.reply)
+        raise ProviderError(f"The script has no rule for {question.text[:200]!r}. Add one to it.")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The last user message, and the last tool result if it came after."""
+class _Question:
+    """What a request asks."""
 
     message: str
+    """The last user message."""
     result: str | None
+    """The last tool result, if it comes after that message."""
     tool: str
+    """The tool that has returned it, "" for none."""
 
     @property
     def text(self) -> str:
+        """The text that the model must reply to."""
         return self.message if self.result is None else self.result
 
     @staticmethod
-    def of(request: ModelRequest) -> _Asked:
+    def of(request: ModelRequest) -> _Question:
+        """Return the question of a request."""
         last = request.messages[-1]
-        asked = [part.text for part in last.parts if isinstance(part, TextPart)]
+        texts = [part.text for part in last.parts if isinstance(part, TextPart)]
         results = [part for part in last.parts if isinstance(part, ToolResultPart)]
         message = next((m.text for m in reversed(request.messages) if m.role == "user" and m.text), "")
-        if asked or not results:
-            return _Asked(asked[-1] if asked else "", None, "")
+        if texts or not results:
+            return _Question(texts[-1] if texts else "", None, "")
         uses = (part for m in request.messages for part in m.parts if isinstance(part, ToolUsePart))
         tool = next((use.name for use in uses if use.id == results[-1].id), "")
-        return _Asked(message, results[-1].text, tool)
+        return _Question(message, results[-1].text, tool)
 
     def match(self, rule: ScriptRule) -> re.Match[str] | None:
+        """Return the match of a rule, None if the rule is not for this question."""
         if self.result is None:
             return None if rule.message is None or rule.result is not None else re.search(rule.message, self.message)
         if rule.result is None or rule.tool not in {None, self.tool}:
@@ -132,8 +157,9 @@ class _Asked:
         return re.search(rule.result, self.result)
 
 
-def _fill(part: ReplyPart, asked: _Asked, found: re.Match[str]) -> ReplyPart:
-    values = {"message": asked.message, "result": asked.result or ""}
+def _fill(part: ReplyPart, question: _Question, found: re.Match[str]) -> ReplyPart:
+    """Return a part of a reply with its placeholders filled in."""
+    values = {"message": question.message, "result": question.result or ""}
 
     def fill(text: str) -> str:
         text = re.sub(r"\{(message|result)\}", lambda m: values[m[1]], text)
@@ -162,7 +188,7 @@ def load(path: Path) -> Script:
 def deltas(part: ReplyPart, index: int) -> Iterator[Delta]:
     """Yield the pieces in which a reply part is streamed. Raises: ProviderError for an `error` part."""
     if part.error is not None:
-        kind, temporary = kind_of(part.status or 400)
+        kind, temporary = classify_status(part.status or 400)
         raise ProviderError(
             part.error, status=part.status, kind=kind, retryable=temporary, retry_after=part.retry_after
         )
@@ -183,6 +209,8 @@ def _pieces(text: str, size: int) -> list[str]:
 
 
 class ScriptedProvider:
+    """The provider plug. See `base.Provider`."""
+
     name = "scripted"
     rank = None
 
@@ -193,25 +221,26 @@ class ScriptedProvider:
         return tuple(settings.models)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        script = settings.models[model].script if model in settings.models else None
-        if script is None:
+        file = settings.models[model].script if model in settings.models else None
+        if file is None:
             raise UnknownModel(
                 f"There is no script for scripted/{model}. Set providers.scripted.models.{model}.script."
             )
-        path = Path(settings.folder) / script
+        path = Path(settings.folder) / file
         spent = self._spent.setdefault(path, Counter())
-        played = await asyncio.to_thread(load, path)
-        asked, said = estimate_tokens(request.messages), 0
-        if played.window is not None and asked > played.window:
+        script = await asyncio.to_thread(load, path)
+        input_tokens, written_chars = estimate_tokens(request.messages), 0
+        if script.window is not None and input_tokens > script.window:
             raise ProviderError(
-                f"The chat is too long for this model: {asked} of {played.window} tokens.", kind=FailureKind.CONTEXT
+                f"The chat is too long for this model: {input_tokens} of {script.window} tokens.",
+                kind=FailureKind.CONTEXT,
             )
-        for index, part in enumerate(played.answer(request, spent)):
+        for index, part in enumerate(script.answer(request, spent)):
             for delta in deltas(part, index):
                 await asyncio.sleep(part.delay)
-                said += len(getattr(delta, "text", ""))
+                written_chars += len(getattr(delta, "text", ""))
                 yield delta
-        yield UsageDelta(asked, said // CHARS_PER_TOKEN, cost=0.0, context_limit=played.window or 0)
+        yield UsageDelta(input_tokens, written_chars // CHARS_PER_TOKEN, cost=0.0, context_limit=script.window or 0)
 
 
 PROVIDER = ScriptedProvider()

@@ -1,5 +1,7 @@
-"""The clients of the official SDKs: made off the event loop, cached for the next request, and closed with their
-loop. It also explains errors of the connection; `failures` has the sentences.
+"""Owns the clients of the official SDKs: they are made in a thread, cached for the next request, and closed with their
+event loop. It also checks the target of a request, and explains errors of connections.
+
+It must not know an API: the providers do. `failures` has the messages of errors.
 """
 
 from __future__ import annotations
@@ -18,22 +20,23 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.plugins.providers.failures import RequestTarget
 
-# ECA's own limits (3.12). A black-holed connect hangs for minutes without the first; the APIs ping every few seconds,
-# so a silence as long as the second means that nobody is there any more.
+# The seconds that ECA waits too (3.12): for a connection, which could otherwise hang for minutes, and for the next
+# data. The APIs send a ping every few seconds, so after such a long silence the server is gone.
 CONNECT_SECONDS = 15.0
 IDLE_SECONDS = 120.0
 
-# Somebody who types in a key is waiting for the answer.
+# The seconds that a check of a key may take, because the user who has typed it in is waiting.
 CHECK_SECONDS = 10.0
 
-# The SDKs look for keys in the environment and in files unless they are given one: a server that needs none gets this.
+# The key for a server that needs none. Without a key, the SDKs would look for one in the environment and in files.
 NO_KEY = "none"
 
-# A proxy cannot reach this machine's own servers, and the environment often forgets to say so.
+# The setting that bypasses a proxy, for servers on this machine. A proxy cannot reach them, and the environment often
+# does not exclude them.
 DIRECT: dict[str, Any] = {"all://": None, "http://": None, "https://": None}
 
-# Compressed events arrive when the compressor's buffer is full, not when they happen.
-PLAINLY = {"Accept-Encoding": "identity"}
+# The headers that request an uncompressed stream. Compressed events arrive only when the compressor's buffer is full.
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
 _MISSING_KEY = (
     "There is no key for {api}. Set {variable} in the environment and restart Jupyter or your editor, "
@@ -44,6 +47,8 @@ _NO_URL = "`providers.{provider}.url` is no address: it must start with https://
 
 
 class Closing(Protocol):
+    """A client that can be closed."""
+
     async def close(self) -> None: ...
 
 
@@ -52,13 +57,15 @@ Client = TypeVar("Client", bound=Closing)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait for a connection, and for the next data on it."""
+    """The time limits of a client, in seconds."""
 
     connect: float = CONNECT_SECONDS
+    """How long to wait for a connection."""
     idle: float = IDLE_SECONDS
+    """How long to wait for the next data."""
 
     def configure(self, settings: ProviderConfig) -> Patience:
-        """Apply the limits of the configuration."""
+        """Return the limits of the configuration, with these as defaults."""
         return Patience(
             settings.connect_timeout_seconds or self.connect, settings.stream_idle_timeout_seconds or self.idle
         )
@@ -67,65 +74,70 @@ class Patience:
 PATIENCE = Patience()
 
 
-def check_target(asked: RequestTarget, *, needs_key: bool, vendor: str) -> RequestTarget:
-    """Return the target if it is valid. Raises: ProviderError, where an SDK would raise an error that shows the key, or
-    none at all."""
-    if needs_key and not asked.key:
-        raise ProviderError(asked.say(_MISSING_KEY.replace("{api}", vendor)), kind=failures.kind_of(401)[0])
-    if not (asked.key.isascii() and asked.key.isprintable()):
-        raise ProviderError(asked.say(_ODD_KEY), kind=failures.kind_of(401)[0])
+def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> RequestTarget:
+    """Return the target if it is valid.
+
+    Raises: ProviderError. For such a target an SDK would raise an error that shows the key, or no error at all.
+    """
+    if needs_key and not target.key:
+        raise ProviderError(
+            target.fill_in(_MISSING_KEY.replace("{api}", vendor)), kind=failures.classify_status(401)[0]
+        )
+    if not (target.key.isascii() and target.key.isprintable()):
+        raise ProviderError(target.fill_in(_ODD_KEY), kind=failures.classify_status(401)[0])
     try:
-        parts = urlsplit(asked.url)
-        good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
+        parts = urlsplit(target.url)
+        is_valid = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
     except ValueError:
-        good = False
-    if not good:
-        raise ProviderError(_NO_URL.format(provider=asked.provider))
-    return asked
+        is_valid = False
+    if not is_valid:
+        raise ProviderError(_NO_URL.format(provider=target.provider))
+    return target
 
 
-def explain_connection_error(cause: BaseException | None, asked: RequestTarget, patience: Patience) -> ProviderError:
-    """Explain an error of the connection."""
+def explain_connection_error(cause: BaseException | None, target: RequestTarget, patience: Patience) -> ProviderError:
+    """Return the error to show for an error of the connection."""
     import httpx2
 
     match cause:
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            return failures.explain_connect_timeout(asked, patience.connect)
+            return failures.explain_connect_timeout(target, patience.connect)
         case httpx2.TimeoutException():
-            return failures.explain_stall(asked, patience.idle)
+            return failures.explain_stall(target, patience.idle)
         case httpx2.ConnectError() | httpx2.ProxyError():
-            return failures.explain_unreachable(asked, cause)
+            return failures.explain_unreachable(target, cause)
         case httpx2.HTTPError() | httpx2.StreamError():
-            return failures.explain_disconnect(asked)
+            return failures.explain_disconnect(target)
         case _:
-            return failures.explain_wrong_api(asked)
+            return failures.explain_wrong_api(target)
 
 
-# Kept so that a turn of many requests makes one connection, and for each event loop apart: connections belong to one.
-# With each is the generator that closes it.
-_Place = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
-_clients: dict[_Place, tuple[Closing, AsyncGenerator[None]]] = {}
+# The cached clients, so that a turn with many requests makes one connection. The event loop is a part of the key,
+# because a connection belongs to one loop. With each client is the generator that closes it.
+_ClientKey = tuple[asyncio.AbstractEventLoop, str, str, str, Patience]
+_clients: dict[_ClientKey, tuple[Closing, AsyncGenerator[None]]] = {}
 
 
 async def get_client(
-    sdk: str, asked: RequestTarget, patience: Patience, make: Callable[[RequestTarget, Patience], Client]
+    sdk: str, target: RequestTarget, patience: Patience, make: Callable[[RequestTarget, Patience], Client]
 ) -> Client:
-    """Return the cached client, or make one. `make` runs in a thread: the first import of an SDK takes seconds."""
-    place = (asyncio.get_running_loop(), sdk, asked.url, asked.key, patience)
-    if place not in _clients:
-        fresh = await asyncio.to_thread(make, asked, patience)
-        if place in _clients:
-            await fresh.close()  # another request was quicker
+    """Return the cached client, or make one. `make` runs in a thread, because the first import of an SDK takes
+    seconds."""
+    key = (asyncio.get_running_loop(), sdk, target.url, target.key, patience)
+    if key not in _clients:
+        new_client = await asyncio.to_thread(make, target, patience)
+        if key in _clients:
+            await new_client.close()  # another request was quicker
         else:
-            end = _end(place)
-            _clients[place] = (fresh, end)
-            await anext(end)
-    return cast("Client", _clients[place][0])
+            closer = _close_with_loop(key)
+            _clients[key] = (new_client, closer)
+            await anext(closer)
+    return cast("Client", _clients[key][0])
 
 
-async def _end(place: _Place) -> AsyncGenerator[None]:
-    """Close a client with its event loop: a loop that ends closes the generators that were started in it."""
+async def _close_with_loop(key: _ClientKey) -> AsyncGenerator[None]:
+    """Close a client when its event loop ends: a loop then closes all generators that were started in it."""
     try:
         yield
     finally:
-        await _clients.pop(place)[0].close()
+        await _clients.pop(key)[0].close()

@@ -1,4 +1,4 @@
-"""Remarks for the reader about an answer that ended early, the same for every provider."""
+"""Owns the remarks to the user about an answer that ended early. All providers use the same ones."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ DECLINED: Final = (
 
 
 def describe_refusal(why: str = "") -> str:
-    """Describe a refusal; `why` are the model's own words."""
+    """Return the remark for a refusal. `why` is the model's own explanation."""
     return DECLINED.format(why=f": {why.strip().rstrip('.')}" if why.strip() else "")

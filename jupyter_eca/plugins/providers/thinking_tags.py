@@ -1,4 +1,8 @@
-"""Thoughts that a model writes into its answer, between tags. Pure; a tag may be cut anywhere between two pieces."""
+"""Splits the thoughts that a model writes between tags, such as `<think>`, from its answer. Pure.
+
+The text comes in pieces, and a piece may end in the middle of a tag. It must not know an API: `completions.events` uses
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,50 +17,55 @@ if TYPE_CHECKING:
 
 
 class _Place(Enum):
-    """The place of what comes next: at the beginning; between the tags; just after them; in the answer."""
+    """Where the next text belongs."""
 
     START = auto()
+    """At the beginning, where the start tag may come."""
     INSIDE = auto()
+    """Between the tags."""
     AFTER = auto()
+    """Just after the end tag, where white space is dropped."""
     ANSWER = auto()
+    """In the answer."""
 
 
 @dataclass(slots=True)
 class Tags:
-    """Splits thoughts from the answer. Tags count only at the very beginning of an answer: later ones are its
-    subject."""
+    """The tags of one answer. They count only at the very beginning of an answer: later ones are a part of it."""
 
     start: str
     end: str
     _place: _Place = _Place.START
     _held: str = ""
+    """Text that may be a part of a tag, and waits for the next piece."""
 
     def take(self, text: str) -> list[Delta]:
+        """Return the deltas of a piece of text."""
         self._held += text
-        said: list[Delta] = []
+        deltas: list[Delta] = []
         if self._place is _Place.START:
             self._begin()
         if self._place is _Place.INSIDE:
-            said += self._think()
+            deltas += self._think()
         if self._place is _Place.AFTER and self._held.strip():
             self._held, self._place = self._held.lstrip(), _Place.ANSWER
         if self._place is _Place.ANSWER and self._held:
-            said.append(TextDelta(self._held))
+            deltas.append(TextDelta(self._held))
             self._held = ""
-        return said
+        return deltas
 
     def finish(self) -> list[Delta]:
-        """Return what was held back because it could have been the beginning of a tag."""
+        """Return the text that was held back. Called at the end of the answer."""
         held, self._held = self._held, ""
         if not held.strip():
             return []
         return [ReasoningDelta(held) if self._place is _Place.INSIDE else TextDelta(held)]
 
     def _begin(self) -> None:
-        words = self._held.lstrip()
-        if self.start and self.end and words.startswith(self.start):
-            self._held, self._place = words.removeprefix(self.start), _Place.INSIDE
-        elif not (self.start and self.end and self.start.startswith(words)):
+        text = self._held.lstrip()
+        if self.start and self.end and text.startswith(self.start):
+            self._held, self._place = text.removeprefix(self.start), _Place.INSIDE
+        elif not (self.start and self.end and self.start.startswith(text)):
             self._place = _Place.ANSWER
 
     def _think(self) -> list[Delta]:

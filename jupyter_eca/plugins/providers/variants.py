@@ -1,7 +1,8 @@
-"""Variants: named additions to a model's requests, mostly how hard it thinks. Data, and how it is laid over. Pure.
+"""Owns the variants of models: named additions to a request, which mostly say how hard the model thinks. Pure.
 
-What the built-in ones send is what the models accept, and no more: `effort` with adaptive thinking from 4.6 on (`xhigh`
-from Opus 4.7 on; those return their thoughts only when asked to), a budget of tokens before.
+A built-in variant sends only what its models accept. Claude models from 4.6 on take an `effort` with adaptive thinking
+(`xhigh` from Opus 4.7 on, which return their thoughts only if the request asks for them). Older ones take a budget of
+tokens. It must not know who has chosen a variant: `catalog` applies it.
 """
 
 from __future__ import annotations
@@ -27,21 +28,22 @@ def _budgets(**tokens: int) -> Variants:
 
 
 def _openai(**payload: Any) -> Variants:
-    """Return the variants, each with the name of an effort in place of `...`."""
+    """Return a variant for each effort: the payload, with the name of the effort in place of `...`."""
 
     def fill(value: Any, effort: str) -> Any:
         if isinstance(value, dict):
-            return {name: fill(one, effort) for name, one in cast("dict[str, Any]", value).items()}
+            return {name: fill(item, effort) for name, item in cast("dict[str, Any]", value).items()}
         return effort if value is ... else value
 
     return {effort: fill(payload, effort) for effort in ("low", "medium", "high")}
 
 
-# The efforts that every one of OpenAI's models that thinks has.
+# The names of OpenAI's models that think.
 _THINKS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
 
-# API, pattern in the model's name (with any of `-._` between its parts), variants. The budgets are below the 32,000
-# tokens that an answer may have (`messages/request.py`), with room for the answer.
+# For each row: the API, a pattern in the model's name (in which `.` and `_` count as `-`), and the variants. The
+# budgets are below the 32,000 tokens that an answer may have (`messages/request.py`), so that there is room for the
+# answer.
 _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
     (
         "anthropic",
@@ -60,27 +62,28 @@ _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
 
 
 def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: Config) -> Variants:
-    """Return the variants by name: the built-in ones, then those of `variantsByModel`, then the model's own. An empty
-    one removes a variant."""
+    """Return the variants of a model by name. Later ones replace earlier ones: the built-in variants, those of the key
+    `variantsByModel`, and those of the model itself, `chosen`. An empty payload removes a variant."""
     vendors_name = chosen.model_name or model
     found: Variants = {}
-    for wanted, pattern, built_in in _BUILT_IN:
-        if wanted == api and re.search(pattern, re.sub(r"[._]", "-", vendors_name)):
+    for built_in_api, pattern, built_in in _BUILT_IN:
+        if built_in_api == api and re.search(pattern, re.sub(r"[._]", "-", vendors_name)):
             found |= built_in
-    for pattern, given in config.variants_by_model.items():
-        applies = provider not in given.exclude_providers and (not given.api or api in given.api)
+    for pattern, configured in config.variants_by_model.items():
+        applies = provider not in configured.exclude_providers and (not configured.api or api in configured.api)
         if applies and re.search(pattern, vendors_name):
-            found |= given.variants
+            found |= configured.variants
     return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
 
 
 def merge_payloads(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:
-    """Merge objects, except those with a `type`: half of one kind and half of another would be refused."""
-    made = dict(payload)
+    """Return a payload with the fields of `over` on top. Objects are merged. Only an object with a `type` replaces the
+    old one as a whole, because a server would refuse a mixture of two types."""
+    merged = dict(payload)
     for name, value in over.items():
-        old = made.get(name)
+        old = merged.get(name)
         if isinstance(old, dict) and isinstance(value, dict) and "type" not in value:
-            made[name] = merge_payloads(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+            merged[name] = merge_payloads(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
         else:
-            made[name] = value
-    return made
+            merged[name] = value
+    return merged

@@ -1,1 +1,3 @@
-"""The tools that a model may call: one module for each subject, with a constant `TOOLS`. `base` says what a tool is."""
+"""Owns the tools that a model may call: one module for each subject, with a constant `TOOLS`. `base` has the protocol
+that a tool implements.
+"""

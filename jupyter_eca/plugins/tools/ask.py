@@ -1,4 +1,4 @@
-"""The tool by which the model asks the user a question."""
+"""The tool with which the model asks the user a question. `host/subscribers.py` asks the clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
 
 def _option(value: Any) -> Any:
-    """Accept a bare label as an option: models write that too."""
+    """Accept a plain label instead of an option, because models write that too."""
     return {"label": value} if isinstance(value, str) else value
 
 
@@ -36,14 +36,14 @@ async def ask_user(
         raise ToolError("Nobody is there to ask.", "Go on with what you know, and say what you assumed.")
     if not options and not allow_freeform:
         raise ToolError("There is no way to answer that.", "Give options, or allow_freeform.")
-    asked = ChatAskQuestionParams(
+    params = ChatAskQuestionParams(
         chat_id=context.chat,
         question=question,
         options=tuple(options) or None,
         tool_call_id=context.call or None,
         allow_freeform=allow_freeform,
     )
-    answer = await context.questions.ask(asked)
+    answer = await context.questions.ask(params)
     if answer.cancelled or answer.answer is None:
         return "The user did not answer. Go on with what you know, or stop if you cannot."
     return f"The user answered: {answer.answer}"

@@ -1,5 +1,6 @@
-"""`@tool` makes a tool of a typed async function: its signature is the schema, its docstring the prompt. It knows no
-tool; each subject is a module beside it, and `workspace/tool_result.py` has what a tool returns.
+"""Owns the protocol of a tool, and `@tool`, which makes a tool of an async function: the types of its parameters are
+the schema, and its docstring is the prompt. It must not know a tool: each subject has a module beside it.
+`workspace/tool_result.py` has the result of a tool.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 from jupyter_eca.workspace.known_versions import KnownVersions
-from jupyter_eca.workspace.tool_result import ToolResult, unheard
+from jupyter_eca.workspace.tool_result import ToolResult, ignore_report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 
 
 class Need(StrEnum):
-    """A field of `ToolContext` that must be present, or after a dot an ability that its `can` must have. Where several
-    are separated by `|`, one of them is enough."""
+    """A field of `ToolContext` that a tool needs. After a dot comes an ability that the `can` of this field must have.
+    If several needs are separated by `|`, one of them is enough."""
 
     KERNEL = "kernel"
     NOTEBOOKS = "notebooks"
@@ -76,8 +77,8 @@ class Spawner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may use while it runs. An optional field is None where a chat has no such thing: a tool names it in
-    its `needs` and is then offered only where it is present."""
+    """What a tool may use while it runs. An optional field is None if the chat has no such thing. A tool names such a
+    field in its `needs`, and is then only offered where it is present."""
 
     chat: str
     """The id of the chat."""
@@ -92,11 +93,11 @@ class ToolContext:
     notebooks: Notebooks | None = None
     """The live notebooks."""
     notebook: str = ""
-    """The path of the notebook that the turn was asked in; empty when it was asked in none. It stays the same for the
-    whole turn, whatever the user has in front. Tools of notebooks and kernels mean it when no path is given."""
+    """The path of the notebook in which the user asked, "" for none. It stays the same for the whole turn, even if the
+    user looks at another notebook. Tools of notebooks and kernels use it when the call has no path."""
     direct: bool = False
-    """Whether a program calls the tool itself, and nobody was asked anything. `notebook` is then the active one at the
-    moment of the call."""
+    """Whether a program calls the tool, and no user has asked in a notebook. `notebook` is then the one that is active
+    at the moment of the call."""
     questions: QuestionAsker | None = None
     """Asks the user; present when a client of the chat can answer."""
     editor: Editor | None = None
@@ -104,11 +105,11 @@ class ToolContext:
     jobs: Jobs | None = None
     """Commands that run in the background."""
     keeper: Checkpointer | None = None
-    """Checkpoints. It must be called before a file is changed."""
+    """Keeps files and cells, so that a change can be undone. It must be called before a file is changed."""
     plan: Plan | None = None
     """The chat's list of tasks."""
     rules: PathRules | None = None
-    """The user's rules for some files; present when the chat was told that there are any."""
+    """The user's rules for certain files; present if the system prompt of the chat lists any."""
     skills: SkillRegistry | None = None
     """The skills that can be loaded."""
     spawner: Spawner | None = None
@@ -118,58 +119,65 @@ class ToolContext:
     outputs: StoredOutputs | None = None
     """Outputs of tools of this chat that were too long for the model."""
     remembered: frozenset[ApprovalScope] = frozenset()
-    """What the user approved for the session."""
+    """The approvals of the user for the session."""
     announced: ToolCallDetails | None = None
-    """The details that were shown before the call was approved."""
+    """The details that the user saw before the call was approved."""
     earlier: tuple[ToolCallDetails, ...] = ()
-    """For a preview: what the calls before this one in the same answer would do."""
+    """For a preview: the details of the calls before this one in the same answer."""
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer."""
     telling: VariablesConfig = field(default_factory=VariablesConfig)
     """How much of a variable a model may be told."""
     known: KnownVersions = field(default_factory=KnownVersions)
-    """The versions of files and cells that the model knows. A tool that shows one tells it, and a tool that replaces
-    one asks it first."""
-    report: Callable[[Report], None] = unheard
-    """Shows the progress of the call. It may be called as often as one likes: it never waits and never raises."""
+    """The versions of files and cells that the model knows. A tool that shows a file or cell adds its version here, and
+    a tool that replaces one checks the version first."""
+    report: Callable[[Report], None] = ignore_report
+    """Shows the progress of the call. It can be called often: it never waits and never raises."""
     away: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the user no longer wants to wait: the call should go on in the background."""
+    """Set when the user moves the call to the background, because they do not want to wait."""
 
     def has(self, need: Need) -> bool:
-        return any(self._has(*one.partition(".")) for one in need.split("|"))
+        """Return whether the context fulfils a need."""
+        return any(self._has(*alternative.partition(".")) for alternative in need.split("|"))
 
     def _has(self, field: str, _: str, ability: str) -> bool:
-        found = getattr(self, field)
-        return found is not None and (not ability or getattr(found.can, ability))
+        value = getattr(self, field)
+        return value is not None and (not ability or getattr(value.can, ability))
 
 
 class ToolFunction(Protocol):
+    """The function of a native tool."""
+
     def __call__(self, context: ToolContext, /, *args: Any, **kwargs: Any) -> Awaitable[str | ToolResult]: ...
 
 
 class Preview(Protocol):
-    """What a call would do, shown before anybody approves it. It changes nothing, and returns None when there is
-    nothing to show. When it raises `ToolError` the call must fail, and nobody is asked about it; where a call before it
-    in the same answer may still change that, the call is announced without details. A `StaleSourceError` always fails
-    the call."""
+    """A function that returns what a call would change, which the user sees before the approval. It changes nothing,
+    and returns None if there is nothing to show.
+
+    If it raises `ToolError`, the call fails and the user is not asked about it. But if a call before it in the same
+    answer may still make it work, the user is asked, without details. After a `StaleSourceError` the call always fails.
+    """
 
     def __call__(self, context: ToolContext, arguments: dict[str, Any], /) -> Awaitable[ToolCallDetails | None]: ...
 
 
 class Tool(Protocol):
-    """What a tool is: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
+    """A tool: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
 
     @property
-    def spec(self) -> ToolSpec: ...
+    def spec(self) -> ToolSpec:
+        """The name, description and schema of the tool, as the engine and the model know it."""
+        ...
 
     @property
     def reads(self) -> bool:
-        """Whether it changes nothing. Plan mode keeps such tools."""
+        """Whether it changes nothing. Plan mode has only such tools."""
         ...
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What must be present in the context. A tool without one of them is not offered."""
+        """What must be present in the context. Otherwise the tool is not offered."""
         ...
 
     @property
@@ -184,20 +192,23 @@ class Tool(Protocol):
 
     @property
     def lives(self) -> bool:
-        """Whether its effect is in the memory of the kernel or the chat alone. Such a call runs again when a locked
-        answer is replayed; what is on disk stays as it is."""
+        """Whether its effect exists only in the memory of the kernel or the chat. When a locked answer is replayed,
+        only calls of such tools run again."""
         ...
 
     @property
-    def preview(self) -> Preview | None: ...
+    def preview(self) -> Preview | None:
+        """The function that previews a call, None for none."""
+        ...
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """Raises: ToolError, which goes back to the model."""
+        """Run a call. Raises: ToolError, which goes back to the model."""
         ...
 
 
 class Plain:
-    """The defaults of a tool: every agent may use it everywhere, it may change things, and it checkpoints nothing."""
+    """The defaults of a tool: it needs nothing, all agents may use it, it may change things, and makes no
+    checkpoints."""
 
     __slots__ = ()
     reads: bool = False
@@ -226,7 +237,8 @@ class NativeTool:
     lives: bool = False
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """Raises: ToolError for arguments that do not fit the schema, and whatever the function raises."""
+        """Run the function. Raises: ToolError for arguments that do not fit the schema; all that the function
+        raises."""
         result = await self.function(context, **validate(self.arguments, arguments))
         return ToolResult(result) if isinstance(result, str) else result
 
@@ -246,15 +258,16 @@ def tool(
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
-    `paths` are its arguments that name files or folders, `code` those with source that a kernel runs. Approval rules
-    are decided by them: see `engine/approval/call_targets.py`.
+    `summary` is the line that clients show for a call; `{argument}` in it is replaced by the value of an argument.
+    `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Rules of
+    approval use them: see `engine/approval/call_targets.py`. See `Tool` for the others.
 
-    Raises: LocalError when the summary holds more than plain `{argument}`s of this tool.
+    Raises: LocalError when the summary has another placeholder than a plain `{argument}` of this tool.
     """
 
     def make(function: Callable[..., Any]) -> NativeTool:
         model = arguments_of(function)
-        _check(summary, model.model_fields)
+        _check_summary(summary, model.model_fields)
         description = inspect.getdoc(function) or ""
         spec = ToolSpec(
             function.__name__,
@@ -273,7 +286,7 @@ def tool(
 
 
 def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Preview:
-    """Return the preview of a tool. It raises ToolError for arguments that do not fit."""
+    """Return the preview of a tool, which first checks the arguments and raises ToolError if they do not fit."""
 
     async def check(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
         validate(model, arguments)
@@ -283,13 +296,15 @@ def _make_checked_preview(model: type[BaseModel], preview: Preview | None) -> Pr
 
 
 def arguments_of(function: Callable[..., Any], *, behind: int = 1) -> type[BaseModel]:
-    """Return a model of the parameters after the first `behind` ones, whose types need not exist at run time."""
+    """Return a pydantic model of the parameters of a function, without the first `behind` ones, whose types need not
+    exist at run time."""
     parameters = list(inspect.signature(function).parameters.values())[behind:]
     bare = FunctionType(function.__code__, function.__globals__, closure=function.__closure__)
     bare.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     hints = get_type_hints(bare, include_extras=True)
     fields: dict[str, Any] = {
-        one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in parameters
+        parameter.name: (hints[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
+        for parameter in parameters
     }
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
@@ -304,20 +319,20 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def validate(model: type[BaseModel], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the model has them. Raises: ToolError that says which argument does not fit."""
+    """Return the arguments as the model parses them. Raises: ToolError, which says which argument does not fit."""
     try:
-        given = model.model_validate(arguments)
+        parsed = model.model_validate(arguments)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False))
         raise ToolError(
             f"The arguments do not fit: {problems}.", "Call the tool again with arguments of its schema."
         ) from None
-    return {name: getattr(given, name) for name in type(given).model_fields}
+    return {name: getattr(parsed, name) for name in type(parsed).model_fields}
 
 
-def _check(summary: str, fields: Collection[str]) -> None:
-    """A model fills in the summary with values of any type: `{n:d}` or `{path[0]}` would raise in a turn. Raises:
-    LocalError."""
+def _check_summary(summary: str, fields: Collection[str]) -> None:
+    """Check that a summary has only plain placeholders, such as `{path}`. A model may send values of any type, so that
+    `{n:d}` or `{path[0]}` could raise an error in a turn. Raises: LocalError."""
     for _, name, spec, conversion in Formatter().parse(summary):
         if name is not None and (name not in fields or spec or conversion):
             raise LocalError(f"The summary {summary!r} may hold {{argument}} only, of {', '.join(fields) or 'none'}.")

@@ -1,5 +1,8 @@
-"""The tools that change cells of a notebook. A change is shown before it is approved, checkpointed so that it can be
-undone, and read back afterwards. `cell_changes` works the changes out.
+"""The tools that change cells of a notebook: insert, edit, delete and move.
+
+The user sees a change before it is approved. A checkpoint is made before the change, so that it can be undone, and the
+notebook is read back after it, so that the model learns what is really there. It must not compute what a change makes
+of a notebook: `workspace/notebooks/cell_changes.py` does. `cell_preview` is for plan mode.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import NativeTool
     from jupyter_eca.protocol.notebook import NotebookDocument
 
-    # How a change is worked out, from the arguments of a call.
+    # A function that returns the change that a call makes, from the call's arguments.
     Planner = Callable[..., cell_changes.Change]
 
 Cell = Annotated[int | str, Field(description="The cell's id, or its number as notebook_read shows it.")]
@@ -134,25 +137,26 @@ async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, pat
 TOOLS = (notebook_insert_cell, notebook_edit_cell, notebook_delete_cell, notebook_move_cell)
 
 
-# -- what a call comes to
+# -- the change that a call makes
 
 
 def plan_insert(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
 ) -> cell_changes.Change:
+    """Return the insertion of a cell. Raises: ToolError, as the other planners, when the arguments do not fit."""
     index, anchor = cell_changes.END, None
     if str(after).strip():
         top = str(after).strip() == "0" and document.cell("0") is None
         anchor = "" if top else cell_changes.find_cell(document, after).id
-        index = cell_changes.number(document, anchor)
-    id = cell_changes.fresh_id(document, f"{context.chat}:{context.call}")
+        index = cell_changes.find_number(document, anchor)
+    id = cell_changes.make_cell_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
         source = as_code(source, choose_default_kind(document.language))
     return InsertCell(index=index, cell=NewCell(id=id, cell_type=cell_type, source=_plain(source)), after=anchor)
 
 
 def plan_edit(
-    context: ToolContext,  # noqa: ARG001  # all planners are called alike
+    context: ToolContext,  # noqa: ARG001  # all planners have the same first parameters
     document: NotebookDocument,
     *,
     cell: int | str,
@@ -160,62 +164,65 @@ def plan_edit(
     original_content: str,
     new_content: str,
 ) -> cell_changes.Change:
-    there = cell_changes.find_cell(document, cell)
+    """Return the new source of a cell."""
+    current = cell_changes.find_cell(document, cell)
     if (source is None) is not bool(original_content):
         raise ToolError("Give either source, or original_content and new_content; nothing was changed.")
-    wanted = source
-    if wanted is None:
+    expected = source
+    if expected is None:
         try:
-            wanted = replace(there.source, original_content, new_content, everywhere=False).text
+            expected = replace(current.source, original_content, new_content, everywhere=False).text
         except ToolError:
-            times = "more than once" if there.source.count(original_content) > 1 else "not"
+            times = "more than once" if current.source.count(original_content) > 1 else "not"
             raise ToolError(
                 f"original_content is {times} in the cell; nothing was changed. The cell is:\n"
-                f"{cell_changes.describe_cell(document, there.id)}\n",
+                f"{cell_changes.describe_cell(document, current.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
     kinds = choose_default_kind(document.language)
-    if there.cell_type is CellType.CODE and not is_prompt(there.source, kinds):
-        wanted = as_code(wanted, kinds)
-    if _plain(wanted) == there.source:
+    if current.cell_type is CellType.CODE and not is_prompt(current.source, kinds):
+        expected = as_code(expected, kinds)
+    if _plain(expected) == current.source:
         raise ToolError("That is the source of the cell already; nothing was changed.")
-    return EditCell(cell_id=there.id, was=there.source, source=_plain(wanted))
+    return EditCell(cell_id=current.id, was=current.source, source=_plain(expected))
 
 
 def plan_delete(context: ToolContext, document: NotebookDocument, *, cell: int | str) -> cell_changes.Change:  # noqa: ARG001
-    there = cell_changes.find_cell(document, cell)
-    return DeleteCell(cell_id=there.id, was=there.source)
+    """Return the deletion of a cell."""
+    current = cell_changes.find_cell(document, cell)
+    return DeleteCell(cell_id=current.id, was=current.source)
 
 
 def plan_move(context: ToolContext, document: NotebookDocument, *, cell: int | str, index: int) -> cell_changes.Change:  # noqa: ARG001
-    there = cell_changes.find_cell(document, cell)
+    """Return the move of a cell."""
+    current = cell_changes.find_cell(document, cell)
     place = min(index, len(document.cells))
-    if place == cell_changes.number(document, there.id):
+    if place == cell_changes.find_number(document, current.id):
         raise ToolError(f"The cell is number {place} already; nothing was changed.")
-    others = [cell.id for cell in document.cells if cell.id != there.id]
-    return MoveCell(cell_id=there.id, index=place - 1, after=others[place - 2] if place > 1 else "")
+    others = [cell.id for cell in document.cells if cell.id != current.id]
+    return MoveCell(cell_id=current.id, index=place - 1, after=others[place - 2] if place > 1 else "")
 
 
 def _plain(source: str) -> str:
-    """The line ends of notebooks."""
+    """Return a source with the line ends of notebooks."""
     return source.replace("\r\n", "\n")
 
 
-# -- how it is announced and made
+# -- previews and edits
 
 
 async def _preview(
     context: ToolContext, plan: Planner, tool: NativeTool, arguments: dict[str, Any]
 ) -> FileChangeDetails:
     try:
-        given = tool.arguments.model_validate(arguments)
+        model = tool.arguments.model_validate(arguments)
     except ValidationError as error:
         raise ToolError("The arguments do not fit.") from error
-    fields = {name: getattr(given, name) for name in type(given).model_fields if name != "path"}
+    fields = {name: getattr(model, name) for name in type(model).model_fields if name != "path"}
     document = await read_notebook(context, arguments.get("path", ""))
     change = plan(context, document, **fields)
     _require_known(context, document, change, partly=_is_partial(fields))
-    return cell_changes.details(document, cell_changes.apply(document, change), change)
+    return cell_changes.describe_changes(document, cell_changes.apply(document, change), change)
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
@@ -226,40 +233,42 @@ async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: An
 
 
 async def _make_checked(context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]) -> ToolResult:
-    """What was approved, if something was, is what is made: of that notebook, and only if the cell is still the one
-    that was shown. Not worked out anew, since a number or an active notebook may be another one by now."""
-    shown = context.announced
-    if isinstance(shown, FileChangeDetails) and shown.cells:
-        document = await notebooks(context).read(shown.path)
-        (change,) = shown.cells
+    """Make the change that the user has approved: in the notebook that was shown, and only if the cell is still as it
+    was shown. It is not computed again, because a number may now mean another cell, and another notebook may be active.
+    A change that nobody had to approve is computed now."""
+    announced = context.announced
+    if isinstance(announced, FileChangeDetails) and announced.cells:
+        document = await notebooks(context).read(announced.path)
+        (change,) = announced.cells
         if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
-        if await _only_own(context, document, change):
-            change = plan(context, document, **arguments | {"cell": cell_changes.id_of(change)})
+        if await _only_own_changed(context, document, change):
+            change = plan(context, document, **arguments | {"cell": cell_changes.get_cell_id(change)})
     else:
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
     _require_known(context, document, change, partly=_is_partial(arguments))
-    change = cell_changes.place(document, change)
-    wanted = cell_changes.apply(document, change)
-    after = await run_to_end(_checkpoint_and_apply(context, document, wanted, change))
-    for id, source in cell_changes.sources_of(after, cell_changes.id_of(change)).items():
+    change = cell_changes.update_index(document, change)
+    expected = cell_changes.apply(document, change)
+    after = await run_to_end(_checkpoint_and_apply(context, document, expected, change))
+    for id, source in cell_changes.get_sources(after, cell_changes.get_cell_id(change)).items():
         if source is not None and not isinstance(change, MoveCell):
             context.known.learn_own(make_cell_key(after.path, id), source)
-    return _as_result(document, wanted, after, change)
+    return _as_result(document, expected, after, change)
 
 
 def _is_partial(arguments: Mapping[str, Any]) -> bool:
-    """Whether a call changes one place of a cell, which it has to know word for word."""
+    """Return whether a call changes only a part of a cell. The model must then know this part word for word."""
     return bool(arguments.get("original_content"))
 
 
 def _require_known(
     context: ToolContext, document: NotebookDocument, change: cell_changes.Change, *, partly: bool
 ) -> None:
-    """Check that the model knows the cell that it replaces or deletes, as it is now.
+    """Check that the model knows the current source of the cell that it changes or deletes. With `partly`, a cell that
+    the model has never read may be changed too.
 
-    Raises: StaleSourceError, with the cell if the model had read it.
+    Raises: StaleSourceError, with the current source if the model has read an older one.
     """
     cell = document.cell(change.cell_id) if isinstance(change, EditCell | DeleteCell) else None
     if cell is None:
@@ -267,9 +276,9 @@ def _require_known(
     version = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
     if version is Version.CURRENT or (version is Version.UNKNOWN and partly):
         return
-    name = f"cell {cell_changes.number(document, cell.id)} of {document.path}"
+    name = f"cell {cell_changes.find_number(document, cell.id)} of {document.path}"
     why = f"{name} was changed since you read it" if version is Version.CHANGED else f"you have not read {name}"
-    if version is Version.UNKNOWN:  # it is not shown here: rules may deny to read it
+    if version is Version.UNKNOWN:  # the source is not in the error, because rules may deny to read it
         advice = f"Read it first with notebook_read (cells: {cell.id}), then decide."
         raise StaleSourceError(f"{why[:1].upper()}{why[1:]}; nothing was changed.", advice)
     context.known.learn_cells(document.path, (cell,))
@@ -280,63 +289,66 @@ def _require_known(
     )
 
 
-async def _only_own(context: ToolContext, document: NotebookDocument, change: cell_changes.Change) -> bool:
-    """Whether the cell is another than was shown, but only by what calls before this one did to it: those of one reply
-    are all shown before the first one runs."""
+async def _only_own_changed(context: ToolContext, document: NotebookDocument, change: cell_changes.Change) -> bool:
+    """Return whether the cell differs from what was shown, but only because of earlier calls of this turn. All calls of
+    a reply are shown before the first one runs."""
     if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
         return False
-    there = document.cell(change.cell_id)
-    if there is None or there.source == change.was:
+    current = document.cell(change.cell_id)
+    if current is None or current.source == change.was:
         return False
-    return (await context.keeper.own_cells(document.path)).get(there.id) == there.source
+    return (await context.keeper.own_cells(document.path)).get(current.id) == current.source
 
 
 async def _checkpoint_and_apply(
-    context: ToolContext, document: NotebookDocument, wanted: NotebookDocument, change: cell_changes.Change
+    context: ToolContext, document: NotebookDocument, expected: NotebookDocument, change: cell_changes.Change
 ) -> NotebookDocument:
-    """Checkpoint the cells, make the change, and return the notebook as it is read back."""
-    path, id, keeper, kept = document.path, cell_changes.id_of(change), context.keeper, 0
+    """Make a checkpoint and the change, and return the notebook as it is read back."""
+    path, id, keeper, checkpoint_number = document.path, cell_changes.get_cell_id(change), context.keeper, 0
     if keeper is not None:
         order = [cell.id for cell in document.cells]
-        kept = await keeper.keep_cells(
-            path, (cell_changes.invert(document, change),), cell_changes.sources_of(wanted, id), order
+        checkpoint_number = await keeper.keep_cells(
+            path, (cell_changes.invert(document, change),), cell_changes.get_sources(expected, id), order
         )
     try:
         after = await notebooks(context).edit(context.chat, path, (change,))
     except ToolError as error:
-        # Nothing was changed then; but an answer that was late or lost says nothing.
+        # After an error nothing should be changed. But the answer may only have been late or lost, so it is checked.
         after = await notebooks(context).read(path)
-        if not cell_changes.is_made(after, wanted, change):
+        if not cell_changes.is_applied(after, expected, change):
             if keeper is not None:
-                await keeper.settle_cells(kept, None)
+                await keeper.settle_cells(checkpoint_number, None)
             now = f" The cell is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else ""
             context.known.learn_cells(path, filter(None, (after.cell(id),)))
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
-        await keeper.settle_cells(kept, cell_changes.sources_of(after, id))
+        await keeper.settle_cells(checkpoint_number, cell_changes.get_sources(after, id))
     return after
 
 
 def _as_result(
-    before: NotebookDocument, wanted: NotebookDocument, after: NotebookDocument, change: cell_changes.Change
+    before: NotebookDocument, expected: NotebookDocument, after: NotebookDocument, change: cell_changes.Change
 ) -> ToolResult:
-    """Return the result, from the notebook that was read back."""
-    id, path = cell_changes.id_of(change), after.path
-    shown = cell_changes.details(before, after, change)
-    there = (
+    """Return the result for the model, from the notebook that was read back."""
+    id, path = cell_changes.get_cell_id(change), after.path
+    details = cell_changes.describe_changes(before, after, change)
+    state = (
         f"It is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else f"There is no cell [{id}] in it."
     )
-    if not cell_changes.is_made(after, wanted, change):
-        text = f"{path} is not as you wanted it: something else changed it at the same time. {there}"
-        return ToolResult(text, error=True, details=shown)
-    size = f"{path} has {cell_changes.size(after)} now"
+    if not cell_changes.is_applied(after, expected, change):
+        text = f"{path} is not as you wanted it: something else changed it at the same time. {state}"
+        return ToolResult(text, error=True, details=details)
+    size = f"{path} has {cell_changes.describe_size(after)} now"
     match change:
         case InsertCell():
-            text = f"Inserted; {size}. {there}"
+            text = f"Inserted; {size}. {state}"
         case EditCell():
-            text = f"Edited cell {cell_changes.number(after, id)} of {path}. {there}"
+            text = f"Edited cell {cell_changes.find_number(after, id)} of {path}. {state}"
         case DeleteCell():
-            text = f"Deleted cell {cell_changes.number(before, id)} [{id}]; {size}, and those after it one number less."
+            text = (
+                f"Deleted cell {cell_changes.find_number(before, id)} [{id}]; {size}, "
+                "and those after it one number less."
+            )
         case MoveCell():
-            text = f"Moved cell {cell_changes.number(before, id)} of {path}. {there}"
-    return ToolResult(text, details=shown)
+            text = f"Moved cell {cell_changes.find_number(before, id)} of {path}. {state}"
+    return ToolResult(text, details=details)

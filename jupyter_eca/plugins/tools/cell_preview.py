@@ -1,5 +1,5 @@
-"""The tool by which plan mode shows changes of cells without making them, in the form in which `cell_edits` shows
-them.
+"""The tool with which plan mode shows changes of cells without making them. It shows them in the same form as
+`cell_edits`, which makes changes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 class Do(StrEnum):
+    """The kinds of changes."""
+
     INSERT = "insert"
     EDIT = "edit"
     DELETE = "delete"
@@ -52,8 +54,8 @@ Steps = Annotated[list[Step], Field(min_length=1, description="The changes, in t
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    given = validate(preview_notebook_change.arguments, arguments)
-    return await _as_details(context, given["changes"], given["path"])
+    values = validate(preview_notebook_change.arguments, arguments)
+    return await _as_details(context, values["changes"], values["path"])
 
 
 @tool(
@@ -79,19 +81,21 @@ TOOLS = (preview_notebook_change,)
 
 
 async def _as_details(context: ToolContext, steps: Sequence[Step], path: str) -> FileChangeDetails:
-    before = document = await _document(context, path)
+    """Return the details of the changes together."""
+    before = document = await _read_document(context, path)
     changes: list[cell_changes.Change] = []
     for number, step in enumerate(steps, 1):
         try:
-            change = _change(context, document, step)
+            change = _plan_change(context, document, step)
             document = cell_changes.apply(document, change)
         except ToolError as error:
             raise ToolError(f"Change {number} ({step.do}): {error}") from error
         changes.append(change)
-    return cell_changes.details(before, document, *changes)
+    return cell_changes.describe_changes(before, document, *changes)
 
 
-async def _document(context: ToolContext, path: str) -> NotebookDocument:
+async def _read_document(context: ToolContext, path: str) -> NotebookDocument:
+    """Return a notebook, without cells if there is no such file yet."""
     if path.endswith(".ipynb"):
         real = context.files.resolve(path)
         if not await run_read(real.exists):
@@ -99,7 +103,7 @@ async def _document(context: ToolContext, path: str) -> NotebookDocument:
     return await read_notebook(context, path)
 
 
-def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
+def _plan_change(context: ToolContext, document: NotebookDocument, step: Step) -> cell_changes.Change:
     match step.do:
         case Do.INSERT:
             source = step.source if step.source is not None else step.new_content
@@ -112,10 +116,10 @@ def _change(context: ToolContext, document: NotebookDocument, step: Step) -> cel
         case Do.DELETE:
             return cell_edits.plan_delete(context, document, cell=step.cell)
         case Do.MOVE:
-            return cell_edits.plan_move(context, document, cell=step.cell, index=_place(step))
+            return cell_edits.plan_move(context, document, cell=step.cell, index=_check_index(step))
 
 
-def _place(step: Step) -> int:
+def _check_index(step: Step) -> int:
     if step.index < 1:
         raise ToolError("index must be at least 1; nothing was changed.")
     return step.index

@@ -1,5 +1,6 @@
-"""The user's own tools: command lines of the key `customTools` (ECA's), whose arguments a model fills in. `shell`
-runs them.
+"""The user's custom tools: command lines of ECA's key `customTools`, whose arguments a model fills in.
+
+It must not parse a command line: `engine.text.shell_template` does. `shell` runs the command.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from jupyter_eca.config.custom_tools import CustomToolConfig
     from jupyter_eca.plugins.tools.base import Preview, Tool, ToolContext
 
-# Linux takes 128 KiB for one argument of a program, and the line is one, quoted once more.
+# The bytes of a command line. Linux allows 128 KiB for one argument of a program. The line is one argument, and quoting
+# makes it longer.
 _MAX_LINE: Final = 60_000
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -37,62 +39,67 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-# Keys of a schema by which it says what a value is.
-_TYPED: Final = frozenset({"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"})
+# The keys of a schema that say what a value is.
+_TYPE_KEYS: Final = frozenset({"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"})
 
 
-def tools(config: Config) -> dict[str, Tool]:
-    return {name: CustomTool(_spec(name, one), one) for name, one in config.custom_tools.items()}
+def make_tools(config: Config) -> dict[str, Tool]:
+    """Return the custom tools of a configuration by name."""
+    return {
+        name: CustomTool(_make_spec(name, tool_config), tool_config)
+        for name, tool_config in config.custom_tools.items()
+    }
 
 
-def _spec(name: str, written: CustomToolConfig) -> ToolSpec:
-    arguments = written.parameters
+def _make_spec(name: str, config: CustomToolConfig) -> ToolSpec:
+    arguments = config.parameters
     properties = {
-        name: one if one.keys() & _TYPED else {"type": "string", **one} for name, one in arguments.properties.items()
+        name: schema if schema.keys() & _TYPE_KEYS else {"type": "string", **schema}
+        for name, schema in arguments.properties.items()
     }
     schema = {"type": "object", "properties": properties, "required": list(arguments.required)}
     return ToolSpec(
         name,
-        written.description,
+        config.description,
         schema,
         summary=f"Running {name}",
         paths=tuple(properties),
-        definition=written.command,
+        definition=config.command,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class CustomTool(Plain):
-    """A tool of the user: a `Tool`. What it does is unknown, so it is taken to change things."""
+    """A custom tool. Implements `Tool`. Nobody knows what it does, so it counts as a tool that changes things."""
 
     spec: ToolSpec
-    written: CustomToolConfig
+    config: CustomToolConfig
 
     @property
     def preview(self) -> Preview:
         return self._preview
 
     async def _preview(self, _context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-        return _details(self._line(arguments))
+        return _details(self._build_line(arguments))
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
-        """Run the line in the first folder of the workspace, by bash, which such lines are written for. Raises:
-        ToolError."""
-        line = self._line(arguments)
+        """Run the command line with bash, for which users write such lines, in the first folder of the workspace.
+        Raises: ToolError."""
+        line = self._build_line(arguments)
         folder = await run_read(context.files.resolve, ".")
         bash = shutil.which("bash")
         if bash is None:
             raise ToolError("There is no bash here, which custom tools need.")
-        about = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
-        whole = f"{about}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
-        done = await run_to_end(whole, folder, self.written.timeout_seconds)
-        return ToolResult(done.text, error=done.error, details=_details(line))
+        environment = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
+        command = f"{environment}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
+        run = await run_to_end(command, folder, self.config.timeout_seconds)
+        return ToolResult(run.text, error=run.error, details=_details(line))
 
-    def _line(self, arguments: dict[str, Any]) -> str:
-        _check(self.written, arguments)
-        names = self.written.parameters.properties
+    def _build_line(self, arguments: dict[str, Any]) -> str:
+        _check_arguments(self.config, arguments)
+        names = self.config.parameters.properties
         try:
-            line = shell_template.fill(shell_template.parse(self.written.command, names), arguments)
+            line = shell_template.fill(shell_template.parse(self.config.command, names), arguments)
         except ValueError as error:
             raise ToolError(f"The arguments do not fit: {error}.", "Call the tool again without that.") from error
         if len(line.encode(errors="replace")) > _MAX_LINE:
@@ -105,17 +112,17 @@ def _details(line: str) -> ShellCommandDetails:
 
 
 def _fits(value: Any, type: Any) -> bool:
-    """Whether a value has the `type` of the JSON schema. The command checks everything else."""
+    """Return whether a value has the `type` of a JSON schema. Everything else is left to the command."""
     if type is None:
         return True
     kinds: list[str] = cast("list[str]", type) if isinstance(type, list) else [type]
     return any(isinstance(value, _TYPES[kind]) and isinstance(value, bool) <= (kind == "boolean") for kind in kinds)
 
 
-def _check(written: CustomToolConfig, arguments: dict[str, Any]) -> None:
-    known = written.parameters.properties
+def _check_arguments(config: CustomToolConfig, arguments: dict[str, Any]) -> None:
+    known = config.parameters.properties
     wrong = [f"{name}: there is no such argument" for name in arguments if name not in known]
-    wrong += [f"{name}: it is required" for name in written.parameters.required if arguments.get(name) is None]
+    wrong += [f"{name}: it is required" for name in config.parameters.required if arguments.get(name) is None]
     for name, value in arguments.items():
         schema = known.get(name, {})
         if value is not None and not _fits(value, schema.get("type")):

@@ -1,5 +1,5 @@
-"""The tool that reports problems: of a notebook, from all sources there are; of a file, from the user's editor.
-`workspace/diagnostics` finds them.
+"""The tool that reports problems of a notebook or a file. It must not search for problems: `workspace/diagnostics`
+does, and asks the user's editor too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
 from jupyter_eca.workspace.files.read_threads import run_read
-from jupyter_eca.workspace.notebooks.cell_changes import number, size
+from jupyter_eca.workspace.notebooks.cell_changes import describe_size, find_number
 from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.diagnostics.collect import DiagnosticsReport
     from jupyter_eca.workspace.ports import Editor, Files
 
-# Seconds that an editor has to add to what is found here: some never answer at all.
+# The seconds to wait for the editor's problems. Some editors never answer.
 ADDING_SECONDS = 3.0
 
 _NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
@@ -57,17 +57,20 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
     if not path.strip():
         return await _check_all(context, editor)
     if path.lower().endswith(".ipynb") and context.notebooks is not None:
-        return await _notebook(context, await notebook_at(context, path), editor)
+        return await _check_document(context, await notebook_at(context, path), editor)
     real = await run_read(resolve_existing, context.files, path)
     if editor is None or editor.in_jupyter:
         name = context.files.shorten(real)
-        others = await _ask_editor(editor, location.make_uri(name)) if editor else EditorGetDiagnosticsResult()
-        report = await collect.check_file(context.files, real, others.diagnostics)
-        told = [_problem(context.files, one) for one in sorted(report.diagnostics, key=rank_by_severity)]
-        notes = _notes(report.notes, others.message)
-        return as_list([*told, *notes]) or f"Nothing wrong is known of {path}."
-    found = await editor.diagnostics(real.as_uri())
-    return _editors(context.files, found, f"The editor has no diagnostics for {path}.")
+        from_editor = await _ask_editor(editor, location.make_uri(name)) if editor else EditorGetDiagnosticsResult()
+        report = await collect.check_file(context.files, real, from_editor.diagnostics)
+        lines = [
+            _format_problem(context.files, diagnostic)
+            for diagnostic in sorted(report.diagnostics, key=rank_by_severity)
+        ]
+        notes = _format_notes(report.notes, from_editor.message)
+        return as_list([*lines, *notes]) or f"Nothing wrong is known of {path}."
+    editor_result = await editor.diagnostics(real.as_uri())
+    return _format_editor_result(context.files, editor_result, f"The editor has no diagnostics for {path}.")
 
 
 TOOLS = (editor_diagnostics,)
@@ -77,11 +80,19 @@ async def _check_all(context: ToolContext, editor: Editor | None) -> str:
     opened = await context.notebooks.list() if context.notebooks is not None else ()
     parts = [await _check_notebook(context, info.path, editor) for info in opened]
     if editor is not None:
-        found = await (editor.diagnostics(None) if not opened else _ask_editor(editor, None))
-        rest = [one for one in found.diagnostics if not _of_notebooks(one, [info.path for info in opened])]
+        editor_result = await (editor.diagnostics(None) if not opened else _ask_editor(editor, None))
+        other_diagnostics = [
+            diagnostic
+            for diagnostic in editor_result.diagnostics
+            if not _is_in_notebooks(diagnostic, [info.path for info in opened])
+        ]
         # eca-nvim answers a question about all files with nothing, whatever its buffers have.
         parts.append(
-            _editors(context.files, found.model_copy(update={"diagnostics": tuple(rest)}), "" if parts else _NOTHING)
+            _format_editor_result(
+                context.files,
+                editor_result.model_copy(update={"diagnostics": tuple(other_diagnostics)}),
+                "" if parts else _NOTHING,
+            )
         )
     if not parts:
         raise ToolError("No notebook is open here.", "Give the path of a notebook or a file.")
@@ -89,23 +100,24 @@ async def _check_all(context: ToolContext, editor: Editor | None) -> str:
 
 
 async def _check_notebook(context: ToolContext, path: str, editor: Editor | None) -> str:
-    """Check a notebook. One that was closed just now does not hide the others."""
+    """Check a notebook. If it was closed a moment ago, the result says so, and the other notebooks are still
+    checked."""
     try:
-        return await _notebook(context, await notebook_at(context, path), editor)
+        return await _check_document(context, await notebook_at(context, path), editor)
     except ToolError as error:
         return f"{path}: {error}"
 
 
-async def _notebook(context: ToolContext, document: NotebookDocument, editor: Editor | None) -> str:
-    others = EditorGetDiagnosticsResult()
-    if editor is not None and (uri := _uri(context.files, document.path, editor)):
-        others = await _ask_editor(editor, uri)
+async def _check_document(context: ToolContext, document: NotebookDocument, editor: Editor | None) -> str:
+    from_editor = EditorGetDiagnosticsResult()
+    if editor is not None and (uri := _make_uri(context.files, document.path, editor)):
+        from_editor = await _ask_editor(editor, uri)
     document, _ = await mark_run_states(document, context.kernels)
-    mapped = [_map_to_cell(document, one) for one in others.diagnostics]
+    mapped = [_map_to_cell(document, diagnostic) for diagnostic in from_editor.diagnostics]
     asking = context.kernel if context.from_cell else None
     kernel = ask_kernel(context.chat, document, context.kernels, asking)
     report = await collect.check_notebook(document, context.files, kernel, mapped)
-    return _as_text(context.files, document, report, others.message)
+    return _as_text(context.files, document, report, from_editor.message)
 
 
 async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsResult:
@@ -118,8 +130,8 @@ async def _ask_editor(editor: Editor, uri: str | None) -> EditorGetDiagnosticsRe
         return EditorGetDiagnosticsResult(message="no answer")
 
 
-def _uri(files: Files, path: str, editor: Editor) -> str | None:
-    """Return the address by which the editor may know it; None when it has none."""
+def _make_uri(files: Files, path: str, editor: Editor) -> str | None:
+    """Return the URI by which the editor may know a notebook, None if there is none."""
     if editor.in_jupyter:
         return location.make_uri(path)
     try:
@@ -128,73 +140,86 @@ def _uri(files: Files, path: str, editor: Editor) -> str | None:
         return None
 
 
-def _map_to_cell(document: NotebookDocument, one: EditorDiagnostic) -> EditorDiagnostic:
-    """Name the cell as it is named here, if the diagnostic names one by another scheme, such as VS Code's."""
-    cell = location.parse_cell_id(one.uri)
-    return one.model_copy(update={"uri": location.make_uri(document.path, cell)}) if document.cell(cell) else one
+def _map_to_cell(document: NotebookDocument, diagnostic: EditorDiagnostic) -> EditorDiagnostic:
+    """Return a diagnostic with our URI of a cell, if it has another one, such as VS Code's."""
+    cell = location.parse_cell_id(diagnostic.uri)
+    return (
+        diagnostic.model_copy(update={"uri": location.make_uri(document.path, cell)})
+        if document.cell(cell)
+        else diagnostic
+    )
 
 
-def _of_notebooks(one: EditorDiagnostic, paths: Sequence[str]) -> bool:
-    parts = location.parse_uri(one.uri)
+def _is_in_notebooks(diagnostic: EditorDiagnostic, paths: Sequence[str]) -> bool:
+    parts = location.parse_uri(diagnostic.uri)
     return parts is not None and parts[0] in paths
 
 
 def _as_text(files: Files, document: NotebookDocument, report: DiagnosticsReport, message: str | None) -> str:
-    """Return the problems as text. What is the same in many cells is said once."""
-    alike: dict[tuple[object, ...], list[EditorDiagnostic]] = {}
-    for one in sorted(report.diagnostics, key=lambda one: (rank_by_severity(one)[0], _number(document, one))):
-        same = _number(document, one) and _is_of_cell(one)
-        alike.setdefault((one.severity, one.message) if same else (id(one),), []).append(one)
-    told = [_line(files, document, group) for group in alike.values()]
-    notes = _notes(report.notes, message)
-    count = Counter(one.severity for one in report.diagnostics)
+    """Return the problems as text. A problem that many cells have is written once."""
+    groups: dict[tuple[object, ...], list[EditorDiagnostic]] = {}
+    for diagnostic in sorted(
+        report.diagnostics,
+        key=lambda diagnostic: (rank_by_severity(diagnostic)[0], _get_cell_number(document, diagnostic)),
+    ):
+        same = _get_cell_number(document, diagnostic) and _is_of_cell(diagnostic)
+        groups.setdefault((diagnostic.severity, diagnostic.message) if same else (id(diagnostic),), []).append(
+            diagnostic
+        )
+    lines = [_format_group(files, document, group) for group in groups.values()]
+    notes = _format_notes(report.notes, message)
+    count = Counter(diagnostic.severity for diagnostic in report.diagnostics)
     kinds = ", ".join(f"{count[kind]} {kind}{'s' if count[kind] > 1 else ''}" for kind in Severity if count[kind])
-    return as_list([f"{document.path} ({size(document)}): {kinds or 'nothing wrong is known'}", *told, *notes])
+    return as_list(
+        [f"{document.path} ({describe_size(document)}): {kinds or 'nothing wrong is known'}", *lines, *notes]
+    )
 
 
-def _line(files: Files, document: NotebookDocument, alike: Sequence[EditorDiagnostic]) -> str:
-    one = alike[0]
-    if len(alike) > 1:
-        return f"cells {format_ranges(_number(document, each) for each in alike)}: {_as_line(one)}"
-    cell = _number(document, one)
+def _format_group(files: Files, document: NotebookDocument, group: Sequence[EditorDiagnostic]) -> str:
+    diagnostic = group[0]
+    if len(group) > 1:
+        return f"cells {format_ranges(_get_cell_number(document, other) for other in group)}: {_as_line(diagnostic)}"
+    cell = _get_cell_number(document, diagnostic)
     if not cell:
-        parts = location.parse_uri(one.uri)
-        return _as_line(one) if parts and parts[0] == document.path else _problem(files, one)
-    spot = "" if _is_of_cell(one) else f" {one.range.start.line + 1}:{one.range.start.character + 1}"
-    id = location.parse_cell_id(one.uri)
-    return f"cell {cell} [{id}]{spot}: {_as_line(one)}"
+        parts = location.parse_uri(diagnostic.uri)
+        return _as_line(diagnostic) if parts and parts[0] == document.path else _format_problem(files, diagnostic)
+    spot = (
+        "" if _is_of_cell(diagnostic) else f" {diagnostic.range.start.line + 1}:{diagnostic.range.start.character + 1}"
+    )
+    id = location.parse_cell_id(diagnostic.uri)
+    return f"cell {cell} [{id}]{spot}: {_as_line(diagnostic)}"
 
 
-def _is_of_cell(one: EditorDiagnostic) -> bool:
-    """Whether the problem is one of the whole cell, not of a place in it."""
-    return one.source == SOURCE and (one.range.start.line, one.range.start.character) == (0, 0)
+def _is_of_cell(diagnostic: EditorDiagnostic) -> bool:
+    """Return whether a problem is about the whole cell, and not about a place in it."""
+    return diagnostic.source == SOURCE and (diagnostic.range.start.line, diagnostic.range.start.character) == (0, 0)
 
 
-def _number(document: NotebookDocument, one: EditorDiagnostic) -> int:
-    """Return the number of the cell, from 1; 0 when it is not a cell of this notebook."""
-    parts = location.parse_uri(one.uri)
-    return number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
+def _get_cell_number(document: NotebookDocument, diagnostic: EditorDiagnostic) -> int:
+    """Return the number of the cell, counted from 1; 0 if it is no cell of this notebook."""
+    parts = location.parse_uri(diagnostic.uri)
+    return find_number(document, parts[1]) if parts is not None and parts[0] == document.path else 0
 
 
-def _problem(files: Files, one: EditorDiagnostic) -> str:
-    parts = location.parse_uri(one.uri)
-    path = (f"{parts[0]}{f' [{parts[1]}]' if parts[1] else ''}") if parts else display_path(files, one.uri)[0]
-    start = one.range.start
-    return f"{path}:{start.line + 1}:{start.character + 1}: {_as_line(one)}"
+def _format_problem(files: Files, diagnostic: EditorDiagnostic) -> str:
+    parts = location.parse_uri(diagnostic.uri)
+    path = (f"{parts[0]}{f' [{parts[1]}]' if parts[1] else ''}") if parts else display_path(files, diagnostic.uri)[0]
+    start = diagnostic.range.start
+    return f"{path}:{start.line + 1}:{start.character + 1}: {_as_line(diagnostic)}"
 
 
-def _as_line(one: EditorDiagnostic) -> str:
-    origin = " ".join(part for part in (one.source, one.code) if part)
-    return f"{one.severity}: {one.message}{f' [{origin}]' if origin else ''}"
+def _as_line(diagnostic: EditorDiagnostic) -> str:
+    origin = " ".join(part for part in (diagnostic.source, diagnostic.code) if part)
+    return f"{diagnostic.severity}: {diagnostic.message}{f' [{origin}]' if origin else ''}"
 
 
-def _editors(files: Files, found: EditorGetDiagnosticsResult, nothing: str) -> str:
-    told = [_problem(files, one) for one in found.diagnostics]
-    if found.message:
-        return "\n".join([f"The editor says: {found.message}", *told])
-    return as_list(told) or nothing
+def _format_editor_result(files: Files, editor_result: EditorGetDiagnosticsResult, nothing: str) -> str:
+    lines = [_format_problem(files, diagnostic) for diagnostic in editor_result.diagnostics]
+    if editor_result.message:
+        return "\n".join([f"The editor says: {editor_result.message}", *lines])
+    return as_list(lines) or nothing
 
 
-def _notes(notes: Iterable[str], message: str | None) -> list[str]:
-    said = [f"the editor says: {message}"] if message else []
-    return [f"[{note}]" for note in (*notes, *said)]
+def _format_notes(notes: Iterable[str], message: str | None) -> list[str]:
+    editor_note = [f"the editor says: {message}"] if message else []
+    return [f"[{note}]" for note in (*notes, *editor_note)]

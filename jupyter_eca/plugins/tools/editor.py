@@ -1,4 +1,5 @@
-"""The tools that ask the user's editor where a name is defined and where it is used."""
+"""The tools that ask the user's editor where a name is defined and where it is used. `diagnostics` asks it for
+problems."""
 
 from __future__ import annotations
 
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.editor import EditorLookupResult, Location
     from jupyter_eca.workspace.ports import Editor, Files
 
-# A language server needs its time to start; the editor says `starting` until it has. ECA waits as long.
+# The seconds to wait for a language server that is starting, as in ECA, and the seconds between two questions. The
+# editor answers `starting` until the server has started.
 STARTING_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 2.0
 
-# What a result holds at most: a name that is used everywhere tells no more in a thousand lines.
+# The places that a result has, and the characters of each line. More places of a common name would not help.
 _MAX_SHOWN: Final = 200
 _MAX_LINE: Final = 200
 
@@ -46,8 +48,8 @@ async def editor_definition(
     context: ToolContext, path: FilePath, line: Line, symbol: Symbol, character: Character = 0
 ) -> str:
     """Where a name is defined, by the user's editor: path:line:column: text. More exact than a search for the name."""
-    editor = _able(context, "definition")
-    spot = await run_read(_spot, context.files, path, line, symbol, character)
+    editor = _get_able_editor(context, "definition")
+    spot = await run_read(_find_spot, context.files, path, line, symbol, character)
     params = EditorGetDefinitionParams(uri=spot.uri, position=spot.position)
     return await _look_up(context.files, symbol, lambda: editor.definition(params))
 
@@ -64,8 +66,8 @@ async def editor_references(
     """Where a name is used, by the user's editor: path:line:column: text. Look here before you rename or change what
     others use.
     """
-    editor = _able(context, "references")
-    spot = await run_read(_spot, context.files, path, line, symbol, character)
+    editor = _get_able_editor(context, "references")
+    spot = await run_read(_find_spot, context.files, path, line, symbol, character)
     params = EditorGetReferencesParams(uri=spot.uri, position=spot.position, include_declaration=include_declaration)
     return await _look_up(context.files, symbol, lambda: editor.references(params))
 
@@ -75,13 +77,16 @@ TOOLS = (editor_definition, editor_references)
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
+    """A place in a file."""
+
     uri: str
     position: Position
 
 
-def _able(context: ToolContext, what: str) -> Editor:
-    if context.editor is None or not getattr(context.editor.can, what):
-        raise ToolError(f"The user's editor cannot tell {what}.", "Use grep and read_file instead.")
+def _get_able_editor(context: ToolContext, ability: str) -> Editor:
+    """Return the user's editor. Raises: ToolError when it does not have this ability."""
+    if context.editor is None or not getattr(context.editor.can, ability):
+        raise ToolError(f"The user's editor cannot tell {ability}.", "Use grep and read_file instead.")
     return context.editor
 
 
@@ -93,8 +98,8 @@ async def _look_up(files: Files, symbol: str, ask: Callable[[], Awaitable[Editor
             LookupStatus.NO_SERVER: "it has no language server for this file",
         }.get(result.status, "it failed")
         raise ToolError(f"The editor cannot say: {reason}.", "Use grep and read_file instead.")
-    told = await run_read(_places, files, result.locations)
-    return as_list(told) or f"The editor knows no place for {symbol}."
+    entries = await run_read(_describe_locations, files, result.locations)
+    return as_list(entries) or f"The editor knows no place for {symbol}."
 
 
 async def _ask_until_ready(ask: Callable[[], Awaitable[EditorLookupResult]]) -> EditorLookupResult:
@@ -107,47 +112,48 @@ async def _ask_until_ready(ask: Callable[[], Awaitable[EditorLookupResult]]) -> 
 
 
 def resolve_existing(files: Files, path: str) -> Path:
+    """Return the real path of an existing file. Raises: ToolError."""
     real = files.resolve(path)
     if not real.exists():
         raise ToolError(f"There is no file {path}.", "Use directory_tree or grep to find it.")
     return real
 
 
-def _spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
-    """Return the position as language servers count: columns in UTF-16 units, here from 1."""
+def _find_spot(files: Files, path: str, line: int, symbol: str, character: int) -> _Spot:
+    """Return the place of a name in a line. Columns are counted in UTF-16 units, as by language servers, but from 1."""
     real = resolve_existing(files, path)
     with text_file.report_os_errors(path):
-        every = split_lines(text_file.read(real, path).removeprefix(text_file.BOM))
-    text = every[line - 1] if line <= len(every) else ""
-    at = [found.start() for found in re.finditer(rf"(?<!\w){re.escape(symbol)}(?!\w)", text)]
-    if not at:
-        nearby = [number for number, other in enumerate(every, 1) if symbol in other][:5]
+        lines = split_lines(text_file.read(real, path).removeprefix(text_file.BOM))
+    text = lines[line - 1] if line <= len(lines) else ""
+    columns = [found.start() for found in re.finditer(rf"(?<!\w){re.escape(symbol)}(?!\w)", text)]
+    if not columns:
+        nearby = [number for number, other in enumerate(lines, 1) if symbol in other][:5]
         hint = f"It is in line {', '.join(map(str, nearby))}." if nearby else "Read the file again."
         raise ToolError(f"{symbol} is not in line {line} of {path}.", hint)
-    nearest = min(at, key=lambda start: abs(start + 1 - character)) if character else at[0]
-    return _Spot(real.as_uri(), Position(line=line, character=_units(text[:nearest]) + 1))
+    nearest = min(columns, key=lambda start: abs(start + 1 - character)) if character else columns[0]
+    return _Spot(real.as_uri(), Position(line=line, character=_count_utf16_units(text[:nearest]) + 1))
 
 
-def _units(text: str) -> int:
+def _count_utf16_units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _places(files: Files, locations: Sequence[Location]) -> list[str]:
+def _describe_locations(files: Files, locations: Sequence[Location]) -> list[str]:
     texts: dict[Path, list[str]] = {}
-    told: list[str] = []
+    entries: list[str] = []
     for location in locations[: _MAX_SHOWN + 1]:
         path, real = display_path(files, location.uri)
         start = location.range.start
         if real is not None and real not in texts:
-            texts[real] = _lines(real, path)
+            texts[real] = _read_lines(real, path)
         text = (texts.get(real) if real else None) or []
         line = text[start.line - 1].strip()[:_MAX_LINE] if 0 < start.line <= len(text) else ""
-        told.append(f"{path}:{start.line}:{start.character}{f': {line}' if line else ''}")
-    return told
+        entries.append(f"{path}:{start.line}:{start.character}{f': {line}' if line else ''}")
+    return entries
 
 
-def _lines(real: Path, path: str) -> list[str]:
-    """Return the lines of a file; none when it cannot be read, because its place is still useful."""
+def _read_lines(real: Path, path: str) -> list[str]:
+    """Return the lines of a file, none if it cannot be read: the place alone is still useful."""
     try:
         return split_lines(text_file.read(real, path))
     except (ToolError, OSError):
@@ -155,7 +161,8 @@ def _lines(real: Path, path: str) -> list[str]:
 
 
 def display_path(files: Files, uri: str) -> tuple[str, Path | None]:
-    """Return the path that tools accept, and the file. A file outside of the workspace is named but not opened."""
+    """Return the path of a URI as tools accept it, and the real path. The real path is None for a file outside of the
+    workspace, which must not be opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri, None
@@ -170,6 +177,7 @@ def display_path(files: Files, uri: str) -> tuple[str, Path | None]:
     return files.shorten(real), real
 
 
-def as_list(told: Sequence[str]) -> str:
-    more = [f"[only the first {_MAX_SHOWN} are shown]"] if len(told) > _MAX_SHOWN else []
-    return "\n".join([*told[:_MAX_SHOWN], *more])
+def as_list(entries: Sequence[str]) -> str:
+    """Return entries as lines, cut to a readable number."""
+    more = [f"[only the first {_MAX_SHOWN} are shown]"] if len(entries) > _MAX_SHOWN else []
+    return "\n".join([*entries[:_MAX_SHOWN], *more])

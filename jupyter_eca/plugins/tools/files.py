@@ -1,4 +1,6 @@
-"""The tools that read and change text files. Where a path may lead is decided by `Files.resolve` alone."""
+"""The tools that read and change text files: read, write, edit and move. `preview_file_change` shows a change in plan
+mode without making it. They must not decide where a path may lead: `Files.resolve` does.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,20 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import Files
 
-# Calls of one turn run in parallel, and each change reads before it writes.
+# Held while a file is changed. Calls of one turn run in parallel, and each change reads a file before it writes it.
 _one_change = threading.Lock()
 
-# Files of a moved folder that are kept as they were: each is copied, and a data set has more.
+# The files of a moved folder that get a checkpoint. Each of them is copied, and a data set has more.
 MAX_KEPT = 1000
 
-# Of a file that was changed since the model read it. It reads a longer one by itself.
+# The characters of a file that an error shows if it was changed since the model read it. The model must read a longer
+# file itself.
 MAX_STALE_CHARS = 10_000
 
-# Room in a result for the line that says which lines it has.
+# The room in a result for the line that says which lines it has.
 _HEADER_CHARS = 200
 
-# Why a file is not replaced.
+# Why a file is not replaced, for the model.
 _STALE: Final = {
     Version.CHANGED: "{} was changed since you read it",
     Version.PARTLY: "You have read only a part of {}",
@@ -71,18 +74,22 @@ async def read_file(
     which lines it has and where to go on.
     """
     if path.lower().endswith(pdf.EXTENSION):
-        return await run_read(_document, context.files, path)
+        return await run_read(_read_pdf, context.files, path)
     return await run_read(_read_lines, context.files, context.known, path, line_offset, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a call would make of a file: checked and computed, with nothing written. `before` is None for a new file."""
+    """A change of a file that is computed, but not written yet."""
 
     real: Path
+    """The real path of the file."""
     before: str | None
+    """The text before the change, None for a new file."""
     after: str
+    """The text after the change."""
     done: str
+    """What was done, as the beginning of the result's text."""
 
 
 async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
@@ -92,7 +99,7 @@ async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> Fil
 
 
 async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    edit = validate(edit_file.arguments, arguments)  # as the call itself reads them: "true" is True
+    edit = validate(edit_file.arguments, arguments)  # parsed as for the call itself: "true" is True
     return await run_read(_preview, context.files, _plan_edit, edit["path"], *(edit[name] for name in _EDIT_ARGUMENTS))
 
 
@@ -116,7 +123,7 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     To change a part of a file use edit_file. Does not replace notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await run_to_end(asyncio.to_thread(_write, context.files, context.known, path, content))
+    return await run_to_end(asyncio.to_thread(_write_and_report, context.files, context.known, path, content))
 
 
 @tool(keeps=True, summary="Editing {path}", preview=_edit_preview, remembers=Remembers.FOLDER, paths=["path"])
@@ -133,7 +140,9 @@ async def edit_file(
     The line ends of the file are kept. Does not edit notebooks.
     """
     await _keep(context, context.files.resolve(path))
-    return await run_to_end(asyncio.to_thread(_edit, context, path, original_content, new_content, all_occurrences))
+    return await run_to_end(
+        asyncio.to_thread(_edit_and_report, context, path, original_content, new_content, all_occurrences)
+    )
 
 
 @tool(
@@ -171,7 +180,7 @@ async def preview_file_change(
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
     await _keep(context, *await run_read(_list_moved, context.files, source, destination))
-    return await run_to_end(asyncio.to_thread(_move, context.files, context.known, source, destination))
+    return await run_to_end(asyncio.to_thread(_move_and_report, context.files, context.known, source, destination))
 
 
 TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
@@ -184,8 +193,8 @@ async def _keep(context: ToolContext, *paths: Path) -> None:
 
 
 def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
-    """Return all files that a move changes, where they are and where they will be. A folder that is too large is named
-    but not walked. Nothing is returned when the move will be refused."""
+    """Return the paths of all files that a move changes, the old and the new ones. For a folder with too many files
+    only its own path is returned, and nothing for a move that will be refused."""
     try:
         with text_file.report_os_errors(f"{source} to {destination}"):
             move = _plan_move(files, source, destination)
@@ -208,22 +217,22 @@ def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limi
         real = terminal_transcript.find_kept_file(path) or files.resolve(path)
         text = text_file.read(real, path)
     key = make_file_key(real)
-    every = split_lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
-    if not every:
+    lines = split_lines(text.removeprefix(text_file.BOM).replace("\r\n", "\n"))
+    if not lines:
         known.learn(key, text)
         return f"[{path} is empty]"
-    if offset >= len(every):
-        raise ToolError(f"{path} has only {len(every)} lines.", "Use a smaller line_offset.")
-    part = every[offset : offset + _count_fitting(every[offset : offset + limit])]
-    known.learn_lines(key, text, range(offset, offset + len(part)), len(every))
-    if len(part) == len(every):
+    if offset >= len(lines):
+        raise ToolError(f"{path} has only {len(lines)} lines.", "Use a smaller line_offset.")
+    part = lines[offset : offset + _count_fitting(lines[offset : offset + limit])]
+    known.learn_lines(key, text, range(offset, offset + len(part)), len(lines))
+    if len(part) == len(lines):
         return "".join(part)
     end = offset + len(part)
-    more = f"; go on with line_offset={end}" if end < len(every) else ""
-    return f"[lines {offset + 1}-{end} of {len(every)}{more}]\n{''.join(part)}"
+    more = f"; go on with line_offset={end}" if end < len(lines) else ""
+    return f"[lines {offset + 1}-{end} of {len(lines)}{more}]\n{''.join(part)}"
 
 
-def _document(files: Files, path: str) -> ToolResult:
+def _read_pdf(files: Files, path: str) -> ToolResult:
     with text_file.report_os_errors(path):
         real = files.resolve(path)
         if not real.is_file():
@@ -233,7 +242,7 @@ def _document(files: Files, path: str) -> ToolResult:
 
 
 def _count_fitting(part: list[str]) -> int:
-    """Return how many lines a result can hold, at least one: fewer whole lines are better than a hole in the middle."""
+    """Return how many lines fit into a result, at least one. Otherwise the middle of the result would be cut out."""
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     for count, line in enumerate(part):
         room -= len(line)
@@ -242,7 +251,7 @@ def _count_fitting(part: list[str]) -> int:
     return len(part)
 
 
-def _write(files: Files, known: KnownVersions, path: str, content: str) -> ToolResult:
+def _write_and_report(files: Files, known: KnownVersions, path: str, content: str) -> ToolResult:
     with _one_change, text_file.report_os_errors(path):
         change = _plan_known_write(files, path, content, known)
         result = _replace(files, change)
@@ -250,23 +259,23 @@ def _write(files: Files, known: KnownVersions, path: str, content: str) -> ToolR
         return result
 
 
-def _edit(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
+def _edit_and_report(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
     files, known = context.files, context.known
     with _one_change, text_file.report_os_errors(path):
         change = _plan_edit(files, path, original, new, everywhere)
         _check_shown(context, change)
         key = make_file_key(change.real)
         result = _replace(files, change)
-        # Of a file that was never read, the model has seen this place only.
+        # If the model has never read the file, it knows only this place of it.
         if known.compare(key, change.before or "") is Version.CURRENT:
             known.learn_own(key, text_file.read(change.real, path))
         return result
 
 
 def _check_shown(context: ToolContext, change: _Change) -> None:
-    """Check that an edit changes as many lines as the user was shown: the text may stand in more places by now.
+    """Check that an edit changes as many lines as the user was shown. The text may be in more places now.
 
-    Raises: StaleSourceError.
+    Raises: StaleSourceError when it does not.
     """
     shown = context.announced
     if not isinstance(shown, FileChangeDetails):
@@ -296,6 +305,7 @@ def _propose_edit(files: Files, path: str, original: str, new: str, *, everywher
 
 
 def _plan_write(files: Files, path: str, content: str) -> _Change:
+    """Return the change that writes a whole file."""
     real = files.resolve(path)
     before = None
     if real.exists():
@@ -305,14 +315,15 @@ def _plan_write(files: Files, path: str, content: str) -> _Change:
 
 
 def _plan_known_write(files: Files, path: str, content: str, known: KnownVersions) -> _Change:
-    """Plan to write a file that is new, or that the model knows as it is. Raises: StaleSourceError."""
+    """Return the change that writes a file, which must be new or known to the model as it is now. Raises:
+    StaleSourceError."""
     change = _plan_write(files, path, content)
     key = make_file_key(change.real)
     if change.before is None or (version := known.compare(key, change.before)) is Version.CURRENT:
         return change
     shown = files.shorten(change.real)
     why = _STALE[version].format(shown)
-    # A file that was never read is not shown here: rules may deny to read it.
+    # A file that the model has never read is not shown in the error, because rules may deny to read it.
     if version is not Version.CHANGED or len(change.before) > MAX_STALE_CHARS:
         raise StaleSourceError(f"{why}; nothing was written.", "Read it first with read_file, then decide.")
     known.learn(key, change.before)
@@ -320,6 +331,7 @@ def _plan_known_write(files: Files, path: str, content: str, known: KnownVersion
 
 
 def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
+    """Return the change that replaces a text in a file."""
     real = files.resolve(path)
     _refuse_notebook(real, path)
     before = text_file.read(real, path)
@@ -333,7 +345,7 @@ def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: boo
 
 
 def _replace(files: Files, change: _Change) -> ToolResult:
-    """Write the file, and report what is then on disk: another program may have written too."""
+    """Write the file, and report what is on disk then, because another program may have written it too."""
     shown = files.shorten(change.real)
     text_file.write(change.real, shown, change.after)
     found = text_file.read(change.real, shown)
@@ -356,7 +368,7 @@ def _refuse_notebook(real: Path, path: str) -> None:
         )
 
 
-def _move(files: Files, known: KnownVersions, source: str, destination: str) -> ToolResult:
+def _move_and_report(files: Files, known: KnownVersions, source: str, destination: str) -> ToolResult:
     with _one_change, text_file.report_os_errors(f"{source} to {destination}"):
         move = _plan_move(files, source, destination)
         move.new.parent.mkdir(parents=True, exist_ok=True)
@@ -368,14 +380,16 @@ def _move(files: Files, known: KnownVersions, source: str, destination: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Move:
+    """A move that was checked, but not made yet."""
+
     old: Path
     new: Path
     details: FileChangeDetails
 
 
 def _plan_move(files: Files, source: str, destination: str) -> _Move:
-    old, new = _movable(files, source), files.resolve(destination)
-    if os.path.lexists(_entry(files, destination)):
+    old, new = _find_movable(files, source), files.resolve(destination)
+    if os.path.lexists(_find_entry(files, destination)):
         raise ToolError(f"{destination} exists already; nothing was moved.", "Give the whole path of a new one.")
     if new.is_relative_to(old):
         raise ToolError(f"{source} cannot be moved into itself.")
@@ -384,9 +398,10 @@ def _plan_move(files: Files, source: str, destination: str) -> _Move:
     return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0))
 
 
-def _movable(files: Files, source: str) -> Path:
+def _find_movable(files: Files, source: str) -> Path:
+    """Return the real path of a file or folder that can be moved. Raises: ToolError."""
     real = files.resolve(source)
-    if _entry(files, source).is_symlink():
+    if _find_entry(files, source).is_symlink():
         raise ToolError(f"{source} is a symbolic link; nothing was moved.", f"Move {files.shorten(real)} instead.")
     if not real.exists():
         raise ToolError(f"There is no {source}.", "Use directory_tree to find it.")
@@ -395,6 +410,6 @@ def _movable(files: Files, source: str) -> Path:
     return real
 
 
-def _entry(files: Files, path: str) -> Path:
-    """Return the folder entry that a path names. A link as its last part is not followed."""
+def _find_entry(files: Files, path: str) -> Path:
+    """Return a path whose folders are resolved, but whose last part is not followed if it is a link."""
     return files.resolve(str(Path(path).parent)) / Path(path).name

@@ -1,5 +1,5 @@
-"""The tools on the live kernel that run code and inspect variables. `kernel_control` beside it has those on its
-lifecycle.
+"""The tools that run code in the live kernel and show its variables. `kernel_control` has the tools that interrupt and
+restart a kernel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.reading.open_notebook import MAX_PICTURES
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import find_path
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, check_kernel_free, wait_or_detach
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import RunStatus
 from jupyter_eca.workspace.kernels.nearest import find_prompt_kernel
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelExecuteResult
     from jupyter_eca.workspace.ports import Kernel
 
-# A label is one line in a list of jobs.
+# The characters of a label, which is one line in a list of jobs.
 _LABEL_LENGTH = 60
 
 KernelPath = Annotated[
@@ -35,7 +35,7 @@ KernelPath = Annotated[
 
 
 async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
-    """Show nothing beside the code. Raises: ToolError when no kernel can run it."""
+    """Return no details. Raises: ToolError when no kernel can run the code."""
     await find_free_kernel(context, str(arguments.get("path", "")))
 
 
@@ -96,9 +96,9 @@ async def variables(
 
 
 async def find_kernel(context: ToolContext, path: str) -> Kernel:
-    """Return the kernel that is meant: that of the notebook that the model names, else of the cell that asks, else of
-    the notebook that the user asked in. A program that calls a tool directly has not asked anywhere: only when exactly
-    one kernel runs it is that one. Raises: ToolError when there is no such kernel."""
+    """Return the kernel that a call means: the one of the notebook that the model names, else of the cell that asks,
+    else of the notebook in which the user asked. A program that calls a tool directly has asked nowhere, so it gets a
+    kernel only if exactly one runs. Raises: ToolError when there is no such kernel."""
     notebook = "" if context.direct else context.notebook
     named = await find_path(context, path) if path.strip() else ""
     if context.from_cell and named in {"", notebook}:
@@ -111,15 +111,15 @@ async def find_kernel(context: ToolContext, path: str) -> Kernel:
 
 
 async def find_free_kernel(context: ToolContext, path: str) -> Kernel:
-    """Return the kernel that is meant if nothing runs in it in the background. See `find_kernel`. Raises: ToolError."""
+    """Return the kernel that a call means, see `find_kernel`. Raises: ToolError, also when a background job uses it."""
     kernel = await find_kernel(context, path)
-    free(context, kernel.id)
+    check_kernel_free(context, kernel.id)
     return kernel
 
 
 def name_kernel(context: ToolContext, kernel: Kernel, text: str) -> str:
-    """Return a result with the notebook in front whose kernel it comes from. The kernel of the cell that asks needs no
-    name: the notebook may be renamed, and a locked answer must still be the same then."""
+    """Return a result with the name of the kernel's notebook before it. The kernel of the cell that asks is not named,
+    because a locked answer must stay the same when its notebook is renamed."""
     own = context.from_cell and kernel is context.kernel
     return f"In the kernel of {kernel.notebook}:\n{text}" if kernel.notebook and not own else text
 

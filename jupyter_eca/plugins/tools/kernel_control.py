@@ -1,4 +1,6 @@
-"""The tools on the lifecycle of the live kernel, and on what it knows of a name. `kernel` beside it runs code."""
+"""The tools that show the state of the live kernel, interrupt and restart it, and look up a name in it. It must not run
+code: `kernel` does.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ async def kernel_state(context: ToolContext, path: KernelPath = "") -> str:
 
 
 async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
-    """Show nothing. Raises: ToolError when there is no such kernel."""
+    """Return no details. Raises: ToolError when there is no such kernel."""
     await find_kernel(context, str(arguments.get("path", "")))
 
 

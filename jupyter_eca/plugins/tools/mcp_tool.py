@@ -1,5 +1,5 @@
-"""The tools of MCP servers as tools of ours. It starts no server: `mcp_client` does; `host/tools/registry.py` puts
-them beside the native ones.
+"""Makes tools of ours of the tools of MCP servers. It must not start a server: `mcp_client` does.
+`host/tools/registry.py` lists them together with the native tools.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca import redaction
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.mcp_client.caller import McpCaller
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.content import Origin
 
@@ -29,42 +29,46 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class McpTool(Plain):
-    """The tool of a server. `reads` is what the server claims: enough for plan mode, never for approval."""
+    """A tool of an MCP server."""
 
     server: McpServer
     name: str
+    """The name of the tool at its server."""
     spec: ToolSpec
     reads: bool
+    """Whether the server says that the tool changes nothing. This counts for plan mode, but not for approvals."""
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Call the tool on its server. Raises: ToolError."""
-        from jupyter_eca.mcp_client.results import tool_result
+        from jupyter_eca.mcp_client.results import convert_tool_result
 
         async def call(connection: ServerConnection) -> ToolResult:
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
             )
-            await connection.await_list("tools")  # a call may add tools: they are offered before its result
-            return tool_result(result)
+            await connection.await_list("tools")  # a call may add tools, which are offered before its result
+            return convert_tool_result(result)
 
         return await self.server.use(call)
 
 
 def mcp_tools(servers: McpManager) -> list[McpTool]:
-    """Return the tools of the running servers. When two servers name a tool alike, the first server keeps the name."""
+    """Return the tools of all running servers. If two servers have the same name for a tool, the first one is
+    returned."""
     found: dict[str, McpTool] = {}
     for server, tool in servers.list_tools():
-        made = mcp_tool(server, tool)
-        if found.setdefault(made.spec.name, made) is not made:
+        candidate = make_mcp_tool(server, tool)
+        if found.setdefault(candidate.spec.name, candidate) is not candidate:
             _log.warning("%r of %r is left out: its name is taken", tool.name, server.name)
     return list(found.values())
 
 
-def mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
+def make_mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
+    """Return a tool of a server as a tool of ours."""
     hints = tool.annotations
     title = tool.title or (hints and hints.title) or tool.name
     spec = ToolSpec(
-        tool_name(server.name, tool.name),
+        make_tool_name(server.name, tool.name),
         redaction.redact(tool.description or title),  # a server may repeat a secret that we gave to it
         tool.input_schema,
         server=server.name,

@@ -1,5 +1,5 @@
-"""The tools that read and run a live notebook. `cell_edits` beside it changes cells, `notebook_create` makes a new
-notebook.
+"""The tools that read a live notebook and run its cells. It must not change cells: `cell_edits` does. `notebook_create`
+makes a new notebook.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import Field
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
-from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, free, wait_or_detach
+from jupyter_eca.plugins.tools.waited_code import STARTED, InBackground, RunWatch, check_kernel_free, wait_or_detach
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShownCell
 from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
     from jupyter_eca.workspace.ports import Notebooks
 
-# Room in a result for the lines that say what it is.
+# The room in a result for the lines that say what it is.
 _HEADER_CHARS = 500
 
-# How much of each cell's outputs is given, the most that fits: the sources are worth more than a long log.
+# The characters of each cell's outputs. The first number with which all cells fit is used, because the sources are more
+# important than long outputs.
 _OUTPUTS = (MAX_OUTPUT, 1000, 300, 100, 0)
 
 NotebookPath = Annotated[str, Field(description="Path of the notebook; empty for the one you were asked in.")]
@@ -56,25 +57,26 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
     document, history = await mark_run_states(await read_notebook(context, path), context.kernels)
-    only = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
-    if len(only) == 1 and cells.strip():
-        text = render_cells(document, {only[0].id}, output=MAX_RESULT_CHARS)
-        context.known.learn_cells(document.path, only)
-        return ToolResult(f"{_about(document, history)}\n\n{text}", images=load_pictures(only[0]))
-    return ToolResult(f"{_about(document, history)}\n\n{_fit_cells(context, document, only)}")
+    chosen = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
+    if len(chosen) == 1 and cells.strip():
+        text = render_cells(document, {chosen[0].id}, output=MAX_RESULT_CHARS)
+        context.known.learn_cells(document.path, chosen)
+        return ToolResult(f"{_describe_notebook(document, history)}\n\n{text}", images=load_pictures(chosen[0]))
+    return ToolResult(f"{_describe_notebook(document, history)}\n\n{_fit_cells(context, document, chosen)}")
 
 
 async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCellsDetails:
-    given = validate(notebook_run_cells.arguments, arguments)
-    document = await read_notebook(context, given["path"])
+    values = validate(notebook_run_cells.arguments, arguments)
+    document = await read_notebook(context, values["path"])
     _check_kernel(context, document)
     after = _apply_earlier(context, document)
-    chosen = [cell_changes.find_cell(after, cell) for cell in given["cells"]]
+    chosen = [cell_changes.find_cell(after, cell) for cell in values["cells"]]
     _require_known(context, document, [cell.id for cell in chosen])
     return RunCellsDetails(
         path=document.path,
         cells=tuple(
-            ShownCell(number=cell_changes.number(after, cell.id), id=cell.id, source=cell.source) for cell in chosen
+            ShownCell(number=cell_changes.find_number(after, cell.id), id=cell.id, source=cell.source)
+            for cell in chosen
         ),
     )
 
@@ -99,13 +101,13 @@ async def notebook_run_cells(
     if context.keeper is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
-            PutCell(index=cell_changes.number(document, id) - 1, cell=cell, was=cell.source)
+            PutCell(index=cell_changes.find_number(document, id) - 1, cell=cell, was=cell.source)
             for id, cell in before.items()
         ]
         if undo:
-            await context.keeper.keep_cells(document.path, undo, cell_changes.sources_of(document, *before))
+            await context.keeper.keep_cells(document.path, undo, cell_changes.get_sources(document, *before))
     ids = [cell.id for cell in chosen]
-    watch = RunWatch(ids, [str(cell_changes.number(document, id)) for id in ids])
+    watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids])
     label = f"{_name_cells(document, chosen)} of {document.path}"
     about = NewJob(context.chat, label, label, context.call, CELLS, document.kernel_id, document.path)
     run = notebooks(context).run(context.chat, document.path, ids, watch)
@@ -120,7 +122,7 @@ TOOLS = (notebook_read, notebook_run_cells)
 
 def _check_kernel(context: ToolContext, document: NotebookDocument) -> None:
     """Check that the notebook's kernel can run cells now. Raises: ToolError."""
-    free(context, document.kernel_id, document.path)
+    check_kernel_free(context, document.kernel_id, document.path)
     if context.from_cell and _waits(context, document):
         raise ToolError(
             "A cell of this notebook waits for your answer, and others would only run after it; nothing was run.",
@@ -139,37 +141,40 @@ def _apply_earlier(context: ToolContext, document: NotebookDocument) -> Notebook
     for change in changes:
         if isinstance(change, cell_changes.Change):
             with suppress(ToolError):
-                document = cell_changes.apply(document, cell_changes.place(document, change))
+                document = cell_changes.apply(document, cell_changes.update_index(document, change))
     return document
 
 
 async def _find_shown(
     context: ToolContext, cells: list[int | str], path: str
 ) -> tuple[NotebookDocument, list[NotebookCell]]:
-    """Return the notebook and the cells to run: those that were shown, if something was, with the sources that were
-    shown. What calls before this one in the same turn made of them counts as shown. Raises: ToolError."""
-    shown = context.announced
-    if not isinstance(shown, RunCellsDetails):
+    """Return the notebook and the cells to run: the cells that the user was shown, or else those that the call names.
+
+    A shown cell must have the source that was shown, or the source that earlier calls of this turn have given it.
+    Raises: ToolError.
+    """
+    announced = context.announced
+    if not isinstance(announced, RunCellsDetails):
         document = await read_notebook(context, path)
         named = [cell_changes.find_cell(document, cell) for cell in cells]
         _require_known(context, document, [cell.id for cell in named])
         return document, named
-    document = await notebooks(context).read(shown.path)
-    own: Mapping[str, str | None] = {}
+    document = await notebooks(context).read(announced.path)
+    own_sources: Mapping[str, str | None] = {}
     if context.keeper is not None:
-        own = await context.keeper.own_cells(document.path)
+        own_sources = await context.keeper.own_cells(document.path)
     chosen: list[NotebookCell] = []
-    for wanted in shown.cells:
-        cell = cell_changes.find_cell(document, wanted.id)
-        if cell.source not in {wanted.source, own.get(cell.id)}:
+    for shown_cell in announced.cells:
+        cell = cell_changes.find_cell(document, shown_cell.id)
+        if cell.source not in {shown_cell.source, own_sources.get(cell.id)}:
             raise _make_stale(context, document, cell, "since the run was shown")
         chosen.append(cell)
     return document, chosen
 
 
 def _require_known(context: ToolContext, document: NotebookDocument, ids: Collection[str]) -> None:
-    """Check that no cell was changed since the model read it: it may be half written. A cell that the model has not
-    read may run, since the user is shown its source. Raises: StaleSourceError."""
+    """Check that no cell was changed since the model read it, because the user may still be writing it. A cell that the
+    model has not read may run, since the user sees its source. Raises: StaleSourceError."""
     for cell in document.cells:
         known = context.known.compare(make_cell_key(document.path, cell.id), cell.source)
         if cell.id in ids and known is Version.CHANGED:
@@ -177,22 +182,25 @@ def _require_known(context: ToolContext, document: NotebookDocument, ids: Collec
 
 
 def _make_stale(context: ToolContext, document: NotebookDocument, cell: NotebookCell, since: str) -> StaleSourceError:
+    """Return the error for a cell that was changed. It has the source, which the model then knows."""
     context.known.learn_cells(document.path, (cell,))
     return StaleSourceError(
-        f"Cell {cell_changes.number(document, cell.id)} of {document.path} was changed {since}; nothing was run. "
+        f"Cell {cell_changes.find_number(document, cell.id)} of {document.path} was changed {since}; nothing was run. "
         f"It is now:\n{cell_changes.describe_cell(document, cell.id)}\n",
         "Run it again if that is what you want.",
     )
 
 
 def notebooks(context: ToolContext) -> Notebooks:
+    """Return the notebooks of the chat. Raises: ToolError when it has none."""
     if context.notebooks is None:
         raise ToolError("There are no notebooks here.")
     return context.notebooks
 
 
 async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
-    """Return the notebook that is meant, as it is now. Raises: ToolError."""
+    """Return the current state of a notebook. Without a path it is the one in which the user asked, or the only open
+    one. Raises: ToolError."""
     if path.strip():
         return await notebooks(context).read(await find_path(context, path))
     if context.notebook:
@@ -208,8 +216,8 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
 
 
 async def find_path(context: ToolContext, path: str) -> str:
-    """Return the path in Jupyter's contents of a notebook that the model names. Raises: ToolError."""
-    # Not a letter is taken off: the approval was decided about the path as it stands.
+    """Return Jupyter's path of a notebook that the model names. Raises: ToolError."""
+    # No character is removed, because the approval was decided for exactly this path.
     name = str(PurePosixPath(path))
     opened = await context.notebooks.list() if context.notebooks is not None else ()
     if any(info.path == name for info in opened):
@@ -218,8 +226,8 @@ async def find_path(context: ToolContext, path: str) -> str:
 
 
 def _waits(context: ToolContext, document: NotebookDocument) -> bool:
-    """Whether the cell that asks belongs to the notebook's kernel. Where the ids of kernels are not known, a notebook
-    with a running cell is taken for it."""
+    """Return whether the notebook's kernel waits for this answer, because a cell of it has asked. If the ids of kernels
+    are not known, it is assumed that it does when a cell is running."""
     asking = context.kernel.id if context.kernel else None
     if asking is not None and document.kernel_id is not None:
         return asking == document.kernel_id
@@ -228,7 +236,7 @@ def _waits(context: ToolContext, document: NotebookDocument) -> bool:
 
 def _name_cells(document: NotebookDocument, chosen: list[NotebookCell]) -> str:
     """Name the cells: "cell 3", "cells 3-5", "cells 3, 8"."""
-    numbers = [cell_changes.number(document, cell.id) for cell in chosen]
+    numbers = [cell_changes.find_number(document, cell.id) for cell in chosen]
     first, last = numbers[0], numbers[-1]
     if len(numbers) > 2 and numbers == list(range(first, last + 1)):
         return f"cells {first}-{last}"
@@ -251,7 +259,7 @@ def _find_ending(done: NotebookRunResult) -> JobEnding:
             return JobEnding(failed=True, note="it was interrupted")
 
 
-def _about(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> str:
+def _describe_notebook(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> str:
     language = f", {document.language}" if document.language else ""
     if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
         language = ", of prompts to an assistant; cells of code begin with %%python"
@@ -265,7 +273,7 @@ def _about(document: NotebookDocument, history: KernelHistory | KernelCount | No
             kernel = f"{kernel}: which cells have run in it is not known now"
         case None:
             pass
-    return f"{document.path}: {cell_changes.size(document)}{language}, {kernel}"
+    return f"{document.path}: {cell_changes.describe_size(document)}{language}, {kernel}"
 
 
 def _list_run_cells(document: NotebookDocument) -> str:
@@ -277,23 +285,23 @@ def _list_run_cells(document: NotebookDocument) -> str:
     return f"cells {format_ranges(numbers)} have"
 
 
-def _fit_cells(context: ToolContext, document: NotebookDocument, only: tuple[NotebookCell, ...]) -> str:
-    """Return the cells as they fit, for the model: shorter outputs are better than missing cells, and whole cells are
-    better than a hole in one."""
-    ids = [cell.id for cell in only]
+def _fit_cells(context: ToolContext, document: NotebookDocument, chosen: tuple[NotebookCell, ...]) -> str:
+    """Return the text of the cells for the model. If it is too long, first the outputs are shortened, and then the last
+    cells are left out. No cell is cut."""
+    ids = [cell.id for cell in chosen]
     room = MAX_RESULT_CHARS - _HEADER_CHARS
     text = ""
     for most in _OUTPUTS:
         text = render_cells(document, set(ids), output=most)
         if len(text) <= room:
-            context.known.learn_cells(document.path, only)
+            context.known.learn_cells(document.path, chosen)
             cut = f"cut to {most} characters a cell" if most else "left out"
             return text if most == MAX_OUTPUT else f"[outputs are {cut}]\n\n{text}"
     parts: list[str] = []
-    for cell in only:
+    for cell in chosen:
         part = render_cells(document, {cell.id}, output=0)
         if parts and room < len(part):
-            left_out = cell_changes.number(document, cell.id)
+            left_out = cell_changes.find_number(document, cell.id)
             more = f"[cells from {left_out} on are left out: go on with cells={left_out}-{len(document.cells)}]"
             return "\n\n".join(["[outputs are left out]", *parts, more])
         room -= len(part) + 2
@@ -313,13 +321,13 @@ def _cells_after_run(
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     text = _fit_cells(context, after, tuple(cell for cell in after.cells if cell.id in now)) if now else ""
-    missing = [str(cell_changes.number(document, cell.id)) for cell in chosen if cell.id not in now]
-    told = {
+    missing = [str(cell_changes.find_number(document, cell.id)) for cell in chosen if cell.id not in now]
+    heading = {
         RunStatus.OK: f"Ran in {document.path}:",
         RunStatus.ERROR: f"A cell of {document.path} failed:",
         RunStatus.INTERRUPTED: f"The run of cells of {document.path} was interrupted:",
     }[status]
     not_run = f"Not run: cell {', '.join(missing)}." if missing else ""
-    text = "\n\n".join(part for part in (told, text, not_run) if part)
+    text = "\n\n".join(part for part in (heading, text, not_run) if part)
     failed = status is not RunStatus.OK
     return ToolResult(text, error=failed, interrupted=status is RunStatus.INTERRUPTED)

@@ -1,4 +1,4 @@
-"""The tool that makes a new notebook file and has it opened."""
+"""The tool that makes a new notebook file, and lets a client open it. `cell_edits` changes cells afterwards."""
 
 from __future__ import annotations
 
@@ -33,35 +33,37 @@ if TYPE_CHECKING:
 
 PYTHON: Final = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
-# Notebooks of the folder that are looked into for the kernel they are for; each is read whole.
-_LOOKED_AT: Final = 5
-_MOST_BYTES: Final = 5_000_000
+# The notebooks of the same folder that are read to find out their kernel, and the bytes of the largest one.
+_MAX_SIBLINGS: Final = 5
+_MAX_SIBLING_BYTES: Final = 5_000_000
 
 
 class NewCells(BaseModel):
+    """A cell of the new notebook."""
+
     model_config = ConfigDict(extra="forbid")
 
     source: str
     cell_type: CellType = CellType.CODE
 
 
-def _cell(value: Any) -> Any:
-    """Accept a bare source as a cell: models write that too."""
+def _accept_source(value: Any) -> Any:
+    """Accept a plain source instead of a cell, because models write that too."""
     return {"source": value} if isinstance(value, str) else value
 
 
 Path_ = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
 Cells = Annotated[
-    list[Annotated[NewCells, BeforeValidator(_cell)]], Field(description="Its cells, in order; may be empty.")
+    list[Annotated[NewCells, BeforeValidator(_accept_source)]], Field(description="Its cells, in order; may be empty.")
 ]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
-    given = notebook_create.arguments.model_validate(arguments)
-    path, cells = getattr(given, "path", ""), getattr(given, "cells", [])
-    real = await run_read(_free, context.files, path)
-    made = _resolve_cells(cells, await _spec(context, real))
-    return text_file.describe_change(context.files.contents_path(real), None, _text(made))
+    values = notebook_create.arguments.model_validate(arguments)
+    path, cells = getattr(values, "path", ""), getattr(values, "cells", [])
+    real = await run_read(_find_free_path, context.files, path)
+    new_cells = _resolve_cells(cells, await _choose_kernelspec(context, real))
+    return text_file.describe_change(context.files.contents_path(real), None, _format_cells(new_cells))
 
 
 @tool(
@@ -81,26 +83,29 @@ async def notebook_create(
     """Make a new notebook with these cells and open it before the user. Never overwrites. Nothing is run: use
     notebook_run_cells. Its kernel is that of the other notebooks here.
     """
-    real = await run_read(_free, context.files, path)
-    spec = await _spec(context, real)
-    wanted = _resolve_cells(cells, spec)
+    real = await run_read(_find_free_path, context.files, path)
+    spec = await _choose_kernelspec(context, real)
+    new_cells = _resolve_cells(cells, spec)
     if context.keeper is not None:
         await context.keeper.keep(real)
-    shown = context.files.contents_path(real)
-    found = await run_to_end(asyncio.to_thread(_write, real, shown, wanted, spec))
-    for number, (_, source) in enumerate(found, 1):
-        context.known.learn_own(make_cell_key(shown, f"cell-{number}"), source)
-    await notebooks(context).show(shown)
-    text = f"Created {shown}: {len(found)} {'cell' if len(found) == 1 else 'cells'}, kernel {spec['name']}."
-    if found != [(cell.cell_type, cell.source) for cell in wanted]:
+    display_path = context.files.contents_path(real)
+    written_cells = await run_to_end(asyncio.to_thread(_write, real, display_path, new_cells, spec))
+    for number, (_, source) in enumerate(written_cells, 1):
+        context.known.learn_own(make_cell_key(display_path, f"cell-{number}"), source)
+    await notebooks(context).show(display_path)
+    text = (
+        f"Created {display_path}: {len(written_cells)} {'cell' if len(written_cells) == 1 else 'cells'}, "
+        f"kernel {spec['name']}."
+    )
+    if written_cells != [(cell.cell_type, cell.source) for cell in new_cells]:
         return ToolResult(f"{text} It is not as you wanted it: another program wrote it too.", error=True)
-    return ToolResult(text, details=text_file.describe_change(shown, None, _text(wanted)))
+    return ToolResult(text, details=text_file.describe_change(display_path, None, _format_cells(new_cells)))
 
 
 TOOLS = (notebook_create,)
 
 
-def _free(files: Files, path: str) -> Path:
+def _find_free_path(files: Files, path: str) -> Path:
     """Return the path of a new notebook. Raises: ToolError when none can be made there."""
     real = files.resolve(path)
     if real.suffix != ".ipynb":
@@ -117,29 +122,29 @@ def _resolve_cells(cells: Sequence[NewCells], spec: Mapping[str, str]) -> list[N
     return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
 
 
-def _write(real: Path, shown: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
+def _write(real: Path, display_path: str, cells: Sequence[NewCells], spec: dict[str, str]) -> list[tuple[str, str]]:
     """Write the notebook, and return the cells that are then on disk."""
     language = detect_language({"kernelspec": spec})
-    book = {
+    document = {
         "cells": [_as_stored(number, cell) for number, cell in enumerate(cells, 1)],
         "metadata": {"kernelspec": spec} | ({"language_info": {"name": language}} if language else {}),
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    with text_file.report_os_errors(shown):
+    with text_file.report_os_errors(display_path):
         real.parent.mkdir(parents=True, exist_ok=True)
         try:
-            # Whoever made it meanwhile keeps it.
+            # This fails if another program has made the file meanwhile.
             real.open("x").close()
         except FileExistsError:
-            raise ToolError(f"{shown} exists already; nothing was written.", "Choose another name.") from None
+            raise ToolError(f"{display_path} exists already; nothing was written.", "Choose another name.") from None
         try:
-            text_file.write(real, shown, json.dumps(book, indent=1, ensure_ascii=False) + "\n")
+            text_file.write(real, display_path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         except (ToolError, OSError):
             real.unlink(missing_ok=True)
             raise
-        there = json.loads(text_file.read(real, shown))["cells"]
-    return [(cell["cell_type"], "".join(cell["source"])) for cell in there]
+        written = json.loads(text_file.read(real, display_path))["cells"]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in written]
 
 
 def _as_stored(number: int, cell: NewCells) -> dict[str, Any]:
@@ -149,28 +154,28 @@ def _as_stored(number: int, cell: NewCells) -> dict[str, Any]:
     return stored | {"source": cell.source.splitlines(keepends=True)}
 
 
-async def _spec(context: ToolContext, real: Path) -> dict[str, str]:
+async def _choose_kernelspec(context: ToolContext, real: Path) -> dict[str, str]:
     opened = [info.path for info in await notebooks(context).list()]
-    return await run_read(_kernelspec, context.files, real, opened)
+    return await run_read(_find_kernelspec, context.files, real, opened)
 
 
-def _kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:
-    """Return the kernelspec of the open notebooks, or else of those in the same folder."""
-    beside = real.parent.glob("*.ipynb") if real.parent.is_dir() else iter(())
-    paths = [*(files.roots[0] / path for path in opened), *islice(beside, _LOOKED_AT)]
-    return next(_kernelspecs(paths), PYTHON)
+def _find_kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:
+    """Return the kernelspec of an open notebook, else of one in the same folder, else that of Python."""
+    siblings = real.parent.glob("*.ipynb") if real.parent.is_dir() else iter(())
+    paths = [*(files.roots[0] / path for path in opened), *islice(siblings, _MAX_SIBLINGS)]
+    return next(_read_kernelspecs(paths), PYTHON)
 
 
-def _kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
+def _read_kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
     for path in paths:
         try:
-            book: Any = json.loads(read_regular(path, _MOST_BYTES))
-            spec = as_object(as_object(as_object(book).get("metadata")).get("kernelspec"))
+            document: Any = json.loads(read_regular(path, _MAX_SIBLING_BYTES))
+            spec = as_object(as_object(as_object(document).get("metadata")).get("kernelspec"))
             if isinstance(spec.get("name"), str) and isinstance(spec.get("display_name"), str):
                 yield {name: value for name, value in spec.items() if isinstance(value, str)}
         except (OSError, ValueError, RecursionError):
             continue
 
 
-def _text(cells: Iterable[NewCells]) -> str:
+def _format_cells(cells: Iterable[NewCells]) -> str:
     return "".join(f"# %% {cell.cell_type}\n{cell.source}\n" for cell in cells)

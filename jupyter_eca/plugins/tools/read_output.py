@@ -1,4 +1,5 @@
-"""The tool that reads the rest of an output that was too long for the model."""
+"""The tool that reads the rest of an output that was too long for the model. `host/tools/outputs.py` keeps the
+outputs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The tool by which the model gets the user's rules for the files that it works on. `instructions/rules.py` reads
-them.
+"""The tool with which the model fetches the user's rules for the files that it works on. `host/turn/path_rules.py` has
+the rules of a chat, and `instructions/rules.py` reads their files.
 """
 
 from __future__ import annotations

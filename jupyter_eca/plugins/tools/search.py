@@ -1,7 +1,7 @@
 """The tool that searches in files with ripgrep, git or grep, whichever is installed.
 
-A pattern comes from a model and may never end: it is matched in another process, which can be killed, and never by
-Python's `re`, which cannot be and holds up everybody.
+The search for a model's pattern may take for ever. So it runs in another process, which can be killed, and never with
+Python's `re`, which cannot be stopped and would block all chats. `workspace/files/programs.py` runs the process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import Files
 
-# Lines of minified code and of data are of no use whole.
+# The characters of a line that are shown. Longer lines are minified code or data.
 _MAX_LINE = 300
 
 Mode = Literal["content", "files_with_matches", "count"]
@@ -55,8 +55,8 @@ async def grep(
 
     In a git repository files that git ignores are skipped, unless path is one of them.
     """
-    search = await run_read(_search, context.files, path, pattern, include, output_mode)
-    found = await _matches(search, await _command(search), max_results + 1)
+    search = await run_read(_make_search, context.files, path, pattern, include, output_mode)
+    found = await _run_search(search, await _choose_command(search), max_results + 1)
     shown = await run_read(_as_lines, context.files, search, found[:max_results])
     if not shown:
         return f"No match for {pattern} in {path}{f' ({include})' if include else ''}"
@@ -70,17 +70,18 @@ TOOLS = (grep,)
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search. `target` is what to search in `folder`: the name of a file, or `.`."""
+    """A search."""
 
     folder: Path
     target: str
+    """What is searched in `folder`: the name of a file, or `.` for all files."""
     pattern: str
     globs: tuple[str, ...]
     mode: Mode
 
 
-def _search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> _Search:
-    globs = _globs(include)
+def _make_search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> _Search:
+    globs = _expand_globs(include)
     with report_os_errors(path):
         real = files.resolve(path)
         if real.is_dir():
@@ -90,8 +91,8 @@ def _search(files: Files, path: str, pattern: str, include: str, mode: Mode) -> 
     raise ToolError(f"{path} is neither a folder nor a regular file.", "Use directory_tree to see what there is.")
 
 
-def _globs(include: str) -> tuple[str, ...]:
-    """Spell out one level of braces: only ripgrep knows them."""
+def _expand_globs(include: str) -> tuple[str, ...]:
+    """Return globs without braces, because only ripgrep knows braces. One level of braces is expanded."""
     name = include.removeprefix("**/")
     if "/" in name or os.sep in name:
         raise ToolError("include is matched with the names of files only.", "Give the folder as path.")
@@ -101,19 +102,19 @@ def _globs(include: str) -> tuple[str, ...]:
     return tuple(braces[1] + choice + braces[3] for choice in braces[2].split(","))
 
 
-async def _command(search: _Search) -> list[str]:
+async def _choose_command(search: _Search) -> list[str]:
     if shutil.which("rg"):
-        return _ripgrep(search)
+        return _build_ripgrep(search)
     if await programs.is_in_work_tree(search.folder):
-        return _git_grep(search)
+        return _build_git_grep(search)
     if shutil.which("grep"):
-        return _plain_grep(search)
+        return _build_grep(search)
     raise ToolError("There is no rg, git or grep on this machine.", "Use directory_tree and read_file.")
 
 
-def _ripgrep(search: _Search) -> list[str]:
-    """Return the command line of ripgrep. The glob is given as a type: with --glob it would also bring ignored files
-    in."""
+def _build_ripgrep(search: _Search) -> list[str]:
+    """Return the command line of ripgrep. The globs become a file type, because with --glob ripgrep would also search
+    ignored files."""
     mode = {"content": ["--line-number", "--no-heading"], "files_with_matches": ["-l"], "count": ["-c"]}[search.mode]
     types = [f"--type-add=eca:{glob}" for glob in search.globs] + ["--type=eca"] * bool(search.globs)
     hidden = ["--hidden", "--glob=!.git", "--glob=!.ipynb_checkpoints"]
@@ -121,7 +122,7 @@ def _ripgrep(search: _Search) -> list[str]:
     return ["rg", *quiet, *hidden, *mode, *types, "-e", search.pattern, "--", f"./{search.target}"]
 
 
-def _git_grep(search: _Search) -> list[str]:
+def _build_git_grep(search: _Search) -> list[str]:
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     ignored: list[str] = []
     where = [f":(glob)**/{glob}" for glob in search.globs] or ["."]
@@ -134,18 +135,19 @@ def _git_grep(search: _Search) -> list[str]:
     )
 
 
-def _plain_grep(search: _Search) -> list[str]:
+def _build_grep(search: _Search) -> list[str]:
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     chosen = [f"--include={glob}" for glob in search.globs] + [f"--exclude-dir={name}" for name in JUNK]
-    how = ["-r", "-I", "-s", "-E", "-H", "--color=never", "--null", mode]
-    return ["grep", *how, *chosen, "-e", search.pattern, "--", f"./{search.target}"]
+    options = ["-r", "-I", "-s", "-E", "-H", "--color=never", "--null", mode]
+    return ["grep", *options, *chosen, "-e", search.pattern, "--", f"./{search.target}"]
 
 
-async def _matches(search: _Search, command: list[str], enough: int) -> list[bytes]:
-    """Run the program and return its matches. Raises: ToolError when it refuses the pattern or does not end in time."""
+async def _run_search(search: _Search, command: list[str], limit: int) -> list[bytes]:
+    """Run the program and return at most `limit` matches. Raises: ToolError when it refuses the pattern or does not end
+    in time."""
     end = b"\0" if search.mode == "files_with_matches" else b"\n"
     found: list[bytes] = []
-    with tempfile.TemporaryFile() as errors:  # a pipe that nobody empties would stop the program
+    with tempfile.TemporaryFile() as errors:  # a pipe that nobody reads would block the program
         try:
             async with (
                 asyncio.timeout(programs.TIMEOUT_S),
@@ -155,7 +157,7 @@ async def _matches(search: _Search, command: list[str], enough: int) -> list[byt
                 async for record in records:
                     if _is_match(record, search.mode):
                         found.append(record)
-                    if len(found) == enough:
+                    if len(found) == limit:
                         return found
                 code = await running.wait()
         except TimeoutError:
@@ -171,25 +173,27 @@ async def _matches(search: _Search, command: list[str], enough: int) -> list[byt
 
 
 def _is_match(record: bytes, mode: Mode) -> bool:
-    """Whether a line is a match: grep counts to 0, and rg reports a binary file in words of its own."""
+    """Return whether a line is a match. It is none if grep counts 0 matches, or if rg reports a binary file."""
     return mode == "files_with_matches" or (b"\0" in record and not (mode == "count" and record.endswith(b"\x000")))
 
 
 def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
-    """Return the matches without files behind a link: not every grep skips those."""
+    """Return the matches as lines for the model. Files behind a link are left out, because not every grep skips
+    them."""
     names: dict[bytes, str | None] = {}
     shown: list[str] = []
     for record in found:
         raw, _, rest = record.partition(b"\0")
         if raw not in names:
-            names[raw] = _name(files, search.folder, raw)
+            names[raw] = _shorten_path(files, search.folder, raw)
         name = names[raw]
         if name is not None:
-            shown.append(f"{name}{_match(rest, search.mode)}")
+            shown.append(f"{name}{_format_match(rest, search.mode)}")
     return shown
 
 
-def _name(files: Files, folder: Path, raw: bytes) -> str | None:
+def _shorten_path(files: Files, folder: Path, raw: bytes) -> str | None:
+    """Return the path of a file for the model, None for a file behind a link."""
     path = folder / os.fsdecode(raw)
     try:
         if files.resolve(str(path)) != path:
@@ -199,7 +203,7 @@ def _name(files: Files, folder: Path, raw: bytes) -> str | None:
     return os.fsencode(files.shorten(path)).decode(errors="replace")
 
 
-def _match(rest: bytes, mode: Mode) -> str:
+def _format_match(rest: bytes, mode: Mode) -> str:
     if mode == "files_with_matches":
         return ""
     if mode == "count":

@@ -1,5 +1,5 @@
-"""The tools that run shell commands: one that waits for the end, and jobs in the background. `workspace/jobs` owns
-the processes.
+"""The tools for shell commands: one runs a command, and one looks after background jobs. It must not manage processes:
+`workspace/jobs` does.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.job import Job
     from jupyter_eca.workspace.ports import Files, Jobs
 
-# Who needs longer starts a job.
+# The seconds that a command may run. A longer one must be a background job.
 MAX_SECONDS: Final = 600
 
 _CHUNK: Final = 65_536
 
-# A label is one line in a list of jobs.
+# The characters of a label, which is one line in a list of jobs.
 _LABEL_LENGTH: Final = 60
 
 Command = Annotated[str, Field(min_length=1, description="A line, or a script of several, for the user's POSIX shell.")]
@@ -49,9 +49,9 @@ JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-    given = validate(shell_command.arguments, arguments)  # as the call itself reads them: "true" is True
-    await run_read(_folder, context.files, given["working_directory"])
-    return _details(context, given["command"], background=given["background"])
+    values = validate(shell_command.arguments, arguments)  # parsed as for the call itself: "true" is True
+    await run_read(_resolve_folder, context.files, values["working_directory"])
+    return _details(context, values["command"], background=values["background"])
 
 
 def _details(context: ToolContext, command: str, *, background: bool) -> ShellCommandDetails:
@@ -59,14 +59,14 @@ def _details(context: ToolContext, command: str, *, background: bool) -> ShellCo
     parsed = parse_commands(command)
     programs = {scope.value for scope in context.remembered if scope.kind is ScopeKind.PROGRAM}
     parts = tuple(
-        ShellCommandPart(command=one.command, args=one.args, approval_key=one.key, remembered=one.key in programs)
-        for one in parsed or ()
+        ShellCommandPart(command=part.command, args=part.args, approval_key=part.key, remembered=part.key in programs)
+        for part in parsed or ()
     )
     return ShellCommandDetails(
         commands=parts or (ShellCommandPart(command=command),),
         background=background,
         line=command,
-        parsed=tuple(one.whole_text for one in parsed) if parsed is not None else None,
+        parsed=tuple(part.whole_text for part in parsed) if parsed is not None else None,
     )
 
 
@@ -84,7 +84,7 @@ async def shell_command(
     that it starts runs on when it ends, unless it is a background job. For Python code that needs the notebook's
     variables use run_code. To read, search or change files use the tools for that.
     """
-    folder = await run_read(_folder, context.files, working_directory)
+    folder = await run_read(_resolve_folder, context.files, working_directory)
     details = _details(context, command, background=background)
     if background:
         label = " ".join(command.split())
@@ -96,7 +96,7 @@ async def shell_command(
 
 
 async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
-    """Show nothing. Raises: ToolError when there is no such job."""
+    """Return no details. Raises: ToolError when there is no such job."""
     if arguments.get("action") != "list":
         _find_job(context, str(arguments.get("job_id", "")))
 
@@ -126,13 +126,17 @@ _BY_USER: Final = "[ended by the user]"
 
 @dataclass(frozen=True, slots=True)
 class ShellRun:
+    """A command that has ended."""
+
     text: str
+    """What it printed, and how it ended, for the model."""
     error: bool
+    """Whether it failed or was ended."""
 
 
 async def run_to_end(command: str, folder: Path, seconds: float, chat: str = "") -> ShellRun:
-    """Run a command to its end, or to the end of the time or of the turn. Then what it had printed is still
-    reported."""
+    """Run a command to its end. After `seconds`, or when the turn is stopped, it is killed with all that it started.
+    Even then, what it has printed is returned."""
     process, note = await _start(command, folder, chat)
     transcript = TerminalTranscript()
     async with asyncio.TaskGroup() as tasks:
@@ -141,8 +145,8 @@ async def run_to_end(command: str, folder: Path, seconds: float, chat: str = "")
             async with asyncio.timeout(0 if note else seconds):
                 await process.exited.wait()
         except TimeoutError:
-            late = f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
-            note = note or late
+            timed_out = f"[ended after {seconds:g} s, with all that it had started: raise timeout, or use background]"
+            note = note or timed_out
         except asyncio.CancelledError:
             _uncancel()
             note = _BY_USER
@@ -152,13 +156,14 @@ async def run_to_end(command: str, folder: Path, seconds: float, chat: str = "")
         note = "[what it left running was ended: use background for that]"
     await asyncio.to_thread(transcript.close)
     code = process.code
-    ending = note if note.startswith("[ended") else _exit(code)
+    ending = note if note.startswith("[ended") else _describe_exit(code)
     parts = (transcript.text().rstrip("\n"), "" if note == ending else note, ending)
     return ShellRun("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
 async def _start(command: str, folder: Path, chat: str) -> tuple[shell.ShellProcess, str]:
-    """Start a command. The note says if it ends at once: what it printed before anybody listened counts as well."""
+    """Start a command, and return a note, "" for none. If the turn is stopped meanwhile, the note says so: the process
+    is then ended at once, but what it has printed counts."""
     starting = asyncio.ensure_future(shell.start(command, folder, chat=chat))
     try:
         return await asyncio.shield(starting), ""
@@ -168,14 +173,14 @@ async def _start(command: str, folder: Path, chat: str) -> tuple[shell.ShellProc
 
 
 def _uncancel() -> None:
-    """Take the cancellation back, because it is carried out here: everything is dead before anybody hears of it, and
-    the engine says "stopped"."""
+    """Undo the cancellation of this task, because the caller ends the processes itself and returns a result. The engine
+    already knows that the turn is stopped."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
 
 
-def _exit(code: int | None) -> str:
+def _describe_exit(code: int | None) -> str:
     if not code:
         return ""
     if code < 0:
@@ -190,7 +195,7 @@ async def _feed_output(stream: asyncio.StreamReader, transcript: TerminalTranscr
     await asyncio.to_thread(transcript.feed, b"", final=True)
 
 
-def _folder(files: Files, path: str) -> Path:
+def _resolve_folder(files: Files, path: str) -> Path:
     folder = files.resolve(path or ".")
     if not folder.is_dir():
         raise ToolError(f"There is no folder {path}.", "Use directory_tree to find it.")
@@ -198,11 +203,12 @@ def _folder(files: Files, path: str) -> Path:
 
 
 def _list_jobs(context: ToolContext) -> list[Job]:
+    """Return the jobs of the chat."""
     return [job for job in _jobs(context).list() if job.chat_id == context.chat]
 
 
 def _find_job(context: ToolContext, id: str) -> Job:
-    """Raises: ToolError when the chat has no such job."""
+    """Return a job of the chat. Raises: ToolError when there is none with this id."""
     if (job := next((job for job in _list_jobs(context) if job.id == id), None)) is None:
         raise ToolError(
             f"There is no job {id!r} in this chat.",

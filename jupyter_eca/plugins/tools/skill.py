@@ -24,20 +24,20 @@ async def skill(context: ToolContext, name: Name, file: File = "") -> str:
 
     With file it gives a file that the skill names. Programs among them are run by their path in the skill's folder.
     """
-    shelf = context.skills
-    if shelf is None:
+    registry = context.skills
+    if registry is None:
         raise ToolError("There are no skills here.")
-    chosen = _find(await shelf.all(), name)
+    chosen = _find(await registry.list_skills(), name)
     if file:
-        return await run_read(skills.file, chosen, file)
-    return await run_read(lambda: skills.text(chosen, skills.render(shelf, chosen)))
+        return await run_read(skills.read_skill_file, chosen, file)
+    return await run_read(lambda: skills.format_skill(chosen, skills.render_body(registry, chosen)))
 
 
 TOOLS = (skill,)
 
 
-def _find(there: tuple[Skill, ...], name: str) -> Skill:
-    for one in there:
-        if one.name == name:
-            return one
-    raise ToolError(f"There is no skill {name!r}.", f"There are: {', '.join(one.name for one in there) or 'none'}.")
+def _find(known: tuple[Skill, ...], name: str) -> Skill:
+    for candidate in known:
+        if candidate.name == name:
+            return candidate
+    raise ToolError(f"There is no skill {name!r}.", f"There are: {', '.join(skill.name for skill in known) or 'none'}.")

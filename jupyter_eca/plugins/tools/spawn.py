@@ -1,4 +1,4 @@
-"""The tool by which an agent gives a task to a subagent. `host/turn/subagents.py` runs it."""
+"""The tool with which an agent gives a task to a subagent. `host/turn/subagents.py` runs the subagent."""
 
 from __future__ import annotations
 

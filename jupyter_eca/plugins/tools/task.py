@@ -1,4 +1,4 @@
-"""The tool by which the model keeps the chat's plan. `engine/model/task_plan.py` is the plan itself."""
+"""The tool with which the model keeps the plan of its chat. `engine/model/task_plan.py` has the plan itself."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ Subjects = Annotated[list[str], Field(description="What is to be done, one short
 Ids = Annotated[list[str], Field(description="The ids of tasks in the list.")]
 ActiveSummary = Annotated[str, Field(description="With start: what you are doing now, in a few words for the user.")]
 
+# The status that a task gets from an operation.
 _STATUS_OF: Final = {"start": TaskStatus.IN_PROGRESS, "complete": TaskStatus.DONE}
 
 
@@ -54,15 +55,16 @@ TOOLS = (task,)
 
 
 def _apply(tasks: Tasks, op: str, subjects: tuple[str, ...], ids: frozenset[str]) -> Tasks:
+    """Return the tasks after an operation. Raises: ToolError when its arguments do not fit."""
     if op == "list":
         return tasks
     if op in {"plan", "add"}:
         if not subjects:
             raise ToolError(f"{op} needs `tasks`.", "Give one short line for each task.")
         return plans.add_tasks(() if op == "plan" else tasks, subjects)
-    unknown = ids - {one.id for one in tasks}
+    unknown = ids - {task.id for task in tasks}
     if not ids or unknown:
         raise ToolError(f"{op} needs `ids` of the list; not in it: {', '.join(sorted(unknown)) or 'none given'}.")
     if op == "delete":
-        return tuple(one for one in tasks if one.id not in ids)
+        return tuple(task for task in tasks if task.id not in ids)
     return plans.mark_tasks(tasks, ids, _STATUS_OF[op])

@@ -1,5 +1,5 @@
-"""The output of a program as a model reads it: its head and its tail. The whole output is in a file of ours. `shell`
-feeds it.
+"""Collects the output of a program for a model: the beginning and the end. A long output is kept as a whole in a file,
+which the model can read. It must not start a program: `shell` does.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from typing import TextIO
 
-# ECA's cap (3.9, layer one): 2,000 lines or 50 KB, with room for the lines that say so.
+# ECA's limit (3.9, layer one): 2,000 lines or 50 KB, with room for the lines that say what was cut.
 _MAX_CHARS: Final = 48_000
 _MAX_LINES: Final = 2_000
 
-# What `read_file` can still read; a program that prints without end must not fill the disk.
+# The characters that are kept. `read_file` can still read so many, and a program that prints without end must not fill
+# the disk.
 _MAX_KEPT: Final = 16_000_000
 
-# Colours and cursor movements, and other control characters: of no use to a model, and of harm in a terminal.
+# Colours, cursor movements and other control characters. They are useless for a model, and do harm in a terminal.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
@@ -38,7 +39,8 @@ def _folder() -> Path:
 
 
 def find_kept_file(path: str) -> Path | None:
-    """Return the file behind a path that a transcript named. A model may read it although it is in no workspace."""
+    """Return the file for a path that a transcript has named, None for other paths. A model may read it although it is
+    outside of the workspace."""
     if _folder.cache_info().currsize:
         real = Path(path).resolve()
         if real.is_relative_to(_folder()) and real.is_file():
@@ -47,7 +49,7 @@ def find_kept_file(path: str) -> Path | None:
 
 
 class TerminalTranscript:
-    """The output of one program. It is not thread-safe: one reader feeds it. `feed` writes to disk."""
+    """The output of one program. It is not thread-safe, so only one reader may feed it."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -55,8 +57,10 @@ class TerminalTranscript:
         self._size = self._lines = self._kept = 0
         self._file: TextIO | None = None
         self.path: Path | None = None
+        """The file with the whole output, None for a short output."""
 
     def feed(self, data: bytes, *, final: bool = False) -> None:
+        """Add output. With `final` it is the last one. This may write to the disk."""
         text = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", self._decoder.decode(data, final).replace("\r\n", "\n"))
         self._size += len(text)
         self._lines += text.count("\n")
@@ -71,10 +75,12 @@ class TerminalTranscript:
         self._tail = (self._tail + text[room:])[-_MAX_CHARS // 2 :]
 
     def close(self) -> None:
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
     def text(self) -> str:
+        """Return the text for the model."""
         if self.path is None:
             return _plain(self._head + self._tail)
         half = _MAX_LINES // 2
@@ -94,6 +100,7 @@ class TerminalTranscript:
 
 
 def _plain(text: str) -> str:
-    """Return the text as a terminal would leave it: without colours, and without what a carriage return wrote over."""
+    """Return the text as a terminal shows it: without colours, and without text that was overwritten after a carriage
+    return."""
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)

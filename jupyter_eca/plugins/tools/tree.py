@@ -1,5 +1,5 @@
-"""The tool that lists a folder: the files that git knows, or else those of a walk. Links are shown and never
-followed.
+"""The tool that lists a folder as a tree. In a git repository it lists the files that git knows, and elsewhere it walks
+the folder. Links are shown, but never followed. `search` searches in files.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import Files
 
-# More is no overview any longer.
+# The entries that are shown. With more of them the tree is no overview.
 MAX_ENTRIES = 500
 
-# Where a walk ends: a home folder can have millions of files.
+# The entries after which a walk ends. A home folder can have millions of files.
 _MAX_WALKED = 20_000
 
 Folder = Annotated[str, Field(description="The folder to list, relative to the workspace or absolute.")]
@@ -60,24 +60,27 @@ def _folder(files: Files, path: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """The paths by their parts, relative to the folder. `whole` is False when a walk was ended early."""
+    """The content of a folder."""
 
     paths: frozenset[tuple[str, ...]]
+    """The parts of each path, relative to the folder."""
     whole: bool = True
+    """False if a walk was ended early."""
 
 
 async def _list(folder: Path) -> _Listing:
-    """List what git knows. Of an ignored folder git would list nothing, but whoever asks for it wants to see it: it is
-    walked."""
+    """Return the files that git knows. An ignored folder is walked instead: git would list nothing, but the model has
+    asked for it."""
     if await programs.is_in_work_tree(folder):
         output = await programs.run_git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         if output:
-            return await run_read(_present, folder, output)
+            return await run_read(_keep_existing, folder, output)
     return await run_read(_walk, folder)
 
 
-def _present(folder: Path, output: bytes) -> _Listing:
-    """Keep the paths that exist: the index also has deleted files, and files that are now behind a link."""
+def _keep_existing(folder: Path, output: bytes) -> _Listing:
+    """Return the paths of git's output that exist. Its index also has deleted files, and files that are now behind a
+    link."""
     real: dict[Path, bool] = {}
     paths: set[tuple[str, ...]] = set()
     for name in map(os.fsdecode, filter(None, output.split(b"\0"))):
@@ -91,7 +94,7 @@ def _present(folder: Path, output: bytes) -> _Listing:
 
 
 def _walk(folder: Path) -> _Listing:
-    """Walk a folder breadth first, so that what is left out is what is deep."""
+    """Walk a folder level by level, so that only the deepest entries are left out."""
     paths: set[tuple[str, ...]] = set()
     waiting: deque[tuple[str, ...]] = deque([()])
     while waiting:
@@ -126,8 +129,8 @@ def _draw(folder: Path, path: str, listing: _Listing, max_depth: int | None) -> 
 
 
 def _label(path: Path, is_open: bool, is_cut: bool) -> str:
-    """Return the label of a folder. One that was not looked into (another repository) is marked as cut too, when it has
-    anything."""
+    """Return the label of an entry. A folder that was not read, such as another repository, is also marked as cut if it
+    is not empty."""
     name = os.fsencode(path.name).decode(errors="replace")
     if path.is_symlink():
         return f"{name} (link)"

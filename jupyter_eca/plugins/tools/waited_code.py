@@ -1,5 +1,6 @@
-"""Code in a kernel that is waited for, or goes on as a job in the background, with progress either way. `kernel` and
-`notebook` run their code through it.
+"""Waits for code in a kernel, or lets it go on as a background job. In both cases it reports the progress.
+
+It must not run code: the tools in `kernel` and `notebook` do. `workspace/jobs` has the jobs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ InBackground = Annotated[
 
 STARTED: Final = "Started as {}. You will be told when it ends. Use bg_job to read its output or to kill it."
 
-# Seconds between two reports: what is printed is looked at no more often, however much it is.
+# The seconds between two reports. The output is not looked at more often, however much is printed.
 EVERY: Final = 0.2
 
 _WAITS: Final = "waiting for the kernel"
@@ -41,20 +42,26 @@ _WAITS: Final = "waiting for the kernel"
 
 @dataclass
 class RunWatch:
-    """Watches a run: a `workspace.ports.Heard`. `cells` are the ids of the cells to run, `numbers` how each is
-    called."""
+    """Watches a run of code, and describes its progress."""
 
     cells: Sequence[str] = ()
+    """The ids of the cells to run, empty for code that is in no cell."""
     numbers: Sequence[str] = ()
+    """The numbers of these cells for the user."""
     began: float = field(default_factory=monotonic)
+    """When the run began, on the monotonic clock."""
     now: str | None = None
+    """The id of the cell that runs now, None before the first one."""
     _tails: dict[str, Callable[[], str]] = field(default_factory=dict[str, "Callable[[], str]"])
+    """Functions that return the end of each cell's output."""
 
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None:
+        """Note that a cell runs. `tail` returns the end of its output. Called by the kernel."""
         self.now = cell
         self._tails[cell] = tail
 
     def report(self, *, background: bool) -> Report:
+        """Return the progress now. `background` is whether the call can go on in the background."""
         took = format_elapsed(monotonic() - self.began)
         if self.now is None:
             return Report(f"{_WAITS}, {took}", background=background)
@@ -66,12 +73,13 @@ class RunWatch:
         return Report(f"{head}\n{tail}", at, len(self.cells), background)
 
     def lines(self) -> tuple[JobLine, ...]:
+        """Return the end of the outputs so far, as lines of a job."""
         texts = [text for tail in self._tails.values() if (text := tail())]
         return tuple(JobLine(text=line, stream="stdout") for text in texts for line in text.split("\n"))
 
 
-def free(context: ToolContext, kernel: str | None, path: str = "") -> None:
-    """Check that no job of ours holds the kernel: whoever waited for it would wait as long as the job. Raises:
+def check_kernel_free(context: ToolContext, kernel: str | None, path: str = "") -> None:
+    """Check that no background job of ours uses the kernel, because new code would wait for its end. Raises:
     ToolError."""
     job = context.jobs.find_holder(kernel, path) if context.jobs else None
     if job is not None:
@@ -85,31 +93,31 @@ async def wait_or_detach(
     context: ToolContext,
     work: Coroutine[None, None, T],
     watch: RunWatch,
-    about: NewJob,
+    new_job: NewJob,
     ending: Callable[[T], JobEnding],
     *,
     background: bool,
 ) -> T | Job:
-    """Wait for the work and return its result, or the job that it continues as: at once with `background`, or when the
-    user wants that.
+    """Wait for the work and return its result, or let it go on as a background job and return the job. It becomes a job
+    at once with `background`, or when the user wants that.
 
-    Raises: ToolError, also when jobs are not possible here.
+    `ending` turns the result of the work into the end of the job. Raises: ToolError, also when jobs are not possible.
     """
     jobs = None if context.from_cell else context.jobs
     if background and jobs is None:
         raise ToolError("There is no background here: the kernel's own cell asks.", "Run it without background.")
-    running = asyncio.ensure_future(work)
-    adopted = False
+    future = asyncio.ensure_future(work)
+    is_job = False
     try:
         while True:
             if not background:
-                await _wait(context, running, watch, background=jobs is not None)
-            if running.done():
-                return running.result()
+                await _wait_until_done(context, future, watch, background=jobs is not None)
+            if future.done():
+                return future.result()
             try:
                 job = (
                     jobs.adopt(
-                        replace(about, began=watch.began), running, lambda: ending(running.result()), watch.lines
+                        replace(new_job, began=watch.began), future, lambda: ending(future.result()), watch.lines
                     )
                     if jobs
                     else None
@@ -117,23 +125,25 @@ async def wait_or_detach(
             except ToolError:
                 if background:
                     raise
-                job = None  # there are too many: it goes on as it was
+                job = None  # there are too many jobs, so the call still waits
             if job is not None:
-                adopted = True
+                is_job = True
                 return job
             context.away.clear()
     finally:
-        if not adopted and not running.done():
-            running.cancel()
-            await asyncio.wait((running,))
+        if not is_job and not future.done():
+            future.cancel()
+            await asyncio.wait((future,))
 
 
-async def _wait(context: ToolContext, running: asyncio.Future[Any], watch: RunWatch, *, background: bool) -> None:
-    """Wait until it has ended, or is to continue without anybody who waits."""
+async def _wait_until_done(
+    context: ToolContext, future: asyncio.Future[Any], watch: RunWatch, *, background: bool
+) -> None:
+    """Wait until the work has ended, or the user moves it to the background. Meanwhile report the progress."""
     away = asyncio.ensure_future(context.away.wait())
     try:
-        while not (running.done() or away.done()):
-            await asyncio.wait((running, away), timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
+        while not (future.done() or away.done()):
+            await asyncio.wait((future, away), timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
             context.report(watch.report(background=background))
     finally:
         away.cancel()

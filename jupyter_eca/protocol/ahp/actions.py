@@ -1,7 +1,8 @@
-"""Owns the protocol's actions (specification, section 7): what changes a shared state, one model for each type.
+"""Owns the actions of the Agent Host Protocol (specification, section 7): changes of a shared state, a model for each.
 
-Clients send some of them (those marked "C"), which `parse` reads; the server sends these and others, written by `wire`.
-It must not know the states: the reducers in `fronts/ahp/reducers/` apply actions, as JSON.
+It must not apply an action to a state: the reducers in `fronts/ahp/reducers/` do. Its neighbour `state` has the states.
+Clients may send the actions of the first part of this module, which `parse` reads. The server may send all of them;
+`wire` writes them as JSON. The fields are those of the specification.
 """
 
 from __future__ import annotations
@@ -14,66 +15,80 @@ from jupyter_eca.protocol.ahp import content, state
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
-"""An id that a client made: it becomes a part of what is stored and sent."""
+"""An id that a client made. Its length is limited because it is stored and sent to other clients."""
 
 
 class AhpAction(Ahp):
-    """A change of one shared state. Every model of this module is one, with the literal `type` of the protocol."""
+    """A change of one shared state. The base of all actions."""
 
     def wire(self) -> dict[str, object]:
-        """Return the action as JSON, its type first, where people who read a log look for it."""
+        """Return the action as JSON. The type comes first, where people who read a log look for it."""
         fields = super().wire()
         return {"type": fields.pop("type"), **fields}
 
 
 class SessionScoped(AhpAction):
-    """A change of one session."""
+    """A change of one session. The base of all its actions."""
 
     session: Uri
+    """The URI of the session."""
 
 
 class TurnScoped(SessionScoped):
-    """A change of one turn of a session."""
+    """A change of one turn of a session. The base of all its actions."""
 
     turn_id: Id
+    """The id of the turn."""
 
 
 class CallScoped(TurnScoped):
-    """A change of one tool call of a turn."""
+    """A change of one tool call of a turn. The base of all its actions."""
 
     tool_call_id: str
+    """The id of the call."""
 
 
 class TerminalScoped(AhpAction):
-    """A change of one terminal."""
+    """A change of one terminal. The base of all its actions."""
 
     terminal: Uri
+    """The URI of the terminal."""
 
 
-# What clients send. The server sends many of them, too. ---------------------------------------------------------------
+# Actions that clients may send. The server may send them too. ---------------------------------------------------------
 
 
 class RootConfigChanged(AhpAction):
+    """The configuration of the root has changed."""
+
     type: Literal["root/configChanged"] = "root/configChanged"
     config: Json
     replace: StrictBool = False
 
 
 class TurnStarted(TurnScoped):
+    """A turn begins with a message of the user."""
+
     type: Literal["session/turnStarted"] = "session/turnStarted"
     user_message: content.UserMessage
     queued_message_id: str | None = None
+    """The queued message that begins the turn."""
 
 
 class ToolCallApproved(CallScoped):
+    """The user approves a tool call."""
+
     type: Literal["session/toolCallConfirmed"] = "session/toolCallConfirmed"
     approved: Literal[True]
     confirmed: content.Confirmed
     edited_tool_input: str | None = None
+    """The arguments, if the user has changed them."""
     selected_option_id: str | None = None
 
 
 class ToolCallDenied(CallScoped):
+    """The user denies or skips a tool call."""
+
     type: Literal["session/toolCallConfirmed"] = "session/toolCallConfirmed"
     approved: Literal[False]
     reason: Literal["denied", "skipped"]
@@ -83,91 +98,126 @@ class ToolCallDenied(CallScoped):
 
 
 class ToolCallComplete(CallScoped):
+    """A tool call has ended with a result. A client sends it for a tool that it runs."""
+
     type: Literal["session/toolCallComplete"] = "session/toolCallComplete"
     result: content.AhpToolResult
     requires_result_confirmation: StrictBool | None = None
 
 
 class ToolCallResultConfirmed(CallScoped):
+    """The user approves or denies that the model reads the result of a tool call."""
+
     type: Literal["session/toolCallResultConfirmed"] = "session/toolCallResultConfirmed"
     approved: StrictBool
 
 
 class ToolCallContentChanged(CallScoped):
+    """The output of a running tool call has changed."""
+
     type: Literal["session/toolCallContentChanged"] = "session/toolCallContentChanged"
     content: tuple[content.ToolContent, ...]
 
 
 class TurnCancelled(TurnScoped):
+    """The turn was stopped."""
+
     type: Literal["session/turnCancelled"] = "session/turnCancelled"
 
 
 class TitleChanged(SessionScoped):
+    """The session has a new title."""
+
     type: Literal["session/titleChanged"] = "session/titleChanged"
     title: str
 
 
 class ModelChanged(SessionScoped):
+    """The session has another model."""
+
     type: Literal["session/modelChanged"] = "session/modelChanged"
     model: content.ModelSelection
 
 
 class IsReadChanged(SessionScoped):
+    """The user has read the session, or it counts as unread again."""
+
     type: Literal["session/isReadChanged"] = "session/isReadChanged"
     is_read: StrictBool
 
 
 class IsArchivedChanged(SessionScoped):
+    """The session was archived, or taken out of the archive."""
+
     type: Literal["session/isArchivedChanged"] = "session/isArchivedChanged"
     is_archived: StrictBool
 
 
 class ActiveClientChanged(SessionScoped):
+    """Another client is the active one of the session, or none is."""
+
     type: Literal["session/activeClientChanged"] = "session/activeClientChanged"
     active_client: state.ActiveClient | None = None
 
 
 class ActiveClientToolsChanged(SessionScoped):
+    """The active client offers other tools."""
+
     type: Literal["session/activeClientToolsChanged"] = "session/activeClientToolsChanged"
     tools: tuple[content.ToolDefinition, ...]
 
 
 class CustomizationToggled(SessionScoped):
+    """A customization was switched on or off."""
+
     type: Literal["session/customizationToggled"] = "session/customizationToggled"
     uri: Uri
     enabled: StrictBool
 
 
 class ConfigChanged(SessionScoped):
+    """The configuration of the session has changed."""
+
     type: Literal["session/configChanged"] = "session/configChanged"
     config: Json
     replace: StrictBool = False
 
 
 class Truncated(SessionScoped):
+    """All turns after one turn were removed; without `turn_id`, all turns."""
+
     type: Literal["session/truncated"] = "session/truncated"
     turn_id: str | None = None
 
 
 class PendingMessageSet(SessionScoped):
+    """A steering or queued message was added or changed."""
+
     type: Literal["session/pendingMessageSet"] = "session/pendingMessageSet"
     kind: Literal["steering", "queued"]
+    """`steering`: the model reads it before its next step. `queued`: it begins a later turn."""
     id: Id
     user_message: content.UserMessage
 
 
 class PendingMessageRemoved(SessionScoped):
+    """A steering or queued message was removed."""
+
     type: Literal["session/pendingMessageRemoved"] = "session/pendingMessageRemoved"
     kind: Literal["steering", "queued"]
     id: str
 
 
 class QueuedMessagesReordered(SessionScoped):
+    """The queued messages have another order."""
+
     type: Literal["session/queuedMessagesReordered"] = "session/queuedMessagesReordered"
     order: tuple[str, ...]
 
 
 class InputAnswerChanged(SessionScoped):
+    """The user has changed the draft of an answer."""
+
     type: Literal["session/inputAnswerChanged"] = "session/inputAnswerChanged"
     request_id: str
     question_id: str
@@ -175,6 +225,8 @@ class InputAnswerChanged(SessionScoped):
 
 
 class InputCompleted(SessionScoped):
+    """The user has answered or declined a request for input."""
+
     type: Literal["session/inputCompleted"] = "session/inputCompleted"
     request_id: str
     response: Literal["accept", "decline", "cancel"]
@@ -182,59 +234,79 @@ class InputCompleted(SessionScoped):
 
 
 class TerminalInput(TerminalScoped):
+    """The user has typed something into a terminal."""
+
     type: Literal["terminal/input"] = "terminal/input"
     data: str
 
 
 class TerminalResized(TerminalScoped):
+    """A terminal has another size."""
+
     type: Literal["terminal/resized"] = "terminal/resized"
     cols: StrictInt = Field(gt=0, le=10_000)
     rows: StrictInt = Field(gt=0, le=10_000)
 
 
 class TerminalClaimed(TerminalScoped):
+    """A terminal belongs to another client or session."""
+
     type: Literal["terminal/claimed"] = "terminal/claimed"
     claim: state.TerminalClaim
 
 
 class TerminalTitleChanged(TerminalScoped):
+    """A terminal has another title."""
+
     type: Literal["terminal/titleChanged"] = "terminal/titleChanged"
     title: str
 
 
 class TerminalCleared(TerminalScoped):
+    """The output of a terminal was removed."""
+
     type: Literal["terminal/cleared"] = "terminal/cleared"
 
 
-# What only the server sends. -----------------------------------------------------------------------------------------
+# Actions that only the server may send. ------------------------------------------------------------------------------
 
 
 class AgentsChanged(AhpAction):
+    """The list of agents has changed."""
+
     type: Literal["root/agentsChanged"] = "root/agentsChanged"
     agents: list[Json]
 
 
 class ActiveSessionsChanged(AhpAction):
+    """The number of sessions has changed."""
+
     type: Literal["root/activeSessionsChanged"] = "root/activeSessionsChanged"
     active_sessions: StrictInt
 
 
 class TerminalsChanged(AhpAction):
+    """The list of terminals has changed."""
+
     type: Literal["root/terminalsChanged"] = "root/terminalsChanged"
     terminals: list[Json]
 
 
 class SessionReady(SessionScoped):
+    """A session that was being created can be used."""
+
     type: Literal["session/ready"] = "session/ready"
 
 
 class CreationFailed(SessionScoped):
+    """A session could not be created."""
+
     type: Literal["session/creationFailed"] = "session/creationFailed"
     error: content.ErrorInfo
 
 
 class MarkdownDelta(TurnScoped):
-    """More of a Markdown part."""
+    """A piece of text for a Markdown part of the answer."""
 
     type: Literal["session/delta"] = "session/delta"
     part_id: str
@@ -242,7 +314,7 @@ class MarkdownDelta(TurnScoped):
 
 
 class ReasoningPartDelta(TurnScoped):
-    """More of a reasoning part."""
+    """A piece of text for a reasoning part of the answer."""
 
     type: Literal["session/reasoning"] = "session/reasoning"
     part_id: str
@@ -250,11 +322,15 @@ class ReasoningPartDelta(TurnScoped):
 
 
 class PartAdded(TurnScoped):
+    """The answer has a new part."""
+
     type: Literal["session/responsePart"] = "session/responsePart"
     part: content.ResponsePart
 
 
 class ToolCallStart(CallScoped):
+    """The model begins a tool call."""
+
     type: Literal["session/toolCallStart"] = "session/toolCallStart"
     tool_name: str
     display_name: str
@@ -263,9 +339,11 @@ class ToolCallStart(CallScoped):
 
 
 class ToolCallInputDelta(CallScoped):
+    """The model has written a piece of the arguments of a tool call."""
+
     type: Literal["session/toolCallDelta"] = "session/toolCallDelta"
     content: str
-    """More of the arguments, as the model writes them."""
+    """The piece, which is JSON text."""
 
 
 class ToolCallReady(CallScoped):
@@ -280,42 +358,56 @@ class ToolCallReady(CallScoped):
 
 
 class TurnComplete(TurnScoped):
+    """The turn has ended."""
+
     type: Literal["session/turnComplete"] = "session/turnComplete"
 
 
 class AhpTurnError(TurnScoped):
+    """The turn has failed."""
+
     type: Literal["session/error"] = "session/error"
     error: content.ErrorInfo
 
 
 class UsageChanged(TurnScoped):
+    """The tokens that the turn has used."""
+
     type: Literal["session/usage"] = "session/usage"
     usage: Json
 
 
 class ActivityChanged(SessionScoped):
-    """Without `activity`, nothing goes on."""
+    """The short text about what the session is doing has changed. Without `activity`, it is doing nothing."""
 
     type: Literal["session/activityChanged"] = "session/activityChanged"
     activity: str | None = None
 
 
 class DiffsChanged(SessionScoped):
+    """The files that the session has changed."""
+
     type: Literal["session/diffsChanged"] = "session/diffsChanged"
     diffs: list[Json]
 
 
 class ServerToolsChanged(SessionScoped):
+    """The server offers other tools in the session."""
+
     type: Literal["session/serverToolsChanged"] = "session/serverToolsChanged"
     tools: list[Json]
 
 
 class CustomizationsChanged(SessionScoped):
+    """The list of customizations has changed."""
+
     type: Literal["session/customizationsChanged"] = "session/customizationsChanged"
     customizations: list[Json]
 
 
 class CustomizationUpdated(SessionScoped):
+    """The status of one customization has changed."""
+
     type: Literal["session/customizationUpdated"] = "session/customizationUpdated"
     customization: Json
     enabled: StrictBool | None = None
@@ -324,35 +416,49 @@ class CustomizationUpdated(SessionScoped):
 
 
 class MetaChanged(SessionScoped):
+    """The `_meta` of the session has changed."""
+
     type: Literal["session/metaChanged"] = "session/metaChanged"
     meta: Any = Field(default=None, alias="_meta")
 
 
 class InputRequested(SessionScoped):
+    """The server asks the user for input."""
+
     type: Literal["session/inputRequested"] = "session/inputRequested"
     request: Json
 
 
 class TerminalData(TerminalScoped):
+    """A terminal has new output."""
+
     type: Literal["terminal/data"] = "terminal/data"
     data: str
 
 
 class TerminalCwdChanged(TerminalScoped):
+    """The shell in a terminal has another working directory."""
+
     type: Literal["terminal/cwdChanged"] = "terminal/cwdChanged"
     cwd: Uri
 
 
 class TerminalExited(TerminalScoped):
+    """The program in a terminal has ended."""
+
     type: Literal["terminal/exited"] = "terminal/exited"
     exit_code: StrictInt | None = None
 
 
 class CommandDetectionAvailable(TerminalScoped):
+    """The server can tell the commands in a terminal apart from now on."""
+
     type: Literal["terminal/commandDetectionAvailable"] = "terminal/commandDetectionAvailable"
 
 
 class TerminalCommandExecuted(TerminalScoped):
+    """A command was started in a terminal."""
+
     type: Literal["terminal/commandExecuted"] = "terminal/commandExecuted"
     command_id: str
     command_line: str
@@ -360,13 +466,15 @@ class TerminalCommandExecuted(TerminalScoped):
 
 
 class TerminalCommandFinished(TerminalScoped):
+    """A command in a terminal has ended."""
+
     type: Literal["terminal/commandFinished"] = "terminal/commandFinished"
     command_id: str
     exit_code: StrictInt | None = None
     duration_ms: StrictInt | None = None
 
 
-# What a client's action is read as. -----------------------------------------------------------------------------------
+# The union of the actions that clients may send. ----------------------------------------------------------------------
 
 ToolCallConfirmed = Annotated[ToolCallApproved | ToolCallDenied, Field(discriminator="approved")]
 
@@ -399,8 +507,8 @@ _ACTION: TypeAdapter[ClientAction] = TypeAdapter(Annotated[ClientAction, Field(d
 
 
 def parse(action: Json) -> ClientAction:
-    """Read an action of a client.
+    """Parse an action of a client.
 
-    Raises: pydantic.ValidationError if it is malformed, or of a type that no client may send.
+    Raises: pydantic.ValidationError if it is malformed, or has a type that clients may not send.
     """
     return _ACTION.validate_python(action)

@@ -1,4 +1,7 @@
-"""Owns what every model of the protocol shares. It must not know any of them."""
+"""Owns the base classes of all models of the Agent Host Protocol.
+
+It must not know any of these models: its neighbours `state`, `actions`, `commands` and `content` have them.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,18 @@ Uri = str
 
 
 class Ahp(Model):
-    """A model of the protocol. Fields that nobody here knows are kept, and passed on as they came.
+    """The base of all models of the protocol. Unknown fields are kept and passed on unchanged.
 
-    Flags and whole numbers are `StrictBool` and `StrictInt`. The JSON of a client is stored and sent to other clients
-    as it came, so a value that we would convert, such as "false", would mean one thing here and another there.
+    Booleans and integers are `StrictBool` and `StrictInt`, so that a value such as "false" is refused, not converted.
+    The JSON of a client is stored and sent to other clients unchanged. If we converted a value, it would mean something
+    else to us than to them.
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="allow")
 
 
 class Meta(Ahp):
-    """A model that may carry `_meta`, which belongs to whoever wrote it."""
+    """The base of models with the field `_meta`."""
 
     meta: Json | None = Field(default=None, alias="_meta")
+    """Data of the program that made the model. Nobody else may interpret it."""

@@ -1,6 +1,7 @@
-"""Owns the params and results of commands (specification, section 5), and the error codes (section 11).
+"""Owns the params and some results of the commands of the Agent Host Protocol (specification, sections 5 and 11).
 
-What a command does is in `fronts/ahp/commands.py`.
+It must not know what a command does: its neighbour `fronts/ahp/commands.py` does. The fields are those of the
+specification.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class AhpErrorCode(IntEnum):
 
 
 class Initialize(Ahp):
+    """Params of `initialize`, a client's first command."""
+
     protocol_versions: tuple[str, ...]
     client_id: str = Field(min_length=1, max_length=500)
     initial_subscriptions: tuple[Uri, ...] = ()
@@ -42,30 +45,42 @@ class Initialize(Ahp):
 
 
 class Reconnect(Ahp):
+    """Params of `reconnect`: a client continues where its last connection ended."""
+
     client_id: str = Field(min_length=1, max_length=500)
     last_seen_server_seq: StrictInt
+    """The number of the last action that the client has received."""
     subscriptions: tuple[Uri, ...]
 
 
 class Subscribe(Ahp):
+    """Params of `subscribe`: the client wants the actions of a state."""
+
     resource: Uri
 
 
 class Unsubscribe(Subscribe):
-    pass
+    """Params of `unsubscribe`."""
 
 
 class DispatchAction(Ahp):
+    """Params of `dispatchAction`: the client sends an action."""
+
     client_seq: StrictInt
+    """The client's number for the action, which the server repeats."""
     action: Json
 
 
 class ForkSource(Ahp):
+    """The session and the turn from which a new session is copied."""
+
     session: Uri
     turn_id: str
 
 
 class CreateSession(Ahp):
+    """Params of `createSession`. The client makes the URI of the session."""
+
     session: Uri
     provider: str | None = None
     model: ModelSelection | None = None
@@ -77,48 +92,65 @@ class CreateSession(Ahp):
     @field_validator("model", mode="before")
     @classmethod
     def _bare(cls, value: Any) -> Any:
-        """Accept a model's bare name, which older examples have."""
+        """Accept the name of a model in place of an object, as in older examples."""
         return {"id": value} if isinstance(value, str) else value
 
 
 class DisposeSession(Ahp):
+    """Params of `disposeSession`: delete a session."""
+
     session: Uri
 
 
 class ListSessions(Ahp):
+    """Params of `listSessions`."""
+
     filter: Json | None = None
 
 
 class FetchTurns(Ahp):
+    """Params of `fetchTurns`: read turns of a session, the newest ones before `before`."""
+
     session: Uri
     before: str | None = None
     limit: StrictInt | None = None
 
 
 class Completions(Ahp):
+    """Params of `completions`: complete a message at the cursor."""
+
     kind: Literal["userMessage"]
     session: Uri
     text: str
     offset: StrictInt
+    """The position of the cursor in the text."""
 
 
 class ResolveSessionConfig(Ahp):
+    """Params of `resolveSessionConfig`: read the schema and the values of the settings of a new session."""
+
     provider: str | None = None
     working_directory: Uri | None = None
     config: Json | None = None
 
 
 class SessionConfigCompletions(ResolveSessionConfig):
+    """Params of `sessionConfigCompletions`: complete the value of a setting."""
+
     property: str
     query: str | None = None
 
 
 class Authenticate(Ahp):
+    """Params of `authenticate`."""
+
     resource: str
     token: str
 
 
 class CreateTerminal(Ahp):
+    """Params of `createTerminal`. The client makes the URI of the terminal."""
+
     terminal: Uri = Field(min_length=1)
     claim: TerminalClaim
     name: str | None = None
@@ -128,6 +160,8 @@ class CreateTerminal(Ahp):
 
 
 class DisposeTerminal(Ahp):
+    """Params of `disposeTerminal`: end a terminal."""
+
     terminal: Uri
 
 
@@ -135,11 +169,15 @@ Encoding = Literal["base64", "utf-8"]
 
 
 class ResourceRead(Ahp):
+    """Params of `resourceRead`."""
+
     uri: Uri
     encoding: Encoding | None = None
 
 
 class ResourceWrite(Ahp):
+    """Params of `resourceWrite`."""
+
     uri: Uri
     data: str
     encoding: Encoding
@@ -148,7 +186,7 @@ class ResourceWrite(Ahp):
 
 
 class ResourceContent(Ahp):
-    """What a client answers when it is asked to read a resource of its own."""
+    """The result of `resourceRead`, when the server reads a resource of a client."""
 
     data: str
     encoding: Encoding
@@ -156,36 +194,46 @@ class ResourceContent(Ahp):
 
 
 class DirectoryEntry(Ahp):
+    """A file or a folder in a folder."""
+
     name: str
     type: Literal["file", "directory"]
 
 
 class ResourceListing(Ahp):
-    """What a client answers when it is asked to list a folder of its own."""
+    """The result of `resourceList`, when the server lists a folder of a client."""
 
     entries: tuple[DirectoryEntry, ...]
 
 
 class ResourceList(Ahp):
+    """Params of `resourceList`."""
+
     uri: Uri
 
 
 class ResourceCopy(Ahp):
+    """Params of `resourceCopy`."""
+
     source: Uri
     destination: Uri
     fail_if_exists: StrictBool = False
 
 
 class ResourceMove(ResourceCopy):
-    pass
+    """Params of `resourceMove`."""
 
 
 class ResourceDelete(Ahp):
+    """Params of `resourceDelete`."""
+
     uri: Uri
     recursive: StrictBool = False
 
 
 class ResourceRequest(Ahp):
+    """Params of `resourceRequest`: ask for the permission to read or write a resource."""
+
     uri: Uri
     read: StrictBool | None = None
     write: StrictBool | None = None

@@ -1,6 +1,7 @@
-"""Owns what sessions consist of (specification, 6.3 to 6.5): messages, tool calls, parts of an answer, questions.
+"""Owns the parts of a session of the Agent Host Protocol (specification, 6.3 to 6.5): messages, tool calls, answers.
 
-It must not know states (`state.py`) and what changes them (`actions.py`).
+It must not know the shared states or their changes: its neighbours `state` and `actions` have them. The fields are
+those of the specification.
 """
 
 from __future__ import annotations
@@ -14,42 +15,55 @@ from jupyter_eca.protocol.ahp.base import Ahp, Json, Meta, Uri
 
 
 class Markdown(Ahp):
+    """A text in Markdown."""
+
     markdown: str
 
 
 MarkdownText = str | Markdown
-"""Plain text, or Markdown."""
+"""A plain text, or a text in Markdown."""
 
 
 class ModelSelection(Ahp):
+    """A model that was chosen, and its configuration."""
+
     id: str
     config: dict[str, str] | None = None
 
 
 class ErrorInfo(Ahp):
+    """An error."""
+
     error_type: str
     message: str
     stack: str | None = None
 
 
 class ContentRef(Ahp):
+    """The address of a content that is not sent with the message."""
+
     uri: Uri
     size_hint: StrictInt | None = None
     content_type: str | None = None
 
 
 class FileSide(Ahp):
+    """A file before or after a change."""
+
     uri: Uri
     content: ContentRef
 
 
 class LineCounts(Ahp):
+    """The numbers of added and removed lines."""
+
     added: StrictInt | None = None
     removed: StrictInt | None = None
 
 
 class FileEdit(Ahp):
-    """A change of a file. Only `after`: created; only `before`: deleted; different URIs: moved."""
+    """A change of a file. It was created if there is only `after`, deleted if there is only `before`, and moved if the
+    URIs differ."""
 
     before: FileSide | None = None
     after: FileSide | None = None
@@ -60,26 +74,36 @@ class FileEdit(Ahp):
 
 
 class TextPosition(Ahp):
+    """A position in a text, counted from 0."""
+
     line: StrictInt
     character: StrictInt
 
 
 class TextRange(Ahp):
+    """A part of a text."""
+
     start: TextPosition
     end: TextPosition
 
 
 class Selected(Ahp):
+    """The selected part of an attachment."""
+
     range: TextRange
 
 
 class Attachment(Meta):
+    """The fields that all attachments of a message have in common."""
+
     label: str
     range: TextRange | None = None
     display_kind: str | None = None
 
 
 class SimpleAttachment(Attachment):
+    """An attachment that is only a text for the model."""
+
     type: Literal["simple"] = "simple"
     model_representation: str | None = None
 
@@ -94,6 +118,8 @@ class EmbeddedAttachment(Attachment):
 
 
 class ResourceAttachment(Attachment):
+    """An attachment that is read from its URI."""
+
     type: Literal["resource"] = "resource"
     uri: Uri
     size_hint: StrictInt | None = None
@@ -105,16 +131,22 @@ MessageAttachment = Annotated[SimpleAttachment | EmbeddedAttachment | ResourceAt
 
 
 class UserMessage(Ahp):
+    """A message of the user."""
+
     text: str
     attachments: tuple[MessageAttachment, ...] | None = None
 
 
 class PendingMessage(Ahp):
+    """A message of the user that the model has not read yet."""
+
     id: str
     user_message: UserMessage
 
 
 class UsageInfo(Meta):
+    """The tokens that a turn has used."""
+
     input_tokens: StrictInt | None = None
     output_tokens: StrictInt | None = None
     cache_read_tokens: StrictInt | None = None
@@ -125,12 +157,16 @@ class UsageInfo(Meta):
 
 
 class AhpToolSchema(Ahp):
+    """The JSON schema of the arguments or the results of a tool."""
+
     type: Literal["object"] = "object"
     properties: dict[str, Any] | None = None
     required: tuple[str, ...] | None = None
 
 
 class ToolDefinition(Meta):
+    """A tool, as a server or a client offers it."""
+
     name: str = Field(min_length=1)
     title: str | None = None
     description: str | None = None
@@ -140,6 +176,8 @@ class ToolDefinition(Meta):
 
 
 class ConfirmationOption(Ahp):
+    """A button with which the user confirms or denies a tool call."""
+
     id: str
     label: str
     kind: Literal["approve", "deny"]
@@ -147,22 +185,29 @@ class ConfirmationOption(Ahp):
 
 
 class TextResult(Ahp):
+    """A text as the result of a tool."""
+
     type: Literal["text"] = "text"
     text: str
 
 
 class EmbeddedResult(Ahp):
+    """A file as the result of a tool. `data` is base64."""
+
     type: Literal["embeddedResource"] = "embeddedResource"
     data: str
     content_type: str
 
 
 class ResourceResult(ContentRef):
+    """A result of a tool that is read from its URI."""
+
     type: Literal["resource"] = "resource"
 
 
 class FileEditResult(Ahp):
-    """See `FileEdit`. It does not inherit, so that the type is written first."""
+    """A change of a file as the result of a tool. It does not inherit from `FileEdit`, so that `type` comes first in
+    the JSON."""
 
     type: Literal["fileEdit"] = "fileEdit"
     before: FileSide | None = None
@@ -171,12 +216,16 @@ class FileEditResult(Ahp):
 
 
 class TerminalResult(Ahp):
+    """The terminal in which a tool runs."""
+
     type: Literal["terminal"] = "terminal"
     resource: Uri
     title: str
 
 
 class SubagentResult(Ahp):
+    """The session of a subagent that a tool has spawned."""
+
     type: Literal["subagent"] = "subagent"
     resource: Uri
     title: str
@@ -191,11 +240,15 @@ ToolContent = Annotated[
 
 
 class ToolFailure(Ahp):
+    """Why a tool call has failed."""
+
     message: str
     code: str | None = None
 
 
 class AhpToolResult(Ahp):
+    """The result of a tool call."""
+
     success: StrictBool
     past_tense_message: MarkdownText
     content: tuple[ToolContent, ...] | None = None
@@ -207,6 +260,8 @@ Confirmed = Literal["not-needed", "user-action", "setting"]
 
 
 class AhpToolCall(Meta):
+    """The fields that a tool call has in every status."""
+
     tool_call_id: str
     tool_name: str
     display_name: str
@@ -214,22 +269,30 @@ class AhpToolCall(Meta):
 
 
 class StreamingCall(AhpToolCall):
+    """A tool call whose arguments the model is still writing."""
+
     status: Literal["streaming"] = "streaming"
     partial_input: str | None = None
     invocation_message: MarkdownText | None = None
 
 
 class _Invoked(AhpToolCall):
+    """The fields of a tool call whose arguments are complete."""
+
     invocation_message: MarkdownText
     tool_input: str | None = None
     selected_option: ConfirmationOption | None = None
 
 
 class FileEdits(Ahp):
+    """The changes of files that a tool call would make."""
+
     items: tuple[FileEdit, ...]
 
 
 class PendingCall(_Invoked):
+    """A tool call that waits for the user's confirmation."""
+
     status: Literal["pending-confirmation"] = "pending-confirmation"
     confirmation_title: MarkdownText | None = None
     edits: FileEdits | None = None
@@ -238,12 +301,16 @@ class PendingCall(_Invoked):
 
 
 class RunningCall(_Invoked):
+    """A tool call that is running."""
+
     status: Literal["running"] = "running"
     confirmed: Confirmed
     content: tuple[ToolContent, ...] | None = None
 
 
 class _Ended(_Invoked):
+    """The fields of a tool call that has run."""
+
     confirmed: Confirmed
     success: StrictBool
     past_tense_message: MarkdownText
@@ -253,14 +320,20 @@ class _Ended(_Invoked):
 
 
 class UnconfirmedCall(_Ended):
+    """A tool call that has run, and whose result waits for the user's confirmation."""
+
     status: Literal["pending-result-confirmation"] = "pending-result-confirmation"
 
 
 class CompletedCall(_Ended):
+    """A tool call that has run."""
+
     status: Literal["completed"] = "completed"
 
 
 class CancelledCall(_Invoked):
+    """A tool call that did not run, or whose result the user denied."""
+
     status: Literal["cancelled"] = "cancelled"
     reason: Literal["denied", "skipped", "result-denied"]
     reason_message: MarkdownText | None = None
@@ -276,24 +349,31 @@ ToolCallState = Annotated[
 
 
 class MarkdownPart(Ahp):
+    """Markdown text of an answer."""
+
     kind: Literal["markdown"] = "markdown"
     id: str
     content: str
 
 
 class AhpReasoningPart(Ahp):
+    """Reasoning of the model."""
+
     kind: Literal["reasoning"] = "reasoning"
     id: str
     content: str
 
 
 class ToolCallPart(Ahp):
+    """A tool call as a part of an answer."""
+
     kind: Literal["toolCall"] = "toolCall"
     tool_call: ToolCallState
 
 
 class ContentPart(Ahp):
-    """See `ContentRef`. It does not inherit, so that the kind is written first."""
+    """The address of a content as a part of an answer. It does not inherit from `ContentRef`, so that `kind` comes
+    first in the JSON."""
 
     kind: Literal["contentRef"] = "contentRef"
     uri: Uri
@@ -302,6 +382,8 @@ class ContentPart(Ahp):
 
 
 class SystemPart(Ahp):
+    """A remark of the system in an answer."""
+
     kind: Literal["systemNotification"] = "systemNotification"
     content: MarkdownText
 
@@ -312,6 +394,8 @@ ResponsePart = Annotated[
 
 
 class ActiveTurn(Ahp):
+    """A turn that is running."""
+
     id: str
     user_message: UserMessage
     response_parts: tuple[ResponsePart, ...]
@@ -319,6 +403,8 @@ class ActiveTurn(Ahp):
 
 
 class AhpTurn(ActiveTurn):
+    """A turn that has ended."""
+
     state: Literal["complete", "cancelled", "error"]
     error: ErrorInfo | None = None
 
@@ -327,17 +413,23 @@ class AhpTurn(ActiveTurn):
 
 
 class AnswerValue(Ahp):
+    """The value of an answer; its type depends on the kind."""
+
     kind: Literal["text", "number", "boolean", "selected", "selected-many"]
     value: Any
     freeform_values: tuple[str, ...] | None = None
 
 
 class FilledAnswer(Ahp):
+    """An answer that has a value."""
+
     state: Literal["draft", "submitted"]
     value: AnswerValue
 
 
 class Skipped(Ahp):
+    """A question that the user has skipped."""
+
     state: Literal["skipped"] = "skipped"
     freeform_values: tuple[str, ...] | None = None
 
@@ -346,6 +438,8 @@ Answer = Annotated[FilledAnswer | Skipped, Field(discriminator="state")]
 
 
 class Option(Ahp):
+    """An answer that the user can choose."""
+
     id: str
     label: str
     description: str | None = None
@@ -353,6 +447,8 @@ class Option(Ahp):
 
 
 class QuestionKind(StrEnum):
+    """The kind of value that a question asks for."""
+
     TEXT = "text"
     NUMBER = "number"
     INTEGER = "integer"
@@ -362,6 +458,8 @@ class QuestionKind(StrEnum):
 
 
 class InputQuestion(Ahp):
+    """One question to the user."""
+
     kind: QuestionKind
     id: str
     message: str
@@ -376,6 +474,8 @@ class InputQuestion(Ahp):
 
 
 class InputRequest(Ahp):
+    """A request for input: some questions to the user, or a page to open."""
+
     id: str
     message: str | None = None
     url: Uri | None = None

@@ -1,6 +1,6 @@
-"""Owns the shared states (specification, 6.1, 6.2, 6.6 to 6.8): the root, sessions, terminals.
+"""Owns the shared states of the Agent Host Protocol (specification, 6.1, 6.2, 6.6 to 6.8): root, sessions, terminals.
 
-It must not know what changes them (`actions.py`).
+It must not know what changes a state: its neighbour `actions` does. The fields are those of the specification.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from jupyter_eca.protocol.ahp.content import (
 
 
 class ConfigProperty(Ahp):
+    """The JSON schema of one setting."""
+
     type: Literal["string", "number", "boolean", "array", "object"]
     title: str
     description: str | None = None
@@ -39,17 +41,23 @@ class ConfigProperty(Ahp):
 
 
 class ConfigSchema(Ahp):
+    """The JSON schema of some settings."""
+
     type: Literal["object"] = "object"
     properties: dict[str, ConfigProperty]
     required: tuple[str, ...] | None = None
 
 
 class AhpConfig(Ahp):
+    """Some settings: their schema and their values."""
+
     schema_: ConfigSchema = Field(alias="schema")
     values: Json
 
 
 class Icon(Ahp):
+    """An icon."""
+
     src: Uri
     content_type: str | None = None
     sizes: tuple[str, ...] | None = None
@@ -57,14 +65,19 @@ class Icon(Ahp):
 
 
 class CustomizationRef(Ahp):
+    """The address and the name of a customization."""
+
     uri: Uri
     display_name: str
     description: str | None = None
     icons: tuple[Icon, ...] | None = None
     nonce: str | None = None
+    """Changes when the customization changes."""
 
 
 class Customization(Ahp):
+    """A customization of a session, with its status."""
+
     customization: CustomizationRef
     enabled: StrictBool
     client_id: str | None = None
@@ -73,6 +86,8 @@ class Customization(Ahp):
 
 
 class ActiveClient(Ahp):
+    """The client whose tools a session can use."""
+
     client_id: str = Field(min_length=1)
     display_name: str | None = None
     tools: tuple[ToolDefinition, ...]
@@ -80,15 +95,20 @@ class ActiveClient(Ahp):
 
 
 class Project(Ahp):
+    """The project that a session belongs to."""
+
     uri: Uri
     display_name: str
 
 
 class SessionSummary(Ahp):
+    """A session in a list."""
+
     resource: Uri
     provider: str
     title: str
     status: StrictInt
+    """A sum of bits: 1 idle, 2 error, 8 in progress, 24 input needed; 32 read, 64 archived (specification, 6.2)."""
     created_at: StrictInt
     modified_at: StrictInt
     activity: str | None = None
@@ -99,6 +119,8 @@ class SessionSummary(Ahp):
 
 
 class SessionState(Meta):
+    """The shared state of one session."""
+
     summary: SessionSummary
     lifecycle: Literal["creating", "ready", "creationFailed"]
     creation_error: ErrorInfo | None = None
@@ -107,7 +129,9 @@ class SessionState(Meta):
     turns: tuple[AhpTurn, ...]
     active_turn: ActiveTurn | None = None
     steering_message: PendingMessage | None = None
+    """The message that the model reads before its next step."""
     queued_messages: tuple[PendingMessage, ...] | None = None
+    """The messages that begin the next turns."""
     input_requests: tuple[InputRequest, ...] | None = None
     config: AhpConfig | None = None
     customizations: tuple[Customization, ...] | None = None
@@ -117,11 +141,15 @@ class SessionState(Meta):
 
 
 class ClientClaim(Ahp):
+    """A terminal belongs to a client."""
+
     kind: Literal["client"] = "client"
     client_id: str
 
 
 class SessionClaim(Ahp):
+    """A terminal belongs to a session."""
+
     kind: Literal["session"] = "session"
     session: Uri
     turn_id: str | None = None
@@ -132,11 +160,15 @@ TerminalClaim = Annotated[ClientClaim | SessionClaim, Field(discriminator="kind"
 
 
 class Unclassified(Ahp):
+    """Output of a terminal that belongs to no known command."""
+
     type: Literal["unclassified"] = "unclassified"
     value: str
 
 
 class TerminalCommand(Ahp):
+    """A command in a terminal, with its output."""
+
     type: Literal["command"] = "command"
     command_id: str
     command_line: str
@@ -148,6 +180,8 @@ class TerminalCommand(Ahp):
 
 
 class TerminalState(Ahp):
+    """The shared state of one terminal."""
+
     title: str
     claim: TerminalClaim
     content: tuple[Annotated[Unclassified | TerminalCommand, Field(discriminator="type")], ...]
@@ -159,6 +193,8 @@ class TerminalState(Ahp):
 
 
 class TerminalInfo(Ahp):
+    """A terminal in a list."""
+
     resource: Uri
     title: str
     claim: TerminalClaim
@@ -166,6 +202,8 @@ class TerminalInfo(Ahp):
 
 
 class ModelInfo(Meta):
+    """A model that an agent can use."""
+
     id: str
     provider: str
     name: str
@@ -187,6 +225,8 @@ class AgentInfo(Ahp):
 
 
 class RootState(Ahp):
+    """The shared state of the root: the agents, the terminals and the configuration."""
+
     agents: tuple[AgentInfo, ...]
     active_sessions: StrictInt | None = None
     terminals: tuple[TerminalInfo, ...] | None = None

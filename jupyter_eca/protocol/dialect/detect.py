@@ -1,5 +1,5 @@
-"""Owns the decision which revision of ECA a client speaks. The protocol has no version number, so the decision is made
-by what the client sends.
+"""Owns the decision which revision of ECA a client speaks. The protocol has no version number, so the words that the
+client uses decide.
 
 It must not translate anything: its neighbours `incoming` and `outgoing` do.
 """

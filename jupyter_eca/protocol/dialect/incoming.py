@@ -42,7 +42,11 @@ def _translate_context(context: Any) -> Any:
     No document says whether cursors count from 0 or 1. Emacs, VS Code and IntelliJ count from 1 today; older versions
     of VS Code do not. If any position is 0, the client counts from 0.
     """
-    if isinstance(context, dict) and cast("Data", context).get("type") == "cursor" and 0 not in _positions(context):
+    if (
+        isinstance(context, dict)
+        and cast("Data", context).get("type") == "cursor"
+        and 0 not in _list_positions(context)
+    ):
         return _subtract_one(context)
     return cast("Any", context)
 
@@ -63,20 +67,20 @@ def translate_diagnostics(dialect: Dialect, answer: Any) -> Any:
 
     Revision 000 counts from 1, but not all of its clients do. If any position is 0, the client counts from 0.
     """
-    if dialect is not Dialect.NEWER or 0 in _positions(answer):
+    if dialect is not Dialect.NEWER or 0 in _list_positions(answer):
         return answer
     return _subtract_one(answer)
 
 
-def _positions(data: Any) -> list[int]:
+def _list_positions(data: Any) -> list[int]:
     """Return all line and character numbers in the data."""
     match data:
         case [*items]:
-            return [number for item in items for number in _positions(item)]
+            return [number for item in items for number in _list_positions(item)]
         case {"line": int(line), "character": int(character)}:
             return [line, character]
         case {**members}:
-            return [number for member in members.values() for number in _positions(member)]
+            return [number for member in members.values() for number in _list_positions(member)]
         case _:
             return []
 

@@ -2,9 +2,10 @@
 
 It must not decide which revision that is: its neighbour `detect` does. `incoming` translates in the other direction.
 
-An additional field harms no client, so fields that only one revision knows are sent to all: `outputs[].text` beside
-`content`, `lastMessageCost` beside `messageCost`, `behaviors` beside `agents`. Values and methods must fit. Where a
-revision has its own word for a value, that word is sent; a message for which a revision has no word is not sent.
+An additional field does no harm to a client. So fields that only one revision knows are sent to all clients:
+`outputs[].text` and also `content`, `lastMessageCost` and also `messageCost`, `agents` and also `behaviors`. But values
+and methods must be known. If a revision has its own word for a value, that word is sent. A message that a revision does
+not have is not sent.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What the clients of a revision understand, and their words for ours.
+    """What the clients of a revision understand, and which words they use in place of ours.
 
-    The sets name what is sent; None stands for everything. The mappings lead from our word to theirs, where it differs.
+    The sets contain what is sent to them; None stands for everything. The keys of the mappings are our words, and the
+    values are theirs. Words that are the same are not in a mapping.
     """
 
     notifications: frozenset[str] | None

@@ -1,2 +1,2 @@
-"""What is wrong with a notebook or a file. Each source of diagnostics is a module that knows none of the others;
-`collect.py` asks them all, and `merge.py` removes duplicates."""
+"""Owns the diagnostics: what is wrong with a notebook or a file. Each source of diagnostics is a module, and must not
+know the other sources. `collect.py` collects from all of them, and `merge.py` removes duplicates."""

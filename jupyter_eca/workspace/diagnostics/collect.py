@@ -1,5 +1,5 @@
-"""Collects the diagnostics of a notebook or a file from all sources. A source that fails adds a note for the reader,
-and the others still count.
+"""Collects the diagnostics of a notebook or a file from all sources. If a linter cannot run, the report has a note
+about it, and the diagnostics of the other sources.
 
 It must not find problems itself: `notebook_state.py`, `tracebacks.py`, `ruff.py` and `ty.py` do. The tool that shows
 the result is in `plugins/tools/`.
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
     from jupyter_eca.workspace.ports import Files
 
-_PYTHON: Final = (".py", ".pyi", ".pyw")
+_PYTHON_SUFFIXES: Final = (".py", ".pyi", ".pyw")
 
 _LinterOutcome = tuple["list[EditorDiagnostic]", str]
-"""The diagnostics of a linter, and a note for the reader when it could not run."""
+"""The diagnostics of a linter, and a note that says why it could not run; empty when it ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,19 @@ async def check_notebook(
     kernel_facts: Awaitable[KernelFacts],
     editor_diagnostics: Sequence[EditorDiagnostic] = (),
 ) -> DiagnosticsReport:
-    """Check a notebook. `editor_diagnostics` are those that an editor already has. The kernel is asked while the
-    linters run."""
-    asking = asyncio.ensure_future(kernel_facts)
+    """Check a notebook. `editor_diagnostics` are the diagnostics that an editor already has. The kernel is asked while
+    the linters run."""
+    facts = asyncio.ensure_future(kernel_facts)
     try:
         code, (real, root) = await asyncio.gather(
             asyncio.to_thread(notebook_state.analyze_cells, document), asyncio.to_thread(_locate, files, document.path)
         )
-        linted = await _run_linters(document, code, real, root, asking)
-        known = await asking
+        linted = await _run_linters(document, code, real, root, facts)
+        known = await facts
     finally:
-        asking.cancel()
+        facts.cancel()
     notebook_problems = notebook_state.find_problems(document, code, known.names)
-    errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _file_uri(files, file))
+    errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _find_uri(files, file))
     flaws = _list_flaws(document.path, code) if linted and all(note for _, note in linted) else []
     diagnostics = [
         *notebook_problems,
@@ -84,14 +84,14 @@ async def _run_linters(
     code: Sequence[AnalyzedCell],
     real: Path,
     root: Path,
-    asking: asyncio.Future[KernelFacts],
+    facts: asyncio.Future[KernelFacts],
 ) -> list[_LinterOutcome]:
     """Run ruff and ty at the same time. A notebook of another language is not linted."""
     if not (code and notebook_state.is_python(document)):
         return []
 
     async def check_types() -> list[EditorDiagnostic]:
-        python = (await asyncio.shield(asking)).python or await asyncio.to_thread(ty.choose_python, root)
+        python = (await asyncio.shield(facts)).python or await asyncio.to_thread(ty.choose_python, root)
         return await ty.check_notebook(document.path, code, real, root, python)
 
     return list(
@@ -102,11 +102,11 @@ async def _run_linters(
 async def check_file(
     files: Files, real: Path, editor_diagnostics: Sequence[EditorDiagnostic] = ()
 ) -> DiagnosticsReport:
-    """Check a file. Only Python files are checked here; for others there are the diagnostics of the editor.
+    """Check a file. The linters check only Python files. For other files, the result has only the editor's diagnostics.
 
     Raises: ToolError when the file cannot be read.
     """
-    if real.suffix not in _PYTHON:
+    if real.suffix not in _PYTHON_SUFFIXES:
         return DiagnosticsReport(tuple(editor_diagnostics))
     name = real.as_uri()
     try:
@@ -120,14 +120,14 @@ async def check_file(
     )
     flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw if all(note for _, note in linted) else None
     flaws = [make_diagnostic(name, flaw.line, flaw.character, Severity.ERROR, flaw.message, "python")] if flaw else []
-    merged = merge([*(one for merged, _ in linted for one in merged), *flaws, *editor_diagnostics])
+    merged = merge([*(diagnostic for of_linter, _ in linted for diagnostic in of_linter), *flaws, *editor_diagnostics])
     return DiagnosticsReport(tuple(merged), tuple(note for _, note in linted if note))
 
 
-async def _try_linter(source: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
+async def _try_linter(run: Awaitable[list[EditorDiagnostic]]) -> _LinterOutcome:
     """Return what a linter found, or why it could not run."""
     try:
-        return await source, ""
+        return await run, ""
     except LinterError as error:
         return [], str(error)
 
@@ -142,15 +142,14 @@ def _list_flaws(path: str, code: Sequence[AnalyzedCell]) -> list[EditorDiagnosti
 
 
 def _list_bound_names(code: Sequence[AnalyzedCell], known: KernelFacts) -> set[str]:
-    """Return the names that are defined although linters cannot see it: a magic binds them, or they exist in the
-    kernel."""
+    """Return the names whose definitions linters cannot see: a magic binds them, or they exist only in the kernel."""
     by_magic = {name for analyzed in code for name in analyzed.magic_names}
     return by_magic | (known.names or set())
 
 
 def _locate(files: Files, path: str) -> tuple[Path, Path]:
-    """Return the path of a notebook and the root of its project. A notebook that is not on this disk is linted as if
-    it were in the first folder."""
+    """Return the path of a notebook and the root of its project. If the notebook is not on this disk, it is linted as
+    if it were in the first folder."""
     root = files.roots[0].resolve()
     try:
         real = files.contents.resolve(path)
@@ -159,7 +158,8 @@ def _locate(files: Files, path: str) -> tuple[Path, Path]:
     return real, next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), root)
 
 
-def _file_uri(files: Files, file: str) -> str | None:
+def _find_uri(files: Files, file: str) -> str | None:
+    """Return the URI of a file; None when it is outside of the workspace."""
     try:
         real = files.resolve(file)
     except ToolError:

@@ -1,6 +1,6 @@
-"""Asks a notebook's kernel for the names that it has and for its Python, if it answers at once.
+"""Asks the kernel of a notebook for the names of its variables and the path of its Python, if it can answer at once.
 
-It must not wait for a busy kernel. What is wrong with the names is decided in `notebook_state.py`.
+It must not wait for a busy kernel. `notebook_state.py` decides what is wrong with the names.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Kernel, Kernels
 
-# Seconds. An idle kernel answers in milliseconds; a kernel that has just become busy is not waited for.
+# Seconds that the kernel has to answer. An idle kernel needs milliseconds. A longer answer means that it became busy.
 LIMIT_SECONDS: Final = 1.0
 
-# Code that prints the path of Python. It runs only in the kernel of the cell that asks, which can answer, and whose
-# kernel specification is not known here.
+# Code that prints the path of Python. It runs only in the kernel of the cell that asked the assistant: that kernel can
+# answer, and its kernel specification is not known here.
 _PRINT_PYTHON: Final = "print(__import__('sys').executable)"
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """What is known of a kernel."""
+    """What is known about a kernel."""
 
     names: frozenset[str] | None = None
-    """The names of the user's variables; None where they are not known."""
+    """The names of the user's variables; None when they are unknown."""
     python: str | None = None
-    """The path of its Python; None where it is not known."""
+    """The path of its Python; None when it is unknown."""
 
 
 async def ask_kernel(
     chat: str, document: NotebookDocument, kernels: Kernels | None, asking: Kernel | None = None
 ) -> KernelFacts:
-    """Ask the kernel of a notebook. `asking` is the kernel of the cell that asks: it is busy with that cell, and can
-    still answer."""
+    """Ask the kernel of a notebook. `asking` is the kernel of the cell that asked the assistant. It is busy with that
+    cell, but can still answer."""
     if kernels is None or document.kernel_id is None:
         return KernelFacts()
     try:
@@ -48,10 +48,10 @@ async def ask_kernel(
             if kernel.id != document.kernel_id:
                 return KernelFacts()
             state = await kernel.state()
-            word = state.python
-            if word is None and kernel is asking:
-                word = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
-            python = await asyncio.to_thread(_find_interpreter, word)
+            program = state.python
+            if program is None and kernel is asking:
+                program = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
+            python = await asyncio.to_thread(_find_interpreter, program)
             if state.status != "idle" and kernel is not asking:
                 return KernelFacts(python=python)
             result = await kernel.variables(chat, ())
@@ -61,7 +61,7 @@ async def ask_kernel(
     return KernelFacts(names if not result.left_out else None, python)
 
 
-def _find_interpreter(word: str | None) -> str | None:
+def _find_interpreter(program: str | None) -> str | None:
     """Return the absolute path of a program; None when it does not exist."""
-    program = shutil.which(word) if word else None
-    return str(Path(program).absolute()) if program else None
+    found = shutil.which(program) if program else None
+    return str(Path(found).absolute()) if found else None

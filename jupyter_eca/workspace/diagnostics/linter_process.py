@@ -1,5 +1,5 @@
-"""Runs linters as programs: finds them beside this Python or on the PATH, gives them a source, and never waits for them
-for long.
+"""Runs linters as programs. It finds them beside this Python or on the PATH, passes them a source, and kills them when
+they take too long.
 
 It must not know what they print: `ruff.py` and `ty.py` do.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# Seconds. Linting takes 50 ms; a program that has not ended by then hangs, for example in the file system.
+# Seconds that a linter has. Linting takes 50 ms, so a program that needs longer hangs, for example in the file system.
 LIMIT_SECONDS: Final = 10.0
 
 # Variables that would make linters use other settings, or write for a terminal.
@@ -38,8 +38,10 @@ class LinterResult:
     """How a linter ended, and what it printed."""
 
     code: int
+    """The exit code."""
     output: str
     errors: str
+    """What it wrote to stderr."""
 
     def check_output(self, name: str, *good: int) -> str:
         """Return the output. `good` are the exit codes that mean success.
@@ -68,7 +70,8 @@ def is_configured(name: str, folder: Path) -> bool:
 
 
 async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: float | None = None) -> LinterResult:
-    """Run a linter. When this is cancelled, the process is dead before it returns.
+    """Run a linter. `text` is its input, and `limit` the number of seconds that it has. When the caller is cancelled,
+    the process is killed first.
 
     Raises: LinterError when the linter cannot be started, or does not end.
     """

@@ -1,7 +1,8 @@
-"""Locations of diagnostics. `jupyter:<path>#<cell id>` names a cell; without the fragment, a whole notebook or file.
+"""Builds and parses the locations of diagnostics. The URI `jupyter:<path>#<cell id>` names a cell. Without the fragment
+it names a whole notebook or file.
 
-The path is that of Jupyter's contents, as in `notebook/*`, because a page knows no other. Lines and characters count
-from 0. The module must not know where diagnostics come from.
+The path is one of Jupyter's contents API, as in the methods `notebook/*`, because a page knows no other. Lines and
+characters count from 0. The module must not know the sources of diagnostics: `collect.py` beside it does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parses the Python of a cell that contains IPython's own syntax, without moving a line. IPython itself is not needed.
 
-It must not look into strings or brackets: a line is taken for a magic only where Python cannot parse it. What the tree
-means is decided in `name_analysis.py`.
+It must not search strings or brackets for magics: a line counts as a magic only where Python cannot parse it. The names
+in the tree are found by `name_analysis.py`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ _FLAGS: Final = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 # Cell magics whose body is Python code in the same namespace.
 _PYTHON_MAGICS: Final = frozenset({"time", "timeit", "capture", "prun", "debug", "snakeviz", "memit", "mprun", "lprun"})
 
-# Cell magics whose body is something else. They bind only the names that their arguments name.
+# Cell magics whose body is not Python. They bind only the names that their arguments contain.
 _FOREIGN_MAGICS: Final = frozenset({
     "bash", "sh", "script", "cmd", "system", "sx", "!", "perl", "ruby", "html", "HTML", "svg", "SVG", "js",
     "javascript", "latex", "markdown", "writefile", "file", "sql", "eca",
 })  # fmt: skip
 
+# A cell magic, a line that is IPython's own syntax (a magic, a shell command or a help request), `%time` with Python
+# behind it, and an assignment of a magic or a shell command.
 _CELL: Final = re.compile(r"\s*%%(\S*)(.*)")
 _LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
 _TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
@@ -36,31 +38,33 @@ _CAPTURE: Final = re.compile(r"(?:^|\s)(?!-)(\w+)")
 # Magics that bind names which the source does not show.
 _OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b", re.MULTILINE)
 
-# A longer cell is data, and takes Python seconds to parse.
+# Characters. A longer cell is data, and Python needs seconds to parse it.
 MAX_SOURCE: Final = 200_000
 
-# After so many magics in a cell, all lines that look like one are taken for magics: finding each of them costs a parse
-# of the whole cell.
+# Magics that are found one by one in a cell. Each of them costs one parse of the whole cell. After so many, every other
+# line that looks like a magic counts as one.
 MAX_ROUNDS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why Python cannot parse a source. The line and the character count from 0."""
+    """Why Python cannot parse a source."""
 
     line: int
+    """Counted from 0."""
     character: int
+    """Counted from 0."""
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedCell:
-    """A parsed cell. A cell that is no Python has an empty tree."""
+    """A parsed cell. A cell in another language than Python has an empty tree."""
 
     tree: ast.Module | None
     """None when Python cannot parse the cell."""
     flaw: Flaw | None = None
-    """Why not."""
+    """Why Python cannot parse it."""
     binds: frozenset[str] = frozenset()
     """The names that its magics bind."""
     opaque: bool = False
@@ -68,7 +72,7 @@ class ParsedCell:
 
 
 def parse_cell(source: str) -> ParsedCell:
-    """Parse a cell."""
+    """Parse the source of a cell."""
     if len(source) > MAX_SOURCE:
         return ParsedCell(ast.Module([], []), opaque=True)
     lines = source.split("\n")
@@ -90,14 +94,15 @@ def parse_cell(source: str) -> ParsedCell:
 
 
 def _list_stored_names(statement: str) -> set[str]:
+    """Return the names that a statement assigns."""
     tree = _compile(statement)
     names = (node for node in ast.walk(tree) if isinstance(node, ast.Name)) if isinstance(tree, ast.Module) else ()
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | None]:
-    """Parse the lines. When Python stops at a line that is a magic, that line is replaced, and the rest is parsed
-    again."""
+    """Parse the lines. When Python stops at a line that is a magic, that line is replaced, and all lines are parsed
+    again. `lines` is changed."""
     for _ in range(MAX_ROUNDS):
         parsed = _compile("\n".join(lines))
         if isinstance(parsed, ast.Module):
@@ -111,6 +116,7 @@ def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | N
 
 
 def _compile(source: str) -> ast.Module | Flaw:
+    """Return the tree of a source, or why Python cannot parse it."""
     try:
         with warnings.catch_warnings():
             # Warnings about the user's code, such as an invalid escape, are not ours to print.
@@ -124,7 +130,7 @@ def _compile(source: str) -> ast.Module | Flaw:
 
 
 def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
-    """Replace a magic at this line, or at the line before it. Return False when neither is a magic."""
+    """Replace a magic at this line, or at the line before it, by Python. Return False when neither is a magic."""
     for number in (index, index - 1) if try_previous else (index,):
         if not 0 <= number < len(lines):
             continue

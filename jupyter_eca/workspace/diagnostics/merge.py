@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.editor import EditorDiagnostic
 
+# How to recognize a report of an undefined name: by the codes of ruff, ty and language servers, by our own codes, and
+# by the message. The message quotes the name.
 _UNDEFINED_CODES: Final = frozenset({"F821", "unresolved-reference", "undefined-variable", "reportUndefinedVariable"})
 _OWN_CODES: Final = frozenset({"defined-below", "defined-nowhere"})
 _UNDEFINED_MESSAGE: Final = re.compile(r"undefined name|not defined|undefined variable", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"[`'\"](\w+)[`'\"]")
+# How to recognize a report of a syntax error: by its code or the beginning of its message.
 _SYNTAX_KIND: Final = "syntax"
 _SYNTAX: Final = re.compile(r"(?:Syntax|Indentation|Tab)Error\b|invalid-syntax|E9")
 
@@ -28,15 +31,16 @@ _ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2, Sever
 
 
 def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] = ()) -> list[EditorDiagnostic]:
-    """Remove duplicates, and false reports of undefined names. `bound_names` are defined although a linter cannot
-    see it: by a magic, or in the kernel."""
+    """Remove duplicates, and false reports of undefined names. `bound_names` are names whose definition a linter cannot
+    see: a magic binds them, or they exist only in the kernel."""
     merged: dict[tuple[str, int, str], EditorDiagnostic] = {}
     for diagnostic in diagnostics:
         name = _find_undefined_name(diagnostic)
         if name and diagnostic.code not in _OWN_CODES and (name in bound_names or is_known(name) or iskeyword(name)):
-            continue  # ty reports a keyword as a name where the syntax is broken
+            continue  # where the syntax is broken, ty reports even keywords as undefined names
         kind = _classify(diagnostic, name)
-        # One mistake makes a parser report several errors, line after line.
+        # One mistake makes a parser report several errors in the following lines. So only the first syntax error of a
+        # source is kept.
         merged.setdefault(
             (diagnostic.uri, 0 if kind == _SYNTAX_KIND else diagnostic.range.start.line, kind), diagnostic
         )
@@ -44,7 +48,7 @@ def merge(diagnostics: Iterable[EditorDiagnostic], bound_names: Collection[str] 
 
 
 def rank_by_severity(diagnostic: EditorDiagnostic) -> tuple[int, int, int]:
-    """Sort key that puts errors first, then by position."""
+    """Return a sort key: errors come first, and diagnostics of one severity are in the order of their positions."""
     return _ORDER[diagnostic.severity], diagnostic.range.start.line, diagnostic.range.start.character
 
 

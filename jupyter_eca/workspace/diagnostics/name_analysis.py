@@ -1,5 +1,5 @@
-"""Finds which names a cell binds, and which it reads from elsewhere. It looks only at the syntax tree, and runs
-nothing.
+"""Finds which names a cell binds, and which names it reads that other code must bind. It looks only at the syntax tree,
+and runs no code.
 
 It must not know notebooks: `notebook_state.py` compares the names of cells.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Spot = tuple[int, int]
 """Line and character. Both count from 0."""
 
-# Names that IPython defines beside Python's own.
+# Names that always exist: those of Python, and those that IPython adds.
 KNOWN_NAMES: Final = frozenset(
     {*dir(builtins), "get_ipython", "display", "In", "Out", "exit", "quit", "__file__", "__name__"}
 )
@@ -33,15 +33,15 @@ class CellNames:
     binds: set[str] = field(default_factory=set[str])
     """Names that the cell defines."""
     reads: dict[str, Spot] = field(default_factory=dict[str, Spot])
-    """Names that are read while the cell runs, before the cell itself binds them, with where."""
+    """Names that are read while the cell runs, before the cell itself binds them, with the place of the first read."""
     reads_later: dict[str, Spot] = field(default_factory=dict[str, Spot])
-    """Names that its functions read when somebody calls them, with where."""
+    """Names that its functions read when they are called, with the place of the first read."""
     has_star_import: bool = False
-    """Whether it imports names that are not written down (`import *`)."""
+    """Whether it imports all names of a module (`import *`), so that the names are unknown."""
 
 
 def is_known(name: str) -> bool:
-    """Return whether a name always exists: built-in names, and the history of IPython (`_`, `_3`, `_i3`, `__`)."""
+    """Return whether a name exists in every kernel: a built-in name, or one of IPython's history (`_`, `_3`, `_i3`)."""
     return (
         name in KNOWN_NAMES
         or (name.startswith("_") and name.strip("_").lstrip("io").isdecimal())
@@ -61,8 +61,8 @@ def analyze_names(tree: ast.Module) -> CellNames:
 
 
 class _NameVisitor(ast.NodeVisitor):
-    """Visits the tree of a cell. `local` are the names of the enclosing scopes, outermost first; none at the level
-    of the cell. `deferred` code runs only when somebody calls it."""
+    """Visits the tree of a cell. `local` has the names of each enclosing scope, the outermost first. It is empty at the
+    level of the cell. `deferred` means that the code runs only when somebody calls it."""
 
     def __init__(self, names: CellNames, local: tuple[set[str], ...] = (), *, deferred: bool = False) -> None:
         self._names = names
@@ -132,8 +132,8 @@ class _NameVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Visit a class. In Python, methods do not see the names of the class body; here they do, since only reads
-        by the body itself matter."""
+        """Visit a class. In Python, methods do not see the names of the class body. Here they do, which makes no
+        difference: only reads by the body itself matter."""
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords])
         inner = _NameVisitor(self._names, (*self._local, _list_type_parameters(node)), deferred=self._deferred)
         inner.visit_all(node.body)
@@ -167,7 +167,7 @@ class _NameVisitor(ast.NodeVisitor):
         self.visit(node.value)
         if not self._local:
             self._add_binding(node.target.id)
-        elif not self._deferred:  # in a comprehension at the level of the cell, `:=` binds in the cell
+        elif not self._deferred:  # in a comprehension at the level of the cell, `:=` binds a name of the cell
             self._names.binds.add(node.target.id)
 
     def _visit_function(self, node: _SCOPES, body: Iterable[ast.AST]) -> None:
@@ -176,12 +176,14 @@ class _NameVisitor(ast.NodeVisitor):
         _NameVisitor(self._names, (*self._local, local), deferred=True).visit_all(body)
 
     def _add_binding(self, name: str) -> None:
+        """Note that the innermost scope binds a name; without a scope, the cell does."""
         if self._local:
             self._local[-1].add(name)
         else:
             self._names.binds.add(name)
 
     def _add_read(self, name: str, node: ast.Name) -> None:
+        """Note a read, if the name comes from outside of the cell."""
         names = self._names
         if name in names.binds and not self._deferred:
             return
@@ -191,7 +193,7 @@ class _NameVisitor(ast.NodeVisitor):
 
 
 def _list_bound_names(node: _SCOPES) -> tuple[set[str], set[str]]:
-    """Return the local names of a function, and the names that it binds outside of itself by `global`."""
+    """Return the local names of a function, and the names that it binds in the cell because of a `global` statement."""
     every = [node.args, *node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     variadic = [argument for argument in (node.args.vararg, node.args.kwarg) if argument is not None]
     local = _list_type_parameters(node) | {

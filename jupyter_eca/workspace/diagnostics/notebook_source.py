@@ -1,5 +1,5 @@
-"""Writes the code cells of a notebook for linters, without outputs. It must not run linters: `ruff.py` and `ty.py`
-do."""
+"""Converts the code cells of a notebook to a notebook file for linters, without outputs. It must not run linters:
+`ruff.py` and `ty.py` do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] = ()) -> str:
-    """Return a notebook in nbformat. The cells at the places in `without` are empty in it, so that the others keep
+    """Return a notebook in nbformat. The cells at the indexes in `without` become empty, so that the other cells keep
     their positions."""
     cells: list[dict[str, Any]] = [
         {
@@ -32,7 +32,7 @@ def build_notebook_json(code: Sequence[AnalyzedCell], without: Collection[int] =
 
 
 def collect_words(code: Sequence[AnalyzedCell], without: Collection[int]) -> set[str]:
-    """Return all words in the cells that were left out: names that other cells may get from them."""
+    """Return all words in the cells at the indexes in `without`. Each word may be a name that such a cell defines."""
     return {word for place in without for word in re.findall(r"\w+", code[place].cell.source)}
 
 

@@ -1,8 +1,8 @@
-"""Problems that only a notebook can have: cells that ran out of order, were edited after they ran, or never ran, and
-names that exist in the kernel only.
+"""Finds problems that only a notebook can have: cells that ran out of order, were edited after they ran, or never ran,
+and names that exist only in the kernel.
 
-Pure: it works on the document and on the names that the kernel has. It must not ask the kernel (`kernel.py` does) or
-run linters.
+The module is pure: it works on the document and on the names that the kernel has. It must not ask the kernel, which
+`kernel.py` does, or run linters.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "notebook"
 
-# Names that are listed of those that a restart loses. More than these help nobody.
+# The number of names that are listed when a restart would lose them. A longer list helps nobody.
 MAX_NAMES: Final = 30
 
+# The languages of Python notebooks. The language is empty for a notebook that never ran.
 _PYTHON: Final = ("python", "ipython", "")
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedCell:
-    """A code cell, and what is known of its names."""
+    """A code cell, and what is known about its names."""
 
     number: int
     """Its number in the notebook, from 1."""
     cell: NotebookCell
     names: CellNames
-    """The names that it binds and reads, where it is Python that can be parsed."""
+    """The names that it binds and reads; empty when it is not Python, or cannot be parsed."""
     is_opaque: bool
     """Whether it may bind names that cannot be known from the source."""
     flaw: Flaw | None = None
@@ -56,7 +57,7 @@ class AnalyzedCell:
 
     @property
     def has_run_here(self) -> bool:
-        """Whether it ran, and not in an earlier kernel as far as that is known."""
+        """Whether it ran in this kernel, as far as that is known."""
         return self.cell.execution_count is not None and self.cell.state is not CellState.EARLIER
 
 
@@ -75,7 +76,7 @@ def analyze_cells(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
 
 
 def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedCell:
-    """Analyze one cell. In a notebook of another language, nothing is known of its names."""
+    """Analyze one cell. In a notebook of another language, its names are unknown."""
     if not python:
         return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
     parsed = parse_cell(cell.source)
@@ -92,8 +93,8 @@ def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedC
 def find_problems(
     document: NotebookDocument, code: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
-    """Find the problems of a notebook. `kernel` are the names that the user has in the kernel; None where it could
-    not be asked."""
+    """Find the problems of a notebook. `kernel` are the names of the user's variables in the kernel; None when they are
+    unknown."""
     problems = [*_check_states(document.path, code), *_check_order(document.path, code)]
     if is_python(document):
         problems += [
@@ -121,8 +122,8 @@ def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDia
 
 
 def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
-    """Find the cells that ran out of order: as few as explain the order. When one cell was run again, it is that
-    cell, and not all the others."""
+    """Report the cells that ran out of order. It reports the smallest set of cells that explains the order. So when one
+    cell was run again, only that cell is reported, and not all others."""
     ran = [analyzed for analyzed in code if analyzed.has_run_here]
     in_order = _find_longest_run([analyzed.cell.execution_count or 0 for analyzed in ran])
     for place, analyzed in enumerate(ran):
@@ -149,10 +150,10 @@ def _check_order(path: str, code: Sequence[AnalyzedCell]) -> Iterator[EditorDiag
 
 
 def _find_longest_run(counts: Sequence[int]) -> set[int]:
-    """Return the positions of a longest sequence of growing counts."""
-    ends: list[int] = []
-    places: list[int] = []
-    before: list[int] = []
+    """Return the positions of a longest increasing subsequence of the counts (by patience sorting)."""
+    ends: list[int] = []  # by length: the smallest count with which a sequence of that length can end
+    places: list[int] = []  # by length: the position of that count
+    before: list[int] = []  # by position: the position of the count before it in its sequence; -1 for none
     for place, count in enumerate(counts):
         length = bisect_left(ends, count)
         before.append(places[length - 1] if length else -1)
@@ -167,12 +168,12 @@ def _find_longest_run(counts: Sequence[int]) -> set[int]:
 
 
 def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
-    """Check where the names that a cell reads come from."""
+    """Report names that a cell reads, but that no cell above it defines, or whose definition ran later."""
     definers: dict[str, list[AnalyzedCell]] = {}
     for analyzed in code:
         for name in analyzed.names.binds:
             definers.setdefault(name, []).append(analyzed)
-    unseen = False  # from here on, names may come from a cell that could not be analyzed
+    unseen = False  # True below a cell that could not be analyzed: names may come from it
     for analyzed in code:
         unseen = unseen or analyzed.is_opaque
         for name, spot in analyzed.names.reads.items():
@@ -192,8 +193,7 @@ def _check_reads(path: str, code: Sequence[AnalyzedCell], kernel: frozenset[str]
 
 
 def _has_run_with_name(analyzed: AnalyzedCell, name: str) -> bool:
-    """Return whether the cell ran without an error and reads this name, so that the name must have come from
-    somewhere."""
+    """Return whether the cell ran without an error and reads this name. If so, the name existed at that time."""
     failed = any(output.get("output_type") == "error" for output in analyzed.cell.outputs)
     return analyzed.is_current and not failed and name in analyzed.names.reads
 
@@ -229,7 +229,8 @@ def _check_lost_names(
 def _make_diagnostic(
     path: str, cell: NotebookCell, severity: Severity, message: str, code: str, spot: Spot = (0, 0)
 ) -> EditorDiagnostic:
-    """Make a diagnostic in a cell. Columns of Python count bytes, those of a diagnostic characters."""
+    """Make a diagnostic in a cell. `spot` is from Python's parser, which counts columns in bytes of UTF-8. A diagnostic
+    counts characters."""
     line, column = spot
     text = cell.source.split("\n")[line] if line <= cell.source.count("\n") else ""
     character = len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
@@ -237,6 +238,7 @@ def _make_diagnostic(
 
 
 def _describe_cells(cells: Sequence[AnalyzedCell]) -> str:
+    """Return the numbers of cells in words: `cell 3`, `cells 2-4, 7`."""
     numbers = [analyzed.number for analyzed in cells]
     return ("cell " if len(numbers) == 1 else "cells ") + format_ranges(numbers)
 

@@ -1,6 +1,7 @@
-"""Runs ruff on the cells of a notebook, or on a file. The source goes through a pipe, under the name of the file.
+"""Runs ruff on the cells of a notebook, or on a file. Ruff receives the source through a pipe, with the name of the
+file.
 
-Processes are run in `linter_process.py`.
+The module must not start processes: `linter_process.py` does.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 SOURCE: Final = "ruff"
 SYNTAX_CODE: Final = "invalid-syntax"
 
-# The rules where the user has chosen none: what is an error when the code runs, or soon will be. No unused imports and
-# variables, no star imports, no redefined names: notebooks are full of them, and there they are no mistakes.
+# The rules for users who configured none. They report code that fails when it runs, or will fail with newer versions.
+# They do not report unused imports and variables, star imports and redefined names: notebooks are full of these, and in
+# a notebook they are no mistakes.
 SELECT: Final = "E9,F,PLE,B002,B006,B015,B017,B020,B021,B023,B035,NPY003,NPY201"
 IGNORE: Final = "F401,F403,F405,F541,F811,F841"
 
@@ -40,8 +42,8 @@ async def check_notebook(path: str, code: Sequence[AnalyzedCell], real: Path) ->
     problems = await _run(build_notebook_json(code), real)
     broken = {_find_cell_index(problem) for problem in problems if _find_code(problem) == SYNTAX_CODE}
     if broken:
-        # Ruff reports nothing else of a source that it cannot parse, and a notebook is one source to it. So the broken
-        # cells are left out, and the rest is checked again.
+        # For ruff a notebook is one source, and it reports nothing else about a source that it cannot parse. So the
+        # other cells are checked again without the broken ones.
         problems = [problem for problem in problems if _find_code(problem) == SYNTAX_CODE] + await _run(
             build_notebook_json(code, broken), real
         )
@@ -76,18 +78,18 @@ async def _run(text: str, real: Path) -> list[dict[str, Any]]:
     if binary is None:
         raise linter_process.LinterError("ruff is not installed (`pip install 'jupyter-eca[lint]'`)")
     rules = [] if _has_rules(real.parent) else ["--select", SELECT, "--ignore", IGNORE]
-    words = ["check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json"]
+    options = ["check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json"]
     ended = await linter_process.run(
-        [binary, *words, *rules, "--stdin-filename", str(real), "-"], _find_folder(real), text
+        [binary, *options, *rules, "--stdin-filename", str(real), "-"], _find_folder(real), text
     )
     try:
         return list(json.loads(ended.check_output(SOURCE, 0) or "[]"))
     except ValueError as error:
-        raise linter_process.LinterError("ruff answered with what is no JSON") from error
+        raise linter_process.LinterError("ruff answered with text that is not JSON") from error
 
 
 def _has_rules(folder: Path) -> bool:
-    """Return whether the user has chosen rules, in this folder or in one above it."""
+    """Return whether the user configured ruff in this folder, or in one above it."""
     for parent in (folder, *folder.parents):
         if any((parent / name).is_file() for name in _CONFIG_FILES):
             return True
@@ -97,6 +99,7 @@ def _has_rules(folder: Path) -> bool:
 
 
 def _find_folder(real: Path) -> Path:
+    """Return the nearest folder above a path that exists."""
     return next(folder for folder in real.parents if folder.is_dir())
 
 
@@ -110,6 +113,7 @@ def _find_code(finding: dict[str, Any]) -> str:
 
 
 def _find_spot(finding: dict[str, Any]) -> tuple[int, int]:
+    """Return the line and the character, counted from 0. Ruff counts from 1."""
     place = finding.get("location") or {"row": 1, "column": 1}
     return int(place["row"]) - 1, int(place["column"]) - 1
 

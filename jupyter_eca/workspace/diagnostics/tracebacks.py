@@ -1,7 +1,8 @@
-"""Errors in the outputs of cells, reported at each place that their tracebacks pass through.
+"""Finds the errors in the outputs of cells. An error is reported at each place in the workspace that its traceback
+passes through.
 
-IPython names a cell by its execution count. A count that no cell has any more belongs to a source that is gone. The
-module must not read files: `collect.py` tells it which are in the workspace.
+In a traceback, IPython names a cell by its execution count. A count that no cell has any more belongs to a source that
+is gone. The module must not read files: `collect.py` passes a function that finds the files of the workspace.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ MAX_TRACEBACK: Final = 100_000
 MAX_PLACES: Final = 20
 MAX_MESSAGE: Final = 500
 
-# The first line of a frame: in IPython since 8.5, since 8.0 and before; in files; and in Python itself.
+# The first line of a frame. In this order: a cell in IPython since 8.5, since 8.0, and before; a file as Python writes
+# it, and as IPython does; the arrow that marks the line in IPython before 8.5.
 _FRAME: Final = re.compile(
     r"^\s*(?:(?:Cell In|Input In) ?\[(?P<new>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>)(?:, line (?P<line>\d+))?"
     r"|^\s*File (?:\"(?P<quoted>[^\"]+)\", line (?P<at>\d+)|(?P<file>[^<\n]+?):(?P<number>\d+)(?:, in | in |$|\())"
@@ -38,7 +40,8 @@ _FRAME: Final = re.compile(
 
 
 def find_errors(document: NotebookDocument, files: Callable[[str], str | None]) -> list[EditorDiagnostic]:
-    """Find the errors of a notebook. `files` returns the URI of a path; None when it is not in the workspace."""
+    """Find the errors of a notebook. `files` returns the URI of a path; None when the path is outside of the
+    workspace."""
     diagnostics: list[EditorDiagnostic] = []
     by_count = {cell.execution_count: cell for cell in document.cells if cell.execution_count is not None}
     for cell in document.cells:
@@ -55,7 +58,8 @@ def _follow_traceback(
     by_count: dict[int, NotebookCell],
     files: Callable[[str], str | None],
 ) -> Iterator[EditorDiagnostic]:
-    """Report the cell that failed first, then what it called, in the order of the calls. Each line is reported once."""
+    """Report the cell that failed, and then the places that it called, in the order of the calls. Each line is reported
+    once."""
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
     for count, file, line in _read_frames(output):
@@ -76,8 +80,8 @@ def _follow_traceback(
 
 
 def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]]:
-    """Yield the execution count or the file of each frame, and its line from 1. Before IPython 8.5 only an arrow
-    marks the line."""
+    """Yield for each frame its execution count (None for a frame in a file), its file ("" for a frame in a cell), and
+    its line, counted from 1. Before IPython 8.5 only an arrow marks the line."""
     count: int | None = None
     awaits_arrow = False
     for match in _FRAME.finditer(_shorten(output.get("traceback"))):
@@ -97,8 +101,8 @@ def _read_frames(output: dict[str, Any]) -> Iterator[tuple[int | None, str, int]
 
 
 def _shorten(traceback: Any) -> str:
-    """Return the traceback as text. Of a long one both ends stay: the first frame is in the cell, and the last one
-    is where the error was raised."""
+    """Return the traceback as text. Both ends of a long traceback are kept: the first frame is in the cell, and the
+    last frame raised the error."""
     lines = cast("list[Any]", traceback) if isinstance(traceback, list) else [traceback or ""]
     text = "\n".join(str(line)[:MAX_TRACEBACK] for line in (*lines[:200], *lines[200:][-200:]))
     half = MAX_TRACEBACK // 2

@@ -1,8 +1,8 @@
-"""Runs ty on the cells of a notebook, or on a file: types, and imports that the kernel would not find.
+"""Runs ty on the cells of a notebook, or on a file. ty checks types, and finds imports that the kernel would not find.
 
-ty reads files only, so a notebook is written to a temporary folder outside of the workspace. The concise format is
-used, because in the formats for machines the line of a notebook cell is missing (0.0.105). Processes are run in
-`linter_process.py`.
+ty reads only files, so a notebook is written to a temporary folder outside of the workspace. The output is parsed from
+ty's concise format, because its formats for programs do not contain the line in a notebook cell (version 0.0.105). The
+module must not start processes: `linter_process.py` does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOURCE: Final = "ty"
 
 _LINE: Final = re.compile(
     r"^.*?:(?:cell (?P<cell>\d+):)?(?P<line>\d+):(?P<character>\d+): (?P<severity>\w+)\[(?P<code>[\w-]+)\] "
-    r"(?P<said>.*)$",
+    r"(?P<message>.*)$",
     re.MULTILINE,
 )
 _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning": Severity.WARNING}
@@ -40,12 +40,12 @@ async def check_notebook(
 ) -> list[EditorDiagnostic]:
     """Check a notebook.
 
-    `real` is its path: it imports what is beside it. `root` has the configuration of the project, and `python` is the
-    interpreter of the kernel.
+    `real` is the path of the notebook, whose folder is searched for imports. `root` is the folder with the
+    configuration of the project, and `python` is the interpreter of the kernel.
 
     Raises: LinterError.
     """
-    # In cells that it cannot parse, its reports about the other cells are wrong too.
+    # If ty cannot parse one cell, its reports about the other cells are wrong too. So broken cells are left out.
     broken = {place for place, analyzed in enumerate(code) if analyzed.flaw}
     unseen = collect_words(code, broken)
     folder = await asyncio.to_thread(TemporaryDirectory, prefix="eca-lint-")
@@ -61,14 +61,14 @@ async def check_notebook(
             code[int(problem["cell"]) - 1].cell,
             _find_spot(problem),
             _choose_severity(problem),
-            problem["said"],
+            problem["message"],
             SOURCE,
             problem["code"],
         )
         for problem in problems
         if problem["cell"]
         and 0 < int(problem["cell"]) <= len(code)
-        and not (problem["code"] == "unresolved-reference" and extract_quoted_name(problem["said"]) in unseen)
+        and not (problem["code"] == "unresolved-reference" and extract_quoted_name(problem["message"]) in unseen)
     ]
 
 
@@ -79,14 +79,16 @@ async def check_file(uri: str, real: Path, root: Path, python: str | None) -> li
     """
     problems = await _run(real, root, python, real.parent)
     return [
-        make_diagnostic(uri, *_find_spot(problem), _choose_severity(problem), problem["said"], SOURCE, problem["code"])
+        make_diagnostic(
+            uri, *_find_spot(problem), _choose_severity(problem), problem["message"], SOURCE, problem["code"]
+        )
         for problem in problems
     ]
 
 
 def choose_python(root: Path) -> str | None:
-    """Return the Python whose packages are searched when no kernel names one: None where the project has its own,
-    else that of this process."""
+    """Return the Python whose packages ty searches when the Python of the kernel is unknown. Return None for a project
+    that configures its own, and the Python of this process for all others."""
     if (root / ".venv").exists() or (root / "ty.toml").exists():
         return None
     return None if linter_process.is_configured("ty", root) else sys.executable
@@ -96,15 +98,16 @@ async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list
     binary = linter_process.find("ty")
     if binary is None:
         raise linter_process.LinterError("ty is not installed (`pip install 'jupyter-eca[lint]'`)")
-    words = ["check", "--project", str(root), "--output-format", "concise", "--no-progress", "--exit-zero"]
+    options = ["check", "--project", str(root), "--output-format", "concise", "--no-progress", "--exit-zero"]
     if beside != root and await asyncio.to_thread(beside.is_dir):
-        words += ["--extra-search-path", str(beside)]
-    words += ["--python", python] if python else []
-    output = (await linter_process.run([binary, *words, str(file)], root)).check_output(SOURCE, 0)
+        options += ["--extra-search-path", str(beside)]
+    options += ["--python", python] if python else []
+    output = (await linter_process.run([binary, *options, str(file)], root)).check_output(SOURCE, 0)
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 
 def _find_spot(finding: dict[str, str]) -> tuple[int, int]:
+    """Return the line and the character, counted from 0. ty counts from 1."""
     return int(finding["line"]) - 1, int(finding["character"]) - 1
 
 

@@ -1,7 +1,7 @@
 """Replaces a file as a whole or not at all: a reader sees the old file or the new one, never half of one.
 
-It must not know what is in the file. Paths arrive here resolved and contained (`ports.Files.resolve`); text files are
-in `text_file.py`.
+It must not know what is in the file. Its callers have checked that the path lies in the workspace
+(`ports.Files.resolve`). Its neighbour `text_file.py` reads and writes text.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], None]) -> None:
-    """Replace an existing file. Mode and owner stay.
+    """Replace an existing file. It keeps its mode and its owner. `name` is the name of the file in errors.
 
-    The check is called as late as possible. It raises when the file is no longer the one that was read.
+    `check_unchanged` is called as late as possible. It raises when the file is no longer the one that was read.
 
-    Raises: ToolError; the file is then as it was.
+    Raises: ToolError. The file is unchanged then.
     """
-    if not os.access(real, os.W_OK):  # os.replace needs rights on the folder only
+    if not os.access(real, os.W_OK):  # `os.replace` itself would not check: it needs only rights on the folder
         raise ToolError(f"{name} cannot be written: it is read-only, or gone.")
     try:
         write(real, data, check_unchanged)
@@ -35,9 +35,9 @@ def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], No
 
 
 def write(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda: None) -> None:
-    """Write a file, which need not exist yet. Mode and owner of an existing file stay.
+    """Write a file, which need not exist yet. An existing file keeps its mode and its owner.
 
-    Raises: OSError, and what the check raises.
+    Raises: OSError, and what `check_unchanged` raises.
     """
     fresh = real.with_name(f".eca-{secrets.token_hex(8)}")
     try:
@@ -56,7 +56,7 @@ def write(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda:
 
 
 def _keep_owner_and_mode(real: Path, fresh: Path) -> None:
-    """Copy owner and mode: a server that runs as root also edits the files of others."""
+    """Copy the owner and the mode. A server that runs as root also edits files of other users."""
     if hasattr(os, "chown"):
         status = real.stat()
         with suppress(PermissionError):

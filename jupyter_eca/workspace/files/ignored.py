@@ -1,6 +1,9 @@
-"""Folders that are skipped where files are listed and searched. Knows no tool; `listing` beside it walks the files."""
+"""Lists the folders that are skipped when files are listed or searched. It must not know tools. Its neighbour
+`listing.py` lists the files.
+"""
 
 from __future__ import annotations
 
-# They are skipped where no .gitignore says what matters.
+# Folders of version control, virtual environments, packages and caches. They are skipped even if no .gitignore names
+# them.
 JUNK = (".git", ".hg", ".svn", ".venv", ".tox", "node_modules", "__pycache__", ".ipynb_checkpoints")

@@ -1,8 +1,8 @@
-"""The names of the files in the workspace, held in memory for those who type.
+"""Keeps the names of all files of the workspace in memory, so that a user who types a name gets matches at once.
 
-A search never waits for the disk: it answers from the names that were read last, and has the folders read again when
-those are old. While nobody searches, nothing is done. The module must not rank names: that is `name_search.py`. Folders
-are listed in `listing.py`.
+A search does not wait for the disk: it uses the names that were read last. If these names are old, it also starts a new
+read of the folders. While nobody searches, nothing is read. The module must not rank names, which `name_search.py`
+does, or list folders, which `listing.py` does.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds after which the names are old. Where reading takes long, they are old after ten times as long as it took, so
-# that typing in a huge folder does not keep a disk busy.
+# Seconds after which the names are old. If reading them takes long, they are old only after ten times as long, so that
+# typing in a huge folder does not keep a disk busy.
 MAX_AGE: Final = 2.0
 _TIMES_AS_LONG: Final = 10
 
 # Seconds that the first search, or a request for a whole folder, waits for the names.
 FIRST_WAIT: Final = 1.5
 
-# So many of the files that were changed last come before all others: people are working on them.
+# The number of files that count as recently changed. They come before all others, because users work on them.
 RECENT: Final = 30
 
 
@@ -58,18 +58,20 @@ class _Root:
 
 
 class FileIndex:
-    """Searches the names of files and folders. Searches find nothing unless `run` is running."""
+    """Searches the names of files and folders. Searches find nothing unless the task of `run` is running."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._roots: tuple[_Root, ...] = ()
+        # Set while a read of the folders is wanted or in progress, and when it has ended.
         self._refresh_wanted = asyncio.Event()
         self._refreshed = asyncio.Event()
+        # Whether files changed since the read began, and until when the names are fresh (monotonic clock).
         self._stale = True
         self._fresh_until = 0.0
 
     async def run(self) -> None:
-        """Read the folders whenever somebody searches and the names are old. Runs until it is cancelled."""
+        """Read the folders whenever somebody searches and the names are old. It runs until it is cancelled."""
         while True:
             await self._refresh_wanted.wait()
             began = monotonic()
@@ -89,18 +91,18 @@ class FileIndex:
         self._stale = True
 
     def refresh_soon(self) -> None:
-        """Have the names read again if they are old. Called when somebody is about to type, so that the first search
+        """Start a new read of the names if they are old. Call it when a user is about to type, so that the first search
         need not wait."""
         if (self._stale or monotonic() >= self._fresh_until) and not self._refresh_wanted.is_set():
             self._refreshed.clear()
             self._refresh_wanted.set()
 
     def mark_stale(self) -> None:
-        """Mark the names as old, because files were written. They are read again at the next search."""
+        """Mark the names as old, because files were written. The next search starts a new read."""
         self._stale = True
 
     async def search(self, query: str, limit: int) -> list[IndexEntry]:
-        """Find files and directories, the best matches first. An empty query finds what was changed last."""
+        """Find files and folders, the best matches first. An empty query finds the files that were changed last."""
         matches = [
             (fit, IndexEntry(path, False)) for fit, path in await self._search_roots(query, limit, directories=False)
         ]
@@ -118,8 +120,8 @@ class FileIndex:
         return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def list_inside(self, folder: Path) -> list[str]:
-        """List every file in a folder of the workspace, relative to that folder. It waits for the newest names, but
-        not long."""
+        """List all files in a folder of the workspace, relative to that folder. It waits for a new read of the names,
+        but not longer than `FIRST_WAIT`."""
         self.refresh_soon()
         await self._wait_for_refresh()
         for root in self._roots:
@@ -129,7 +131,7 @@ class FileIndex:
         return []
 
     async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
-        """Search the names of all roots, and merge the matches by how well they fit."""
+        """Search the names in all roots, and return the matches with their fit, the best first."""
         self.refresh_soon()
         if not self._roots:
             await self._wait_for_refresh()
@@ -150,17 +152,19 @@ class FileIndex:
         seen = await list_files(folder)
         if number < len(self._roots) and self._roots[number].names == seen:
             return self._roots[number]
-        return await asyncio.to_thread(_arrange, folder, seen)
+        return await asyncio.to_thread(_prepare_root, folder, seen)
 
 
-def _arrange(folder: Path, names: list[str]) -> _Root:
-    """Prepare the names of a root for searching: the last changed ones first, then short ones before long ones."""
+def _prepare_root(folder: Path, names: list[str]) -> _Root:
+    """Prepare the names of a root for searches. The recently changed files come first, then short names before long
+    ones."""
     recent, rest = names[:RECENT], sorted(names[RECENT:], key=lambda name: (len(name), name))
     directories = sorted(_list_parents(names), key=lambda name: (len(name), name))
     return _Root(folder, names, NameIndex((*recent, *rest)), NameIndex(directories))
 
 
 def _list_parents(names: Iterable[str]) -> set[str]:
+    """Return all folders that contain one of the files, directly or in a subfolder."""
     parents: set[str] = set()
     for name in names:
         parent = name.rpartition("/")[0]
@@ -171,7 +175,7 @@ def _list_parents(names: Iterable[str]) -> set[str]:
 
 
 def _make_relative(query: str, folder: Path) -> str:
-    """Return what was typed as the beginning of a path inside of a folder."""
+    """Return the query as a part of a path that is relative to `folder`."""
     query = query.strip().replace("\\", "/")
     root = f"{folder.as_posix()}/"
     return query.removeprefix(root).removeprefix("./").lstrip("/")

@@ -1,8 +1,8 @@
-"""Lists the files in a folder, except those that gitignore excludes. It asks ripgrep, else git; else it walks the
-folder.
+"""Lists the files in a folder, except those that gitignore excludes. It runs ripgrep where that is installed, else git.
+Where neither works, it walks the folder itself.
 
 Paths are relative, with slashes, and the file that was changed last comes first. Links are not followed, and names that
-JSON cannot contain are left out. The module must not keep anything: `index.py` does.
+JSON cannot contain are left out. The module must not keep the names: `index.py` does.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-# A home folder may have millions of files. Beyond so many, files are not found by name.
+# The largest number of files that are listed. A home folder may have millions; the others are not found by name.
 MAX_FILES: Final = 200_000
 
-# Bytes of output that are read from ripgrep or git, at a hundred for each file.
+# Bytes of output that are read from ripgrep or git. This allows a hundred for each file.
 _MAX_OUTPUT = MAX_FILES * 100
 
-# Walking so many files in Python, with gitignore, takes a second.
+# The largest number of files that the walk in Python lists. With gitignore rules it takes a second.
 _MAX_WALKED = 20_000
 
 
@@ -44,8 +44,8 @@ async def list_files(folder: Path) -> list[str]:
 
 
 def _build_ripgrep_command() -> list[str]:
-    """Return the command for ripgrep. It does not sort by time, because ripgrep before version 14 sorts each folder
-    by itself."""
+    """Return the command for ripgrep. The command does not sort by time, because ripgrep before version 14 sorts the
+    files of each folder separately."""
     unwanted = [f"--glob=!{name}" for name in JUNK]
     quiet = ["--no-config", "--no-messages", "--null", "--no-require-git"]
     return ["rg", "--files", "--hidden", *quiet, *unwanted]
@@ -59,8 +59,8 @@ def _build_git_command() -> list[str]:
 
 
 async def _read_output(command: list[str], folder: Path) -> bytes | None:
-    """Return the output of a command: the part that came in time, if there is too much of it or it takes too long;
-    None if the command fails."""
+    """Return the output of a command. If the output is too long or takes too long, return the part that came in time.
+    Return None if the command fails."""
     output = bytearray()
     try:
         async with programs.run_program(command, folder, asyncio.subprocess.DEVNULL) as running:
@@ -74,8 +74,8 @@ async def _read_output(command: list[str], folder: Path) -> bytes | None:
 
 
 def _split_names(output: bytes) -> list[str]:
-    """Split the output at NULs. After the last NUL there is only half a name. Names with a replacement character are
-    left out, because JSON could not contain the real ones."""
+    """Split the output at NULs. The part after the last NUL is left out, because it may be half a name. Names with a
+    replacement character are left out too, because JSON could not contain the real names."""
     text = output.decode("utf-8", errors="replace")
     if os.sep == "\\":
         text = text.replace("\\", "/")
@@ -86,12 +86,13 @@ def _split_names(output: bytes) -> list[str]:
 
 
 def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
-    """Sort the names by the time of the last change. Files that git still lists although they are gone are left out.
-    Each `lstat` releases the interpreter lock."""
+    """Sort the names by the time of the last change, the newest first. Files that git still lists although they are
+    gone are left out. This runs in a thread, and does not block other threads: each `lstat` releases the interpreter
+    lock."""
     changed: list[tuple[int, str]] = []
     for name in names:
         try:
-            # Joining strings takes half the time of joining paths.
+            # Joining strings takes half as long as joining paths.
             changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))
         except (OSError, ValueError):
             continue
@@ -99,7 +100,7 @@ def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
 
 
 def _walk(folder: Path) -> list[str]:
-    """Walk the folder, with the rules of every `.gitignore` on the way. Rules of an inner folder win."""
+    """Walk the folder, and apply the rules of each `.gitignore` in it. The rules of an inner folder win."""
     from pathspec import GitIgnoreSpec
 
     names: list[str] = []

@@ -16,35 +16,35 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Seconds for finding names that contain the typed letters together, and for names that contain them apart. The search
-# for files, the search for folders and the rest of an answer have to fit into 20 ms. Searching 50,000 names rarely
-# takes so long.
+# Seconds for finding names that contain the typed letters together, and for names that contain them apart. A search for
+# files, a search for folders, and the rest of an answer must together take less than 20 ms. A search of 50,000 names
+# rarely reaches these limits.
 TOGETHER_S: Final = 0.004
 APART_S: Final = 0.003
 
-# The clock is read after so many names, or so many characters.
+# How often a search reads the clock: after so many matches, or after so many characters.
 _CLOCK_NAMES, _CLOCK_CHARACTERS = 128, 65_536
 
 
 class Fit(IntEnum):
-    """How well a name matches what was typed, the best first. Case does not count."""
+    """How well a name matches a query, from the best to the worst. Upper and lower case count as the same."""
 
     EXACT = 0
-    """The last part of the path is what was typed."""
+    """The last part of the path is the query."""
     PREFIX = 1
-    """The last part begins with it."""
+    """The last part begins with the query."""
     WORD = 2
-    """A word in the last part begins with it."""
+    """A word in the last part begins with the query."""
     NAME = 3
-    """The last part contains it."""
+    """The last part contains the query."""
     PATH = 4
-    """The path contains it."""
+    """The path contains the query."""
     LETTERS = 5
-    """The path contains its letters in this order, with others between them."""
+    """The path contains the letters of the query in this order, with other letters between them."""
 
 
 class NameIndex:
-    """Names in order of preference, ready to be searched. A name contains no line break."""
+    """Searches names, which are given in order of preference. A name must not contain a line break."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -53,9 +53,10 @@ class NameIndex:
         self._starts = list(accumulate(map(len, lines), initial=1))
 
     def search(self, query: str, limit: int) -> list[tuple[Fit, str]]:
-        """Return at most `limit` names, the best first; equally good ones in order of preference.
+        """Return at most `limit` names with their fit, the best first. Names with the same fit are in order of
+        preference.
 
-        Where a name begins with what was typed, names that only contain its letters are not searched.
+        If a name begins with the query, names that only contain its letters are not searched.
         """
         query = " ".join(query.lower().split())
         if not query:
@@ -70,10 +71,10 @@ class NameIndex:
         return [(fit, self.names[number]) for fit, number in best]
 
     def _find_together(self, query: str, limit: int) -> dict[int, Fit]:
-        """Find names that contain the query, by the number of the name."""
+        """Find names that contain the query. Return the fit of each, by the index of the name."""
         until = perf_counter() + TOGETHER_S
         fits: dict[int, Fit] = {}
-        good = 0
+        good = 0  # the number of names that fit exactly or begin with the query
         for count, place in enumerate(self._find_places(f"/{query}\n")):
             fits[self._find_number(place)] = Fit.EXACT
             good = count + 1
@@ -94,9 +95,12 @@ class NameIndex:
             place = self._text.find(part, place + 1)
 
     def _find_number(self, place: int) -> int:
+        """Return the index of the name at a position of the text."""
         return bisect_right(self._starts, place) - 1
 
     def _rate_fit(self, query: str, place: int, number: int) -> Fit:
+        """Return how well a name fits. `place` is where the text contains the query, and `number` the index of the
+        name."""
         end = place + len(query)
         if self._text.find("/", end, self._starts[number + 1]) >= 0:
             return Fit.PATH
@@ -106,7 +110,7 @@ class NameIndex:
         return Fit.WORD if before in "-_. " else Fit.NAME
 
     def _find_apart(self, query: str) -> Iterator[int]:
-        """Find names that contain the letters in this order, with anything between them."""
+        """Yield the indexes of names that contain the letters in this order, with any others between them."""
         until = perf_counter() + APART_S
         letters = [letter for letter in query if not letter.isspace()]
         if any(letter not in self._text for letter in letters):
@@ -114,7 +118,7 @@ class NameIndex:
         escaped = map(re.escape, letters)
         pattern = re.compile("\n" + "".join(f"[^\n{letter}]*+{letter}" for letter in escaped))
         for start in range(0, len(self._text), _CLOCK_CHARACTERS):
-            # a name on the border of two pieces begins in the first, and is matched to its end
+            # Each piece is extended to the end of its last name, so that no name is cut at a border.
             for hit in pattern.finditer(self._text, start, self._find_line_end(start + _CLOCK_CHARACTERS)):
                 yield self._find_number(hit.end() - 1)
             if perf_counter() > until:

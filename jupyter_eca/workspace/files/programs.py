@@ -1,7 +1,7 @@
-"""Runs programs that read files for us, such as git and ripgrep: without a shell, with limited output, and with no
-process left behind.
+"""Runs programs that read files for us, such as git and ripgrep. It uses no shell, and always ends the processes that
+it started.
 
-It must not know what the programs are asked. Commands of the user run in `jobs/shell.py`.
+It must not know what the programs are used for. `jobs/shell.py` runs commands in the user's shell.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
-# Seconds. A search that takes longer was too wide.
+# Seconds that a program has. A search that takes longer searches too much.
 TIMEOUT_S = 20.0
 
 _CHUNK = 65_536
 
-# A record has a path (at most 4,096 bytes on Linux) and a line. The rest is cut, so that memory stays bounded.
+# Bytes of one record: a path (at most 4,096 bytes on Linux) and a line. Longer ones are cut, so that memory stays
+# bounded.
 _MAX_RECORD = 8_192
 
 
 @asynccontextmanager
 async def run_program(arguments: Sequence[str], folder: Path, errors: IO[bytes] | int) -> AsyncGenerator[Process]:
-    """Run a program. Its whole process group is killed when the block ends, however it ends.
+    """Run a program while the block runs. `errors` is its stderr. When the block ends, in whatever way, the whole
+    process group is killed.
 
     Raises: ToolError when the program cannot be started.
     """
@@ -49,7 +51,8 @@ async def run_program(arguments: Sequence[str], folder: Path, errors: IO[bytes] 
     try:
         process = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # The process may have started others already. asyncio itself would wait here for all that hold its pipes.
+        # The process may have started others already. asyncio itself would wait here for every process that has its
+        # pipes open.
         with suppress(OSError, ValueError, NotImplementedError):
             await _end(await starting)
         raise
@@ -70,7 +73,7 @@ async def _end(process: Process) -> None:
 
 
 async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
-    """Yield the output of a program, split at `end`."""
+    """Yield the records in the output of a program. Each record ends with `end`."""
     stream, rest = process.stdout, b""
     while stream is not None and (chunk := await stream.read(_CHUNK)):
         *complete, rest = (rest + chunk).split(end)
@@ -82,12 +85,13 @@ async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
 
 
 def build_git_command(*arguments: str) -> list[str]:
-    """Return the command for git. It runs no program that a repository names."""
+    """Return the command for git. The command disables the program that a repository can configure
+    (`core.fsmonitor`)."""
     return ["git", "--no-pager", "-c", "core.fsmonitor=false", *arguments]
 
 
 async def run_git(folder: Path, *arguments: str) -> bytes | None:
-    """Return the output of git in a folder; None where there is no git, no work tree, or no answer in time."""
+    """Return the output of git in a folder. Return None when git is not installed, fails, or takes too long."""
     if shutil.which("git") is None:
         return None
     with suppress(ToolError, TimeoutError):
@@ -106,7 +110,7 @@ async def is_in_work_tree(folder: Path) -> bool:
 
 
 def _build_environment() -> dict[str, str]:
-    """Return our environment, without variables that could direct git to another repository. Messages are in
-    English, and text is UTF-8."""
+    """Return our environment without the variables that could direct git to another repository. It also selects English
+    messages and UTF-8."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**variables, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}

@@ -1,11 +1,12 @@
-"""Runs blocking reads of files in threads of their own, each for a limited time.
+"""Runs blocking reads of files in a few threads of their own, each read for a limited time.
 
-A read of a network disk that is gone does not return, and no thread can be cancelled. In the default executor of the
-event loop such reads would take one thread after the other, until nothing that needs a thread goes on, and the process
-could not end, because Python waits for the threads of executors. So reads have a few threads of their own. They are
-daemons, for which nobody waits, and for a thread that does not come back in time another one is started.
+A read from a network disk that is gone does not return, and Python cannot cancel a thread. The default executor of the
+event loop is not used, for two reasons. Such reads would occupy one of its threads after the other, until no other work
+gets a thread. And the process could not end, because Python waits for the threads of executors. The threads here are
+daemons, so Python does not wait for them. If a read takes too long, its thread counts as stuck, and another thread is
+started in its place.
 
-It must not know what is read. Which files may be opened is decided in `config/disk/regular_file.py`.
+The module must not know what is read. `config/disk/regular_file.py` decides which files may be opened.
 """
 
 from __future__ import annotations
@@ -25,26 +26,27 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The largest notebook that is read has 200 MB, and its cells may have to be converted: seconds on a slow machine.
+# Seconds that a read has. The largest notebook that is read has 200 MB, and its cells may have to be converted. That
+# takes seconds on a slow machine.
 READ_SECONDS: Final = 30.0
 
-# As many reads run at once. Disks are not faster with more.
+# The number of reads that run at once. Disks are not faster with more.
 THREADS: Final = 6
-# So many threads may be stuck before reads are refused. Each of them costs some kilobytes.
+# The number of stuck threads that are replaced by new ones. Each of them costs some kilobytes.
 MAX_STUCK: Final = 64
 
 
 async def run_read(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that reads files, and return its result.
 
-    Raises: ToolError when it takes longer than READ_SECONDS; what the function raises.
+    Raises: ToolError when it takes longer than READ_SECONDS, and whatever the function raises.
     """
-    job = _Job(lambda: read(*args, **kwargs))
-    _READERS.add(job)
+    pending = _PendingRead(lambda: read(*args, **kwargs))
+    _READERS.add(pending)
     limit = asyncio.timeout(READ_SECONDS)
     try:
         async with limit:
-            return await asyncio.wrap_future(job.result)
+            return await asyncio.wrap_future(pending.result)
     except TimeoutError as error:
         if limit.expired():
             raise ToolError(
@@ -53,72 +55,80 @@ async def run_read(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
             ) from error
         raise
     finally:
-        _READERS.give_up(job)
+        _READERS.give_up(pending)
 
 
 @dataclass(eq=False)
-class _Job:
+class _PendingRead:
+    """One call of `run_read`."""
+
     work: Callable[[], Any]
     result: Future[Any] = field(default_factory=Future[Any])
     began: bool = False
+    """Whether a thread has begun the work."""
     ended: bool = False
+    """Whether the thread has ended the work."""
     stuck: bool = False
+    """Whether its thread was counted as stuck."""
 
 
 class _Readers:
-    """The threads. `_stuck` are those whose reads nobody waits for any more."""
+    """Owns the threads, and starts one when it is needed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._queue: SimpleQueue[_PendingRead] = SimpleQueue()
+        # The number of reads that wait for a thread, of threads that wait for a read, of all threads, and of threads
+        # that still run a read although its caller has given up.
         self._waiting = 0
         self._idle = 0
         self._threads = 0
         self._stuck = 0
 
-    def add(self, job: _Job) -> None:
+    def add(self, pending: _PendingRead) -> None:
         with self._lock:
             self._waiting += 1
-            missing = self._waiting > self._idle and self._threads < THREADS + min(self._stuck, MAX_STUCK)
-            self._threads += missing
-        self._jobs.put(job)
-        if missing:
+            needs_thread = self._waiting > self._idle and self._threads < THREADS + min(self._stuck, MAX_STUCK)
+            self._threads += needs_thread
+        self._queue.put(pending)
+        if needs_thread:
             threading.Thread(target=self._serve, name="eca-read", daemon=True).start()
 
-    def give_up(self, job: _Job) -> None:
-        """Note that nobody waits for a job any more. If it still runs, its thread counts as stuck."""
+    def give_up(self, pending: _PendingRead) -> None:
+        """Note that nobody waits for this read any more. If it still runs, its thread counts as stuck."""
         with self._lock:
-            if job.began and not job.ended and not job.stuck:
-                job.stuck = True
+            if pending.began and not pending.ended and not pending.stuck:
+                pending.stuck = True
                 self._stuck += 1
 
     def _serve(self) -> None:
+        """Run one read after the other. This is what each thread runs."""
         while True:
             with self._lock:
                 if self._threads > THREADS + min(self._stuck, MAX_STUCK):
                     self._threads -= 1
-                    return  # it was stuck, and has been replaced
+                    return  # this thread was stuck, and another one has replaced it
                 self._idle += 1
-            job = self._jobs.get()
+            pending = self._queue.get()
             with self._lock:
                 self._idle -= 1
                 self._waiting -= 1
-                job.began = True
-            _run(job)
+                pending.began = True
+            _run(pending)
             with self._lock:
-                job.ended = True
-                self._stuck -= job.stuck
+                pending.ended = True
+                self._stuck -= pending.stuck
 
 
-def _run(job: _Job) -> None:
-    if not job.result.set_running_or_notify_cancel():
+def _run(pending: _PendingRead) -> None:
+    if not pending.result.set_running_or_notify_cancel():
         return
     try:
-        found = job.work()
-    except BaseException as error:  # noqa: BLE001  # whoever waits gets it, whatever it is
-        job.result.set_exception(error)
+        found = pending.work()
+    except BaseException as error:  # noqa: BLE001  # the caller of `run_read` gets it, whatever it is
+        pending.result.set_exception(error)
     else:
-        job.result.set_result(found)
+        pending.result.set_result(found)
 
 
 _READERS: Final = _Readers()

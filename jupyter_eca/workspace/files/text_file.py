@@ -1,7 +1,7 @@
-"""Text files on disk: read as a whole or refused, replaced as a whole or not at all.
+"""Reads and writes text files. A file is read as a whole or refused, and replaced as a whole or not at all.
 
-Paths arrive here resolved and contained (`ports.Files.resolve`). Replacing text inside of a file is `text_replace.py`;
-the write itself is `atomic_write.py`.
+Its callers have checked that the path lies in the workspace (`ports.Files.resolve`). The module must not search in a
+text, which `text_replace.py` does. `atomic_write.py` does the write itself.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def report_os_errors(path: str) -> Generator[None]:
         yield
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror or error}.") from error
-    except RecursionError as error:  # pathlib makes folders one inside the other
+    except RecursionError as error:  # pathlib makes the parents of a folder by recursion
         raise ToolError(f"A path with {path.count('/')} folders cannot be used.") from error
 
 
 def read(real: Path, name: str) -> str:
-    """Return the text with its BOM and line ends.
+    """Return the text, with its byte order mark and its line ends. `name` is the name of the file in errors.
 
-    `real` is its resolved path. Raises: ToolError for a file that is no UTF-8 text, or too large; OSError.
+    Raises: ToolError for a file that is not UTF-8 text, or too large; OSError.
     """
     if real.is_dir():
         raise ToolError(f"{name} is a folder.", "Use directory_tree to look into it.")
@@ -64,14 +64,18 @@ def read(real: Path, name: str) -> str:
 
 
 def write(real: Path, name: str, text: str) -> None:
-    """Write a file. A reader sees the old file or the new one, never half of one. Mode and owner stay."""
+    """Write a file. A reader sees the old file or the new one, never half of one. An existing file keeps its mode and
+    its owner.
+
+    Raises: ToolError when the text or the file cannot be written; OSError.
+    """
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ToolError(f"The content for {name} is not valid text: {error}.", "Leave lone surrogates out.") from error
     if b"\0" in data or len(data) > MAX_BYTES:  # such a file could not be read again
         raise ToolError(f"The content for {name} has a NUL character or more than {MAX_BYTES} bytes.")
-    if real.exists() and not os.access(real, os.W_OK):  # os.replace needs rights on the folder only
+    if real.exists() and not os.access(real, os.W_OK):  # `os.replace` would not check it
         raise ToolError(f"{name} is read-only; it was left alone.")
     real.parent.mkdir(parents=True, exist_ok=True)
     atomic_write.write(real, data)
@@ -92,8 +96,9 @@ def describe_change(path: str, before: str | None, after: str) -> FileChangeDeta
 
 
 def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
-    """Return the lines of a unified diff. difflib is quadratic where lines repeat. So it gets only the lines that
-    differ, with three lines around them, and the line numbers in the headers are corrected."""
+    """Yield the lines of a unified diff. difflib takes quadratic time for repeated lines. So it gets only the part from
+    the first to the last line that differs, with three lines around it, and the line numbers in the headers are
+    corrected."""
     shorter = min(len(before), len(after))
     head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     tail = next((index for index in range(shorter - head) if before[-1 - index] != after[-1 - index]), shorter - head)

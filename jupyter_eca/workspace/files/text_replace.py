@@ -1,7 +1,8 @@
-"""Finds a passage that a model quotes in a text, and replaces it. Pure; it must not know files.
+"""Finds a passage that a model quotes in a text, and replaces it. The module is pure, and must not know files, which
+`text_file.py` reads and writes.
 
 Models quote lines with `\\n`, and sometimes with wrong white space. So both texts are compared with `\\n` in place of
-`\\r\\n`, and positions are mapped back: what is outside of the replaced part keeps each of its bytes.
+`\\r\\n`, and the positions are mapped back. Every character outside of the replaced part stays as it is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class TextReplacement:
 
     text: str
     count: int
+    """How many passages were replaced."""
     exact: bool = True
     """False when the passage was found only by ignoring white space."""
 
@@ -28,7 +30,8 @@ class TextReplacement:
 def replace(text: str, original: str, new: str, *, everywhere: bool) -> TextReplacement:
     """Replace a passage in a text, once or everywhere.
 
-    Raises: ToolError when `original` does not occur, or occurs more than once and is not to be replaced everywhere.
+    Raises: ToolError when the text does not contain `original`; without `everywhere`, also when it contains `original`
+    more than once.
     """
     plain, sought, fresh = (part.replace("\r\n", "\n") for part in (text, original, new))
     spans = (
@@ -48,13 +51,16 @@ def replace(text: str, original: str, new: str, *, everywhere: bool) -> TextRepl
 
 
 def split_lines(text: str) -> list[str]:
-    """Split a text into lines with their ends. Only `\\n` ends a line, where `str.splitlines` also splits at form
-    feeds and others."""
+    """Split a text into lines, which keep their line ends. Only `\\n` ends a line. `str.splitlines` would also split at
+    form feeds and other characters."""
     return list(io.StringIO(text, newline="\n"))
 
 
 def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
-    """Find the only place of a passage. Overlapping places are ambiguous too: each could be meant."""
+    """Return the only place of a passage, or nothing. Overlapping places are ambiguous too: each could be meant.
+
+    Raises: ToolError when there are several places.
+    """
     at = plain.find(sought)
     if at >= 0 and plain.find(sought, at + 1) >= 0:
         raise _make_ambiguous_error(max(2, plain.count(sought)), "exactly")
@@ -69,8 +75,8 @@ def _make_ambiguous_error(count: int, comparison: str) -> ToolError:
 
 
 def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, int]], str]:
-    """Find runs of whole lines that differ from the passage only in white space at their ends. Return them, and
-    `fresh` indented like the first one."""
+    """Find places where whole lines differ from the passage only in the white space at both ends of a line. Return the
+    places, and `fresh` with the indentation of the first place."""
     wanted, present = split_lines(sought), split_lines(plain)
     bare, keys = [line.strip() for line in wanted], [line.strip() for line in present]
     if not any(bare):
@@ -87,7 +93,7 @@ def _find_loosely(plain: str, sought: str, fresh: str) -> tuple[list[tuple[int, 
 
 
 def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
-    """Indent the new lines as the text is. When a model quotes lines with too little or too much indentation, its
+    """Correct the indentation of the new lines. When a model quotes lines with too little or too much indentation, its
     new lines have the same mistake."""
     index = next(index for index, line in enumerate(wanted) if line.strip())
     quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
@@ -105,7 +111,7 @@ def _find_indentation(line: str) -> str:
 
 
 def _splice(text: str, spans: list[tuple[int, int]], fresh: str) -> str:
-    """Replace the spans, which are positions in the text with `\\n` for `\\r\\n`. The new part gets the line ends
+    """Replace the spans by `fresh`. The positions count each `\\r\\n` as one character. The new part gets the line ends
     that most lines of the text have."""
     pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]
     line_end = "\r\n" if 2 * len(pairs) > text.count("\n") else "\n"

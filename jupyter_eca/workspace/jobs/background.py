@@ -1,6 +1,6 @@
-"""Background jobs: their output, their end, and the guarantee that none of them outlives the host.
+"""Owns the background jobs: their output, their end, and the guarantee that no job continues after the host has ended.
 
-It must not know tools or chats beyond their ids. Processes are started and ended in `shell.py`.
+It must not know tools, and of chats it knows only their ids. Processes are started and ended in `shell.py`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Stream = Literal["stdout", "stderr"]
 
 MAX_RUNNING: Final = 10
 
-# The output of so many ended jobs can still be read.
+# Ended jobs whose output can still be read. Older ones are forgotten, so that memory stays bounded.
 _MAX_ENDED: Final = 40
 
-# As many lines as ECA's clients show.
+# The newest lines that are kept of a job. ECA's clients show as many.
 MAX_LINES: Final = 2_000
 
-# A progress bar can be a single endless line.
+# Characters of one line. A progress bar can write a single line without end.
 _MAX_LINE: Final = 4_000
 
 _CHUNK: Final = 65_536
@@ -93,8 +93,8 @@ class _RunningJob:
 class BackgroundJobs:
     """Implements the port `Jobs`.
 
-    `on_change` is called with all jobs whenever one starts or ends, and the callback for ends with each job that ended
-    and its last error. Both must not block. `grace` is the number of seconds that a killed job has to end by itself.
+    `on_change` is called with all jobs whenever a job starts or ends. `on_end` is called with each job that ended and
+    its last error. Both must not block. `grace` is the number of seconds that a killed job has to end by itself.
     """
 
     def __init__(
@@ -125,19 +125,19 @@ class BackgroundJobs:
 
     def adopt(
         self,
-        about: NewJob,
-        doing: asyncio.Future[Any],
-        ending: Callable[[], JobEnding],
-        lines: Callable[[], tuple[JobLine, ...]],
+        spec: NewJob,
+        work: asyncio.Future[Any],
+        get_ending: Callable[[], JobEnding],
+        read_lines: Callable[[], tuple[JobLine, ...]],
     ) -> Job:
         """Register work that has already begun. See `Jobs.adopt`."""
         self._check_capacity()
 
         async def cancel(_grace: float = 0) -> None:
-            doing.cancel()
+            work.cancel()
 
-        entry = _RunningJob(_make_job(about), about, lines, cancel, about.began or time.monotonic())
-        return self._track(entry, self._watch_future(entry, doing, ending))
+        entry = _RunningJob(_make_job(spec), spec, read_lines, cancel, spec.began or time.monotonic())
+        return self._track(entry, self._watch_future(entry, work, get_ending))
 
     def _check_capacity(self) -> None:
         """Raises: ToolError when no job can be started now."""
@@ -195,26 +195,26 @@ class BackgroundJobs:
         await asyncio.gather(*self._tasks)
 
     async def _watch_future(
-        self, entry: _RunningJob, doing: asyncio.Future[Any], ending: Callable[[], JobEnding]
+        self, entry: _RunningJob, work: asyncio.Future[Any], get_ending: Callable[[], JobEnding]
     ) -> None:
         """Wait for the end of work that was adopted."""
         try:
-            await asyncio.wait((doing,))
-            if doing.cancelled():
+            await asyncio.wait((work,))
+            if work.cancelled():
                 entry.killed.set()
-            error = None if doing.cancelled() else doing.exception()
+            error = None if work.cancelled() else work.exception()
             if error is not None and not isinstance(error, ToolError):
                 _log.error("a background job failed inside", exc_info=error)
             result = (
-                JobEnding() if doing.cancelled() else JobEnding(failed=True, note=str(error)) if error else ending()
+                JobEnding() if work.cancelled() else JobEnding(failed=True, note=str(error)) if error else get_ending()
             )
             self._end(entry, JobStatus.FAILED if result.failed else JobStatus.COMPLETED, result.note)
         finally:
-            doing.cancel()
+            work.cancel()
 
     async def _watch_process(self, entry: _RunningJob, process: shell.ShellProcess, output: _JobOutput) -> None:
-        """Watch a process until it has ended and nobody holds its output open any more. `server &` is therefore a
-        job for as long as the server runs."""
+        """Watch a process until it has ended and no other process has its output open any more. So `server &` is a
+        running job for as long as the server runs."""
         streams = {"stdout": process.output, "stderr": process.errors}
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -1,14 +1,16 @@
-"""The records of processes that run: when this program is killed, the next one ends what it left running.
+"""Keeps a record of each process that we start. If our program is killed, its processes may continue to run. They are
+called orphans, and the next start of our program ends them.
 
-A record is a file that exists while a process runs. Whoever started the process holds a lock on the file. The system
-takes the lock away when its holder ends, however that happens. So a record that nobody holds is that of an orphan. This
-needs no clock, and no number of a process that may have been given to another one meanwhile.
+A record is a file that exists while the process runs. The program that started the process holds a lock on the file.
+The operating system releases the lock when that program ends, even if it is killed. So a record without a lock belongs
+to an orphan. This test needs no clock. It also needs no process id, which the system may have given to another process.
 
-The processes of a record are found in two ways. All that a process starts inherits `MARK` in its environment. All that
-does not leave its session is found by the session; macOS does not show the environment of every program.
+The processes of a record are found in two ways. First, all processes that a process starts inherit the variable `MARK`
+in their environment. Second, they are in its session, unless they leave it. The second way is needed because macOS does
+not show the environment of every program.
 
-It must not know what the processes do. `shell.py` and `kernels/local.py` open records. On Windows, where there are no
-sessions, nothing is recorded.
+The module must not know what the processes do. `shell.py` and `kernels/local.py` open records. Windows has no sessions,
+so nothing is recorded there.
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MARK: Final = "JUPYTER_ECA_COMMAND"
-"""The variable that all processes of a record inherit, also those that leave the group and the session."""
+"""The environment variable that all processes of a record inherit, even those that leave the group and the session."""
 
-# A process can start another one while we look for it. The second round finds that one; more rounds are for processes
-# that keep starting others.
+# How often all processes are searched. A process can start another one while we search, and the second round finds it.
+# More rounds are for processes that start others again and again.
 ROUNDS: Final = 5
 
-# Seconds by which the start of a process may seem to move when the clock is set.
+# Seconds by which the start time of a process may seem to change when the clock is set.
 _CLOCK: Final = 2.0
 
 _SUFFIX: Final = ".process"
@@ -47,26 +49,29 @@ _SUFFIX: Final = ".process"
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A process that ran on after the program that had started it was killed, and was ended."""
+    """A process that still ran after the program that started it was killed. We have ended it."""
 
     name: str
-    """What the process was, for the user: its command."""
+    """The command of the process, for the user."""
     chat: str
-    """The chat whose turn had started it, or ""."""
+    """The chat whose turn started the process; "" for none."""
 
 
 @dataclass(eq=False)
 class ProcessRecord:
-    """The record of one process, which this program has started or is about to start."""
+    """The record of one process that this program has started or is about to start."""
 
     mark: str = field(default_factory=lambda: secrets.token_hex(8))
     """The value of `MARK` in the environment of the process."""
     path: Path = Path()
+    """The path of the record."""
     _descriptor: int = -1
+    """The open file that holds the lock; -1 when there is none."""
 
     @classmethod
     def open(cls, name: str, chat: str = "", folder: Path | None = None) -> ProcessRecord:
-        """Write a record before the process is started. A disk that is full stops no command: then there is none."""
+        """Write a record before the process is started. `name` is the command for the user. If the record cannot be
+        written, for example because the disk is full, the process is started without one."""
         record = cls()
         folder = folder or find_process_records()
         record.path = folder / f"{record.mark}{_SUFFIX}"
@@ -74,7 +79,8 @@ class ProcessRecord:
             return record
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # It gets its name when it is locked: until then another program would take it for that of an orphan.
+            # The file gets its final name only when it is locked. Without a lock, another program would take it for
+            # the record of an orphan.
             hidden = record.path.with_suffix(".new")
             record._descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             _lock(record._descriptor)
@@ -86,7 +92,7 @@ class ProcessRecord:
         return record
 
     def note_process(self, pid: int) -> None:
-        """Add the process, which leads a session of its own, once it has started."""
+        """Write the id and the start time of the process into the record. The process leads its own session."""
         import psutil
 
         with contextlib.suppress(OSError, psutil.Error):
@@ -94,18 +100,18 @@ class ProcessRecord:
 
     @property
     def attachment(self) -> Path:
-        """A file that may be written for the process, and is deleted with the record."""
+        """The path of a file that may be written for the process. It is deleted together with the record."""
         return self.path.with_suffix(".json")
 
     def close(self) -> None:
-        """Delete the record: the process and all that it started have ended."""
+        """Delete the record, because the process and all processes that it started have ended."""
         with contextlib.suppress(OSError):
             self.attachment.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
         self.abandon()
 
     def abandon(self) -> None:
-        """Give the lock back and leave the file, as the system does when this program is killed."""
+        """Release the lock and leave the file, as the operating system does when this program is killed."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -116,15 +122,16 @@ class ProcessRecord:
 
 
 def end_orphans(folder: Path | None = None) -> list[Orphan]:
-    """End what programs that were killed left running, and delete its records. Return what was ended."""
-    importlib.import_module("psutil")  # it takes 30 ms, which the loop must not wait for when a command starts
+    """End the orphans, and delete their records. Return the orphans that were ended."""
+    importlib.import_module("psutil")  # takes 30 ms. It is imported here, in a thread, so that no command waits for it.
     folder = folder or find_process_records()
     found = [_end_orphan(path) for path in sorted(folder.glob(f"*{_SUFFIX}"))] if sys.platform != "win32" else []
     return [orphan for orphan in found if orphan is not None]
 
 
 def _end_orphan(path: Path) -> Orphan | None:
-    """End the processes of one record, unless its program lives. Return None if none of them ran."""
+    """End the processes of one record, unless the program that started them still runs. Return None if no process
+    ran."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -139,13 +146,13 @@ def _end_orphan(path: Path) -> Orphan | None:
         path.unlink(missing_ok=True)
         return Orphan(str(record.get("name", "")), str(record.get("chat", ""))) if killed else None
     except OSError:
-        return None  # its program lives, or it is not ours
+        return None  # the program still runs, or the record belongs to another user
     finally:
         os.close(descriptor)
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the entries of a record. The last one may be incomplete: its program was killed."""
+    """Return the entries of a record. The last entry may be incomplete, because the program was killed."""
     record: dict[str, Any] = {}
     for line in path.read_text(errors="replace").splitlines():
         with contextlib.suppress(ValueError):
@@ -154,7 +161,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def kill_processes(mark: str, leader: int | None, start: float | None = None) -> int:
-    """Kill all processes that have the mark or are in the session of the leader. Return their number."""
+    """Kill all processes that have the mark or are in the session of the leader. Return how many were killed. See
+    `signal_processes`."""
     killed_count = 0
     for _ in range(ROUNDS):
         killed = signal_processes(mark, leader, "kill", start)
@@ -165,11 +173,12 @@ def kill_processes(mark: str, leader: int | None, start: float | None = None) ->
 
 
 def signal_processes(mark: str, leader: int | None, method: str, start: float | None = None) -> int:
-    """Call a method of every process that has the mark or is in the session of the leader. Return their number. It
-    takes 10 ms for 200 processes.
+    """Call a method of psutil, such as `kill`, on each process that has the mark or is in the session of the leader.
+    Return how many processes there were. It takes 10 ms for 200 processes.
 
-    `start` is when the leader was started. If a process with its number was started at another time, its session is
-    not ours: a number is given again only when nothing is left of the session.
+    `leader` is the process id of the session's leader, and `start` its start time. If the process with this id was
+    started at another time, the system has given the id to another process. It does so only when the whole session has
+    ended. So then only the mark counts.
     """
     import psutil
 
@@ -178,7 +187,7 @@ def signal_processes(mark: str, leader: int | None, method: str, start: float | 
             leader = leader if abs(psutil.Process(leader).create_time() - start) <= _CLOCK else None
     sent = 0
     for pid in psutil.pids():
-        with contextlib.suppress(psutil.Error, OSError):  # it ended meanwhile, or is that of another user
+        with contextlib.suppress(psutil.Error, OSError):  # the process ended meanwhile, or belongs to another user
             process = psutil.Process(pid)
             if _belongs_to(process, leader, mark) and process.status() != psutil.STATUS_ZOMBIE:
                 getattr(process, method)()
@@ -200,9 +209,10 @@ def _lock(descriptor: int) -> None:
 
 
 def _identify_system() -> str:
-    """Return what differs between machines, their starts, and containers. Each counts processes anew."""
+    """Return a text that is different for each machine, each boot of a machine, and each container. A process id has a
+    meaning only within one of these."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip() + os.readlink("/proc/self/ns/pid")  # noqa: PTH115  # it leads to no file
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip() + os.readlink("/proc/self/ns/pid")  # noqa: PTH115  # this link does not lead to a file
     except OSError:
         import psutil
 

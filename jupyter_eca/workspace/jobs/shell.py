@@ -1,6 +1,6 @@
-"""The user's shell as a child process: how it is started, and how every process that it started is ended with it.
+"""Starts commands in the user's shell, and ends a command together with every process that it started.
 
-It must not know jobs or tools. Programs that we run without a shell are in `files/programs.py`.
+It must not know jobs or tools. `files/programs.py` runs programs without a shell.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Shells with the quoting rules of POSIX. Approval rules are decided from a command line that
-# `engine/approval/shell_parser.py` read by these rules.
+# Shells with the quoting rules of POSIX. No other shell may be used, because approval rules are applied to the command
+# as `engine/approval/shell_parser.py` parses it, with these quoting rules.
 _POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 
-# Nothing may wait for a key press in a pager.
+# Variables for plain output. No command may wait for a key press in a pager.
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
-# A command in a folder must not take files of this folder for a repository: its configuration names programs, and
-# `git status` would run them. git still takes one that is named with `--git-dir`.
+# A setting of git. Without it, git takes a folder with the right files for a bare repository. The configuration of such
+# a repository can name programs, and even `git status` would run them. git still uses one that `--git-dir` names.
 _NO_BARE_REPOSITORY: Final = ("safe.bareRepository", "explicit")
 
-# Bytes that are read ahead of whoever consumes the output.
+# Bytes of output that are buffered until somebody reads them.
 _LIMIT: Final = 65_536
 
-# Seconds that the pipes have to close after the last process has ended.
+# Seconds to wait until the pipes close after the last process has ended.
 _DRAIN_SECONDS: Final = 1.0
 
 
 class _Protocol(SubprocessStreamProtocol):
-    """Sets an event when the process has exited. asyncio's own `wait` also waits for the pipes on some versions of
-    Python, and a background process holds those open."""
+    """Sets an event when the process has exited. asyncio's own `wait` cannot be used: on some versions of Python it
+    also waits until the pipes close, and a background process keeps them open."""
 
     def __init__(self) -> None:
         super().__init__(limit=_LIMIT, loop=asyncio.get_running_loop())
@@ -60,8 +60,9 @@ class ShellProcess:
     """A shell process that was started."""
 
     output: asyncio.StreamReader
+    """What the process writes to stdout."""
     errors: asyncio.StreamReader | None
-    """None when errors are part of `output`, in the order in which they were written."""
+    """What the process writes to stderr. None when stderr goes to `output` too."""
     exited: asyncio.Event
     """Set when the shell itself has exited. Processes that it started may still run."""
     _transport: asyncio.SubprocessTransport
@@ -69,19 +70,19 @@ class ShellProcess:
 
     @property
     def code(self) -> int | None:
-        """The exit code. None while the process runs; the negative number of the signal that ended it."""
+        """The exit code. None while the process runs. If a signal ended it, the negative number of that signal."""
         return self._transport.get_returncode()
 
     async def kill(self, grace: float = 0.0) -> int:
-        """End the process and all that it started. With a `grace`, they are first asked to end, and killed after so
-        many seconds. Return how many had to be killed."""
+        """End the process and all processes that it started. With `grace`, they first get SIGTERM, and have so many
+        seconds to end before they are killed. Return how many processes had to be killed."""
         pid = self._transport.get_pid()
         if grace and not self.exited.is_set():
             await asyncio.to_thread(signal_processes, self._record.mark, pid, "terminate")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.exited.wait(), grace)
         if not self.exited.is_set() and hasattr(os, "killpg"):
-            with suppress(ProcessLookupError):  # at once, before we look for others: it may be writing
+            with suppress(ProcessLookupError):  # first of all, before other processes are searched: it may be writing
                 os.killpg(pid, signal.SIGKILL)
         return await asyncio.to_thread(self._kill_all, pid)
 
@@ -91,7 +92,8 @@ class ShellProcess:
         return killed_count
 
     async def close(self, *readers: asyncio.Task[None]) -> None:
-        """Close the pipes once all processes have ended, after the readers came to the end of the output."""
+        """Close the pipes after all processes have ended. `readers` are the tasks that read the output; they have a
+        second to read the rest."""
         if readers:
             _, reading = await asyncio.wait(readers, timeout=_DRAIN_SECONDS)
             for reader in reading:
@@ -110,13 +112,13 @@ async def start(
 ) -> ShellProcess:
     """Start a command in a shell.
 
-    `separate_errors` gives errors a stream of their own. `input_data` is what the command reads on its standard input.
-    `shell` is the shell, if it is not to be that of the user. `chat` is the chat that is told if this program is killed
-    while the command runs.
+    `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell` is the
+    shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while the
+    command runs.
 
     Raises: ToolError when the command cannot be started.
     """
-    environment = inherit_environment()  # a model may read it, so it has no token of a server
+    environment = inherit_environment()  # a model can read it, so it must not contain tokens of servers
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)
@@ -138,7 +140,8 @@ async def start(
     try:
         transport, protocol = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # The process may have started others already. asyncio itself would wait here for all that hold its pipes.
+        # The process may have started others already. asyncio itself would wait here for every process that has its
+        # pipes open.
         with suppress(OSError, ValueError, NotImplementedError):
             transport, protocol = await starting
             await _make_process(transport, protocol, record).kill()
@@ -156,7 +159,7 @@ async def start(
 
 
 def _configure_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that add one setting to those which the environment has for git."""
+    """Return environment variables that add `_NO_BARE_REPOSITORY` to the settings that the environment has for git."""
     known = environment.get("GIT_CONFIG_COUNT", "")
     number = int(known) if known.isdecimal() else 0
     key, value = _NO_BARE_REPOSITORY
@@ -168,8 +171,8 @@ def _configure_git(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _store_input(input_data: bytes) -> IO[bytes]:
-    """Store the input in a temporary file. With a pipe, writing would fail when the program ends before it has read
-    everything."""
+    """Store the input in a temporary file. A pipe is not used, because a write to it fails when the program ends before
+    it has read everything."""
     writing = asyncio.ensure_future(asyncio.to_thread(_write_input, input_data))
     try:
         return await asyncio.shield(writing)
@@ -197,6 +200,10 @@ def _make_process(transport: asyncio.SubprocessTransport, protocol: _Protocol, r
 
 
 def _find_shell() -> str:
+    """Return the user's shell if it is a POSIX shell, else `sh`.
+
+    Raises: ToolError when there is none.
+    """
     preferred = os.environ.get("SHELL", "")
     shell = preferred if Path(preferred).name in _POSIX_SHELLS and shutil.which(preferred) else shutil.which("sh")
     if shell is None:

@@ -1,7 +1,8 @@
-"""Talks to one kernel from outside, through a jupyter_client: any kernel that a Jupyter kernel manager has started.
+"""Talks to one kernel from outside, through a client of jupyter_client. It works for any kernel that a Jupyter kernel
+manager has started.
 
-It must not know which kernel is meant or who started it: that is `jupyter_server.py` and `local.py`. The kernel of the
-cell that asks is reached from inside, in `apps/kernel`.
+It must not choose or start kernels: `jupyter_server.py` and `local.py` do. The kernel of the cell that asked the
+assistant is reached from inside, in `apps/kernel`.
 """
 
 from __future__ import annotations
@@ -58,22 +59,24 @@ class KernelChannels(Protocol):
     def stop_channels(self) -> None: ...
 
 
-# Seconds between two checks whether the kernel is alive while it runs our code.
+# Seconds between two checks that the kernel is still alive while it runs our code.
 ALIVE_INTERVAL = 1.0
 
-# Seconds to wait for an answer of a kernel that was not heard yet, before it is asked again. The wait doubles up to the
-# second value.
+# Seconds to wait for the first message of a kernel before it is asked again. After each request the wait doubles, up to
+# the second value.
 FIRST_PATIENCE = 0.25
 MAX_PATIENCE = 5.0
 
-# Seconds in which an interrupted cell can still send messages.
+# Seconds to wait for the last messages of a cell after it was interrupted.
 INTERRUPT_GRACE = 5.0
 
-# Seconds to wait for the first message of code that was sent, before it is interrupted: the code may already run while
-# its message is on the way. Code that is silent after this time is queued behind a cell of the user.
+# When code is cancelled before its first message came: seconds to wait for that message. The code may already run while
+# its message is on the way. If no message comes in this time, the code is queued behind a cell of the user, and the
+# kernel is not interrupted.
 FIRST_MESSAGE_WAIT = 2.0
 
-# Seconds that an idle kernel has to say what has run in it. A model's look at the notebook waits for it.
+# Seconds that an idle kernel has to report what ran in it. It is short, because a tool that reads the notebook waits
+# for the report.
 HISTORY_SECONDS = 1.0
 
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
@@ -84,28 +87,31 @@ _KERNEL_DIED = "The kernel died while it ran this. Its variables are gone."
 
 
 class ClientKernel:
-    """One kernel and a client whose channels are open. `language` is empty where the kernel is the notebook's own."""
+    """Sends requests to one kernel. The channels of `client` must be open. `language` is empty for the own kernel of a
+    notebook. Implements the port `CellKernel`."""
 
     def __init__(self, manager: KernelManager, client: KernelChannels, language: str = "") -> None:
         self.language = language
         self._manager = manager
         self._client = client
-        # One request at a time: two would take each other's messages off the channels, and one of them would never end.
+        # Held during a request. Two requests at a time would take each other's messages off the channels, and one of
+        # them would never end.
         self._exclusive = asyncio.Lock()
         self._waiting = 0
         self._ended = asyncio.Event()
         # The id of the cell that runs, and when it began.
         self._running: tuple[str, float] | None = None
-        # The process id that was last heard on the channel of outputs. It is in a list because the id itself may be
-        # None, where the kernel runs on another machine.
+        # The id of the process from which the channel of outputs has received a message; empty before the first
+        # message. It is a list because the id itself is None for a kernel on another machine.
         self._heard_pids: list[int | None] = []
-        # What was last known to have run, and in which process.
+        # The process id at the last request for the history, and the history.
         self._history: tuple[int | None, KernelHistory | None] = (None, None)
 
     async def execute(self, code: str, observer: RunObserver | None = None) -> KernelExecuteResult:
         """Run code and return its outputs as text.
 
-        Cancelling interrupts the code, but never a cell of the user behind which the code is still queued.
+        Cancelling interrupts the code. But if the code is still queued behind a cell of the user, that cell is not
+        interrupted.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
@@ -132,9 +138,9 @@ class ClientKernel:
         return KernelExecuteResult(status=status, text=outputs.text)
 
     async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
-        """Run a cell of a notebook as if the user ran it. `take` is called with every message that comes of it.
+        """Run a cell of a notebook as if the user ran it. `take` is called with each message of the cell.
 
-        When this is cancelled, it interrupts the cell and waits for its last messages.
+        When the caller is cancelled, the cell is interrupted first, and its last messages are passed to `take`.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
@@ -162,9 +168,9 @@ class ClientKernel:
     async def _interrupt(
         self, work: asyncio.Future[dict[str, Any]], sent: asyncio.Event, started: asyncio.Event
     ) -> bool:
-        """Interrupt the kernel if it runs this work, and return whether it did.
+        """Interrupt the kernel if it runs this work now. Return whether it was interrupted.
 
-        A kernel that has not started the work, or has ended it, is left alone.
+        `sent` is set when the request was sent, and `started` when its first message came.
         """
         if sent.is_set():
             first_message = asyncio.ensure_future(started.wait())
@@ -181,14 +187,14 @@ class ClientKernel:
         return self._exclusive.locked()
 
     def state(self, status: str, language: str) -> KernelState:
-        """Return the state of the kernel: the status in Jupyter's words, and what is known here about the running
-        cell."""
+        """Return the state of the kernel. `status` is Jupyter's execution state. What is known here about the running
+        cell is added."""
         cell, since = self._running or (None, None)
         busy = int((monotonic() - since) * 1000) if since is not None else None
         return KernelState(status=status, language=language, cell=cell, busy_ms=busy, queued=self._waiting)
 
     async def inspect(self, name: str, language: str = "") -> Inspection:
-        """Return what the kernel knows of a name.
+        """Return what the kernel knows about a name.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
@@ -223,8 +229,8 @@ class ClientKernel:
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
     async def history(self, language: str, *, idle: bool) -> KernelHistory | KernelCount | None:
-        """Return what has run in the present process. A kernel that is not idle is not asked: what a Python kernel said
-        last is still true, if it is the same process."""
+        """Return what ran since the process of the kernel started. A kernel that is not idle is not asked. Then the
+        last history of a Python kernel is returned, if the process is still the same."""
         is_python = language in languages.PYTHON_NAMES
         process = self._find_pid()
         if idle and not self.is_busy:
@@ -244,7 +250,7 @@ class ClientKernel:
         return replace(history, is_complete=False) if history is not None and known == process else None
 
     async def _run_program(self, program: str) -> str:
-        """Run a program of ours and return what it prints. No cell shows it.
+        """Run one of our programs in the kernel and return what it prints. No cell shows the output.
 
         Raises: ToolError when the program fails.
         """
@@ -254,25 +260,25 @@ class ClientKernel:
         return result.text
 
     async def _request(self, sent: asyncio.Event | None = None, **request: Any) -> dict[str, Any]:
-        """Execute a request and return the reply. `sent` is set when the request goes to the kernel."""
-        # An error in our request must not abort the requests behind it, which are cells of the user or our own.
-        ours = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
+        """Execute a request and return the reply. `sent` is set when the request is sent to the kernel."""
+        # `stop_on_error`: an error in our request must not abort the requests queued behind it.
+        defaults = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def ask() -> dict[str, Any]:
             await self._wait_until_connected()
             if sent is not None:
                 sent.set()
-            return await self._client.execute_interactive(**(ours | request))
+            return await self._client.execute_interactive(**(defaults | request))
 
         return await self._run_exclusively(ask)
 
     async def _wait_until_connected(self) -> None:
         """Wait until the channel of outputs is connected to the current process of the kernel.
 
-        A kernel publishes outputs only to those that are connected. If a request is faster than the connection, its
-        outputs are lost, although its reply arrives. Every kernel publishes a status when it is asked for its info, so
-        it is asked until that status arrives. Other messages do not count: the process before a restart may have sent
-        them.
+        A kernel publishes outputs only to the clients that are connected at that moment. If a request is sent before
+        that, its reply arrives, but its outputs are lost. So the kernel is asked for its info until the status arrives
+        that each kernel publishes for such a request. Other messages do not count, because the process before a restart
+        may have sent them.
         """
         process = self._find_pid()
         requests: set[str] = set()
@@ -284,17 +290,17 @@ class ClientKernel:
                     while (await self._read_parent_id()) not in requests:
                         pass
                 self._heard_pids = [process]
-            patience = min(patience * 2, MAX_PATIENCE)  # a busy kernel would find all these requests in its queue
+            patience = min(patience * 2, MAX_PATIENCE)  # all these requests wait in the queue of a busy kernel
 
     async def _read_parent_id(self) -> str | None:
         """Return the id of the request that the next published message belongs to."""
         return (await self._client.get_iopub_msg(timeout=None))["parent_header"].get("msg_id")
 
     async def _run_exclusively(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
-        """Send a request when no other is running, and return its reply.
+        """Send a request as soon as no other request is running, and return its reply.
 
-        Raises: ToolError when the process of the kernel ends or is replaced meanwhile: a restarted kernel has forgotten
-        the request.
+        Raises: ToolError when the process of the kernel ends or is replaced meanwhile. A restarted kernel does not know
+        the request, and would never reply.
         """
         self._waiting += 1
         try:
@@ -336,6 +342,7 @@ class ClientKernel:
 
 
 def _discard(work: asyncio.Future[dict[str, Any]]) -> None:
+    """Cancel work whose caller has ended or was cancelled. It does nothing for work that has ended."""
     work.cancel()
     if work.done() and not work.cancelled():
         work.exception()  # marks the error as seen: a cancelled caller does not get it

@@ -1,6 +1,8 @@
-# What an R kernel knows, as JSON. Base R, and the jsonlite that IRkernel itself needs. Sent whole, with a call behind it;
-# it leaves nothing in the user's workspace. The limits are those of introspect.py; but of more variables than `max_shown`
-# only so many are told with more than their type as `glance_s` allows: a list costs R some milliseconds.
+# Describes the variables of an R kernel, and inspects names. It prints JSON. It needs only base R, and jsonlite, which
+# IRkernel needs too. languages.py sends the whole file with a call of one of its functions. It defines nothing in the
+# user's workspace. The limits are those of introspect.py, with one exception. If there are more than `max_shown`
+# variables, only the first are described with more than their type, as many as R can describe in `glance_s` seconds. R
+# needs some milliseconds to describe a list.
 local({
   preview_chars <- 200; sample_chars <- 2000; sample_rows <- 5; max_columns <- 50; max_items <- 8
   max_sampled <- 20; max_shown <- 100; max_variables <- 1000; limit_s <- 0.2; total_s <- 1; glance_s <- 0.005
@@ -9,8 +11,9 @@ local({
   cut_to <- function(text, most) if (nchar(text) > most) paste0(substr(text, 1, most - 1), "\u2026") else text
   printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
 
-  # Code of the user's own is not run: R's time limit does not end what waits outside of R, such as Sys.sleep. So what
-  # has a method of theirs is told by what it is made of.
+  # Methods that the user defined are not run, because R's time limit does not end code that waits outside of R, such as
+  # Sys.sleep. `theirs` returns whether a value has such a method. Of such a value only the
+  # basic type and the length are shown (`bare`).
   methods <- c(
     "str", "print", "format", "length", "dim", "names", "as.character", "as.data.frame", "head", "[", "[[", "$")
   theirs <- function(value, level = 2) {
@@ -53,7 +56,7 @@ local({
     about
   }
 
-  # Looking at a value may run what it is promised by (`delayedAssign`), which the limit is for.
+  # Reading a variable may run code of the user: that of a promise (`delayedAssign`). So this has a time limit.
   types_of <- function(names) {
     types <- rep("unknown", length(names))
     until <- proc.time()[["elapsed"]] + total_s
@@ -66,7 +69,8 @@ local({
     types
   }
 
-  # `much`: 1 shape and preview too, 2 rows of tables too, 3 memory and more of the value too.
+  # `much` says how much is described besides the type. 1: shape and preview. 2: also the rows of tables. 3: also the
+  # memory and more of the value.
   described <- function(name, much) {
     if (bindingIsActive(as.name(name), globalenv())) return(list(name = name, type = "active binding"))
     about <- list(name = name)
@@ -109,7 +113,7 @@ local({
       found <- c(found, list(described(name, much)))
     }
     rest <- utils::tail(told, length(told) - length(found))
-    # Two columns are written at once; a thousand lists cost a tenth of a second.
+    # The types are returned as two columns. A thousand lists would take a tenth of a second to write.
     list(
       variables = found, types = list(name = I(rest), type = I(types_of(rest))),
       missing = I(as.character(setdiff(names, there))), left_out = length(there) - length(told))

@@ -1,6 +1,7 @@
-# What a Julia kernel's variables are, as JSON. Julia's own library only. Sent whole, with a call behind it; it leaves
-# nothing in Main. The limits are those of introspect.py, but for time: Julia cannot end code that runs, so nothing is
-# shown of a value whose type is the user's own, nor of one that holds such values.
+# Describes the variables of a Julia kernel. It prints JSON, needs only Julia's standard library, and defines nothing in
+# Main. languages.py sends the whole file, and puts the requested names in place of ASKED. The limits are those of
+# introspect.py, except that there is no time limit: Julia cannot end running code. So if the user defined the type of a
+# value, or of a value inside of it, only the type is shown.
 let
     preview_chars, sample_chars, sample_rows, max_columns = 200, 2000, 5, 50
     max_sampled, max_shown, max_variables, total_s = 20, 200, 1000, 1.0
@@ -46,7 +47,8 @@ let
         end
     end
 
-    # `much`: 0 the type, 1 shape and preview too, 2 rows of tables too, 3 memory and more of the value too.
+    # `much` says how much is described. 0: only the type. 1: also shape and preview. 2: also the rows of tables. 3: also
+    # the memory and more of the value.
     function described(name, value, much)
         about = Dict{String,Any}("name" => String(name), "type" => string(typeof(value)))
         much == 0 && return about

@@ -1,8 +1,7 @@
 """Describes the variables of a Python kernel.
 
-It is one self-contained source with the standard library only, because it is also sent to kernels that have no
-`jupyter_eca`. So it must import nothing of ours. The same for R and Julia is in `introspect.R` and `introspect.jl`,
-which `languages.py` loads.
+The source of this module is also sent to kernels that do not have `jupyter_eca`. So it must import only the standard
+library. `introspect.R` and `introspect.jl` do the same for R and Julia, and `languages.py` loads them.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ MAX_ITEMS = 8
 SAMPLE_CHARS = 2_000
 MAX_PICTURE = 300_000
 
-# Showing rows of a table costs half a millisecond. After so many variables they are shown without rows, then with their
-# type only, and in the end they are only counted.
+# Showing the rows of a table takes half a millisecond. So only the first `MAX_SAMPLED` variables are described with
+# rows. After `MAX_SHOWN` variables only types are listed, and after `MAX_VARIABLES` the rest is only counted.
 MAX_SAMPLED = 20
 MAX_SHOWN = 200
 MAX_VARIABLES = 1_000
@@ -50,8 +49,9 @@ _LAZY_TYPES = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "pola
 
 
 class _ShortRepr(reprlib.Repr):
-    """A short repr that looks at the first items only, whatever the size. The library itself would sort all keys of
-    a dictionary, and make the whole repr of bytes and of every container that is not exactly of a built-in type."""
+    """Makes a short repr from the first items only, so that the size of the value does not matter. `reprlib` itself
+    would sort all keys of a dictionary. It would also make the whole repr of bytes, and of containers whose type is a
+    subclass of a built-in type."""
 
     def repr1(self, x: Any, level: int) -> str:
         match x:
@@ -68,7 +68,7 @@ class _ShortRepr(reprlib.Repr):
         return super().repr1(x, level)
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
-        """Keep the order of the dictionary, where the library would sort the keys."""
+        """Make the repr in the order of the dictionary. `reprlib` itself would sort the keys."""
         if level <= 0:
             return "{...}" if x else "{}"
         items = itertools.islice(x.items(), MAX_ITEMS)
@@ -82,7 +82,7 @@ _preview_repr.maxlist = _preview_repr.maxtuple = _preview_repr.maxdict = _previe
     _preview_repr.maxfrozenset
 ) = MAX_ITEMS
 
-# For variables that were asked for by name.
+# For variables that were requested by name.
 _sample_repr = _ShortRepr()
 _sample_repr.maxstring = _sample_repr.maxother = SAMPLE_CHARS
 _sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_repr.maxfrozenset = MAX_ITEMS
@@ -91,8 +91,8 @@ _sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_rep
 def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> str:
     """Return JSON of `{variables, missing, left_out}`.
 
-    Without names, it describes all that the user made: no modules, no `_names`, none of `hidden`. Variables that were
-    asked for by name are described in more detail.
+    Without `names`, all variables that the user made are described: no modules, no names that begin with `_`, and no
+    names in `hidden`. Variables that were requested by name are described in more detail.
     """
     wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
     described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
@@ -111,14 +111,13 @@ def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> s
 
 
 def _shorten_arrays() -> contextlib.AbstractContextManager[object]:
-    """Make numpy print few items. It would otherwise write up to a thousand, which takes a millisecond, to show the
-    first and the last ones."""
+    """Make numpy print few items. Otherwise it would format up to a thousand items, which takes a millisecond."""
     numpy: Any = sys.modules.get("numpy")
     return numpy.printoptions(threshold=MAX_ITEMS) if hasattr(numpy, "printoptions") else contextlib.nullcontext()
 
 
 class _Detail(enum.IntEnum):
-    """How much is told of a variable. Each level adds to the one before."""
+    """How much of a variable is described. Each level adds to the level before."""
 
     TYPE = 0
     """The type only."""
@@ -131,20 +130,20 @@ class _Detail(enum.IntEnum):
 
 
 def _choose_detail(place: int, is_named: bool, is_late: bool) -> _Detail:
-    """Return how much is told of a variable, by its place in the list and the time that is left."""
+    """Return how much of a variable is described. `place` is its index, and `is_late` means that the time is over."""
     if is_late or place >= MAX_SHOWN:
         return _Detail.TYPE
     return _Detail.ALL if is_named else _Detail.ROWS if place < MAX_SAMPLED else _Detail.SHAPE
 
 
 class _TooSlowError(BaseException):
-    """The user's code took too long. It is no `Exception`, so that the user's code does not catch it as one of its
-    own."""
+    """The user's code took too long. This is not an `Exception`, so that an `except Exception` in the user's code does
+    not catch it."""
 
 
 class _TimeLimit:
-    """Stops code of the user that takes too long, with an alarm. Only the main thread can have one, and Windows has
-    none. Where there is no alarm, no such code is run."""
+    """Stops code of the user that takes too long, by means of an alarm signal. Only the main thread can set an alarm,
+    and Windows has no alarms. Where no alarm is available, code of the user is not run."""
 
     def __init__(self) -> None:
         self._armed = False
@@ -158,11 +157,11 @@ class _TimeLimit:
 
     def __exit__(self, *_: object) -> None:
         if self.is_available:
-            # Python reports a handler that was set outside of it as None.
+            # None stands for a handler that was not set by Python code. It cannot be set again.
             signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
     def _raise_once(self, *_: object) -> None:
-        """Raise only once: the alarm may ring after the work has ended."""
+        """Handle the alarm. It may come after the work has ended, and then it must not raise."""
         if self._armed:
             self._armed = False
             raise _TooSlowError
@@ -186,7 +185,7 @@ def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
 
 
 def _describe_variable(name: str, value: Any, time_limit: _TimeLimit, detail: _Detail) -> dict[str, Any]:
-    """Describe one variable. Errors in the code of the user's objects become its preview."""
+    """Describe one variable. If the code of the user's objects raises an error, the error becomes the preview."""
     description: dict[str, Any] = {"name": name, "type": _name_type(value)}
     if detail is _Detail.TYPE:
         return description
@@ -214,7 +213,8 @@ def _describe_error(error: Exception) -> str:
 
 
 def _name_type(value: Any) -> str:
-    """Return the name of a type. The class's own `__getattribute__` is not called, since it is the user's code."""
+    """Return the name of a value's type. The `__getattribute__` of a metaclass is not called, because it may be code of
+    the user."""
     kind = cast("type[object]", type(value))
     module = type.__getattribute__(kind, "__module__")
     package = str(module).partition(".")[0] if isinstance(module, str) else ""
@@ -230,7 +230,8 @@ def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> N
     shape: Any = getattr(value, "shape", None)
     if isinstance(shape, tuple) and all(map(_is_int, cast("tuple[object, ...]", shape))):
         description["shape"] = list(cast("tuple[int, ...]", shape))
-    # The length of a value whose shape is yet to be computed is expensive.
+    # If the shape is not computed yet, the length would be expensive. So the length is used only where there is no
+    # shape.
     elif shape is None and hasattr(value, "__len__"):
         description["length"] = len(value)
     columns = _list_columns(value, package)
@@ -248,7 +249,7 @@ def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> N
 
 
 def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
-    """List the columns of a table with their types: the way of pandas and polars, then that of pyarrow."""
+    """List the columns of a table with their types, for pandas and polars, and for pyarrow. Empty for other values."""
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
         return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
@@ -262,7 +263,7 @@ def _take_first(values: Any) -> list[Any]:
 
 
 def _add_details(description: dict[str, Any], value: Any) -> None:
-    """Add what is told only of variables that were asked for by name: memory, a longer sample, and a picture."""
+    """Add the details of variables that were requested by name: memory, a longer sample, and a picture."""
     description["memory"] = _measure_memory(value)
     if "columns" in description:
         return
@@ -284,7 +285,7 @@ def _describe_entry(key: Any, value: Any) -> str:
 
 
 def _measure_memory(value: Any) -> int:
-    """Return the size in bytes. Tables and arrays report their own; objects inside of them are not visited."""
+    """Return the size in bytes. Tables and arrays report it themselves; objects inside of them are not counted."""
     if callable(usage := getattr(value, "memory_usage", None)):
         used: Any = usage()
         return int(used.sum() if hasattr(used, "sum") else used)

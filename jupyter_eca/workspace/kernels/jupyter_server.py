@@ -1,8 +1,8 @@
-"""Kernels of a Jupyter server, for chats that no notebook cell asked in. They are reached through the server's own
-kernel manager.
+"""Finds and starts the kernels of a Jupyter server, through the server's own kernel manager. It is used for chats that
+were not started from a notebook cell.
 
-The protocol with one kernel is in `client.py`. This is the only module of the workspace that uses the objects of a
-Jupyter server; it must not import tornado.
+`client.py` has the protocol with one kernel. This is the only module of the workspace that uses objects of a Jupyter
+server, and it must not import tornado.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import RunObserver
 
 
-# Commands that jupyter_client replaces by its own interpreter.
+# Commands in a kernel specification that jupyter_client replaces by the interpreter of the server.
 _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_info[0]}.{sys.version_info[1]}")
 
 # Seconds between two checks whether the user's own cell has ended.
@@ -34,13 +34,16 @@ _NOTEBOOK = ".ipynb"
 
 _OPEN_A_NOTEBOOK = "Ask the user to open a notebook, then try again."
 
-# The prefix that jupyter-collaboration puts before the paths of its sessions.
+# jupyter-collaboration puts this prefix before the paths of its sessions.
 _COLLABORATION_DRIVE = "RTC:"
 
 
 class ServerKernels:
-    """Implements the port `Kernels` for a server. The last argument returns the id of the kernel in which a cell
-    waits for the answer of a chat."""
+    """Implements the port `Kernels` for a server.
+
+    `kernels` is the kernel manager of the server, and `sessions` its session manager. `find_asking_kernel` returns the
+    id of the kernel whose running cell waits for the answer of a chat; None when no cell does.
+    """
 
     def __init__(self, kernels: Any, sessions: Any, find_asking_kernel: Callable[[str], str | None]) -> None:
         self._kernels = kernels
@@ -68,8 +71,8 @@ class ServerKernels:
         return ServerKernel(self, await self._find_notebook_kernel(path), path)
 
     async def find_idle(self, chat: str, path: str) -> ClientKernel:
-        """Return the kernel of a notebook once it is idle. It is started where none runs, as when the user opens the
-        notebook."""
+        """Wait until the kernel of a notebook is idle, and return it. If no kernel runs, it is started, as when the
+        user opens the notebook."""
         try:
             id = await self._find_notebook_kernel(path)
         except ToolError:
@@ -82,9 +85,9 @@ class ServerKernels:
         return await self.wait_until_idle(id)
 
     async def find_only(self) -> RunningKernel:
-        """Return the only kernel that runs.
+        """Return the only running kernel.
 
-        Raises: ToolError when none runs, or several do: none of them is used by chance.
+        Raises: ToolError when no kernel runs, or when several do. Which one is meant is not guessed.
         """
         match await self.list():
             case ():
@@ -99,9 +102,9 @@ class ServerKernels:
                 )
 
     async def _find_notebook_kernel(self, path: str) -> str:
-        """Return the id of a notebook's kernel.
+        """Return the id of the kernel of a notebook.
 
-        Raises: ToolError when it has none.
+        Raises: ToolError when the notebook has no running kernel.
         """
         for session in await self._sessions.list_sessions():
             if session["path"].removeprefix(_COLLABORATION_DRIVE) == path and session["kernel"]["id"] in self._kernels:
@@ -128,13 +131,13 @@ class ServerKernels:
                 session = await self._sessions.create_session(
                     path=path, name=path.rpartition("/")[2], type="notebook", kernel_name=name
                 )
-            except Exception as error:  # a contents manager, a provisioner or a gateway raises whatever it likes
+            except Exception as error:  # a contents manager, a provisioner or a gateway may raise any error
                 raise ToolError(f"No kernel could be started for {path}: {error}.", _OPEN_A_NOTEBOOK) from error
             return session["kernel"]["id"]
 
     async def wait_until_idle(self, id: str) -> ClientKernel:
-        """Return a kernel once it is idle. A request that is sent to a busy kernel waits inside of the kernel, and
-        would run even after its turn was stopped."""
+        """Wait until a kernel is idle, and return it. Nothing is sent to a busy kernel: the request would wait inside
+        of the kernel, and would run even after its turn was stopped."""
         kernel, manager = self._open_client(self.check_id(id))
         while manager.execution_state == "busy":  # noqa: ASYNC110  # the manager has no event for it
             await asyncio.sleep(IDLE_INTERVAL)
@@ -174,19 +177,20 @@ class ServerKernels:
 
         Raises: ToolError when it does not start again.
         """
-        # Nobody reports that the code which runs now has ended, and the first status of the new process may be missed.
+        # If code runs now, nothing reports its end, and the first status of the new process may be missed. Without this
+        # line, the kernel would then count as busy for ever.
         self._kernels.get_kernel(id).execution_state = "starting"
         try:
-            # The server's own manager returns when the process has started, with a future of its first answer. The
-            # manager of a gateway returns when the kernel has restarted.
+            # The server's own manager returns when the process has started, and returns a future of its first answer.
+            # The manager of a gateway returns None when the kernel has restarted.
             if (answer := await self._kernels.restart_kernel(id)) is not None:
                 await answer
         except (RuntimeError, TimeoutError, OSError) as error:
             raise ToolError(f"The kernel did not start again: {error}.") from error
 
     def _open_client(self, id: str) -> tuple[ClientKernel, Any]:
-        """Return our client of a kernel and its manager. Clients of kernels that are gone or were replaced are
-        closed."""
+        """Return our client of a kernel, and the manager of the kernel. The clients of kernels that are gone or were
+        replaced are closed first."""
         from jupyter_client.session import Session
 
         kernels = {kernel_id: self._kernels.get_kernel(kernel_id) for kernel_id in self._kernels.list_kernel_ids()}
@@ -196,7 +200,8 @@ class ServerKernels:
             self._open.pop(closed_id)[1].close()
         manager = kernels[id]
         if id not in self._open:
-            # The session is our own: clients that share a session also share its address, and get each other's replies.
+            # Our client has its own session. Clients that share a session also share its address, and so receive each
+            # other's replies.
             client = manager.client(session=Session(config=manager.session.config, key=manager.session.key))
             client.start_channels()
             self._open[id] = (manager, ClientKernel(manager, client))
@@ -216,7 +221,8 @@ def find_python(command: list[str]) -> str | None:
 
 
 class ServerKernel:
-    """One kernel of a server: that of a notebook or, without an id, the only one that runs when it is used."""
+    """Implements the port `Kernel` for one kernel of a server. Without an id, it is the only kernel that runs when it
+    is used."""
 
     description = (
         "`run_code` and `variables` work in the kernel of the notebook that you were asked in, where the user's "
@@ -230,7 +236,7 @@ class ServerKernel:
 
     async def execute(
         self,
-        chat: str,  # noqa: ARG002  # a chat is not bound to one
+        chat: str,  # noqa: ARG002  # chats have no kernels of their own
         code: str,
         observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
@@ -259,5 +265,8 @@ class ServerKernel:
         await self._kernels.restart(await self._find_id())
 
     async def _find_id(self) -> str:
-        """Raises: ToolError when the kernel is gone; without an id, when not exactly one runs."""
+        """Return the id of the kernel.
+
+        Raises: ToolError when the kernel is gone; without an id, when no kernel runs, or several.
+        """
         return self._kernels.check_id(self.id) if self.id is not None else (await self._kernels.find_only()).id

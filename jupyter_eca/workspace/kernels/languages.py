@@ -1,4 +1,5 @@
-"""Programs that list variables and inspect names in R and Julia kernels, and print JSON.
+"""Builds the programs that list variables and inspect names in R and Julia kernels, and parses the JSON that they
+print.
 
 It must not talk to kernels: `client.py` runs the programs. Python kernels run `introspect.py`.
 """
@@ -34,9 +35,9 @@ def build_variables_program(language: str, names: tuple[str, ...]) -> str:
 
 
 def parse_variables(text: str) -> KernelVariablesResult:
-    """Parse what that program printed.
+    """Parse the output of the program that lists variables.
 
-    Raises: ToolError when it printed something else.
+    Raises: ToolError when the output is not what such a program prints.
     """
     try:
         parsed = json.loads(text)
@@ -48,14 +49,15 @@ def parse_variables(text: str) -> KernelVariablesResult:
 
 
 def build_inspection_program(language: str, name: str) -> str | None:
-    """Return the program that inspects a name; None where Jupyter's own inspect request tells as much."""
+    """Return the program that inspects a name. Return None for a language whose kernel gives the same information by
+    Jupyter's own inspect request."""
     return f"{_build_r_library()}$inspect({_quote_r(name)})" if language == "r" else None
 
 
 @cache
 def _build_r_library() -> str:
-    """Return the R functions as a quoted string that R evaluates. The R kernel keeps track of every line of what it
-    parses itself, which would take longer than the program."""
+    """Return an R expression that evaluates our R functions from a quoted string. If the kernel parsed them itself, it
+    would keep a reference to each line of the source, which takes longer than running the program."""
     return f"eval(parse(text = {_quote_r(_load_program('R'))}, keep.source = FALSE))"
 
 

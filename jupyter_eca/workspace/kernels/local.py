@@ -1,6 +1,6 @@
-"""A Python kernel for hosts without a Jupyter server. It starts when code is to run in it for the first time.
+"""Owns the Python kernel of a host without a Jupyter server. The kernel is started when code is first run in it.
 
-The protocol with the kernel is in `client.py`; kernels of a server are in `jupyter_server.py`.
+`client.py` has the protocol with the kernel, and `jupyter_server.py` has the kernels of a server.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.ports import RunningKernel, RunObserver
 
-# Seconds that a new kernel has to answer. ipykernel takes one, on a loaded machine ten.
+# Seconds that a new kernel has to answer. ipykernel needs one second, and ten on a busy machine.
 START_SECONDS = 60.0
 
 _LANGUAGE = "python"
 
 
 class LocalKernel:
-    """One kernel for all chats of this process. It runs in the first folder.
+    """Implements the ports `Kernel` and `Kernels` with one kernel for all chats of this process. It runs in the first
+    folder of the workspace.
 
-    Chats with a working directory of their own share another kernel, which runs there.
+    If a chat has another working directory, it uses another `LocalKernel`, which runs in that directory. All chats with
+    the same directory share it.
     """
 
     description = (
@@ -50,18 +52,18 @@ class LocalKernel:
         self._manager: Any = None
         self._record: ProcessRecord | None = None
         self._kernel: ClientKernel | None = None
-        self._elsewhere: dict[Path, LocalKernel] = {}
+        self._others: dict[Path, LocalKernel] = {}
         self.id: str | None = None
 
     async def list(self) -> tuple[RunningKernel, ...]:
-        """Return nothing: the kernel belongs to no notebook, and is found without a path."""
+        """Return no kernels: the kernel belongs to no notebook, and so cannot be found by a path."""
         return ()
 
     def find_in_folder(self, folder: Path) -> LocalKernel:
         """Return the kernel that runs in a folder. It starts when it is needed, and ends with this one."""
         if folder == self._folder:
             return self
-        return self._elsewhere.setdefault(folder, LocalKernel(folder))
+        return self._others.setdefault(folder, LocalKernel(folder))
 
     async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
         return self
@@ -78,7 +80,7 @@ class LocalKernel:
         return await (await self._ensure_started()).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
-        """Describe variables. It never starts the kernel: nothing has run yet, so there are none."""
+        """Describe variables. If the kernel was not started yet, nothing has run, so there are none."""
         if self._kernel is None:
             return KernelVariablesResult(variables=(), missing=names)
         return await self._kernel.variables(names)
@@ -87,7 +89,7 @@ class LocalKernel:
         return await (await self._ensure_started()).inspect(name)
 
     async def state(self) -> KernelState:
-        """Return the state; `starting` until a tool needs the kernel for the first time."""
+        """Return the state. It is `starting` until a tool first needs the kernel."""
         if self._kernel is None:
             return KernelState(status="starting", language=_LANGUAGE, python=sys.executable)
         if not await self._manager.is_alive():
@@ -107,8 +109,8 @@ class LocalKernel:
         await self._ensure_started()
 
     async def _ensure_started(self) -> ClientKernel:
-        """Return the kernel, after starting it if it does not run. When the caller is cancelled the start goes on: the
-        next caller gets this kernel and not a second one.
+        """Return the kernel, and start it first if it does not run. When the caller is cancelled, the start continues,
+        so that the next caller gets this kernel and not a second one.
 
         Raises: ToolError when it cannot be started.
         """
@@ -132,13 +134,13 @@ class LocalKernel:
     async def _start_kernel(self) -> ClientKernel:
         from jupyter_client.manager import AsyncKernelManager
 
-        # jupyter_client is only partly typed
+        # jupyter_client has only a part of its types.
         manager: Any = AsyncKernelManager()
         client: Any = None
         record = ProcessRecord.open("the Python kernel of the assistant")
         try:
             manager.connection_file = str(record.attachment)
-            # A model runs code here, so it has no token of a server, as in a shell command.
+            # A model runs code in this kernel. So its environment has no tokens of servers, as for shell commands.
             await manager.start_kernel(cwd=str(self._folder), env={**inherit_environment(), MARK: record.mark})
             record.note_process(manager.provisioner.pid)
             client = manager.client()
@@ -155,8 +157,8 @@ class LocalKernel:
         return self._kernel
 
     async def close(self) -> None:
-        """Shut the kernel down, also one that is still starting, and those in other folders."""
-        for kernel in self._elsewhere.values():
+        """Shut the kernel down, even if it is still starting, and also the kernels in other folders."""
+        for kernel in self._others.values():
             await kernel.close()
         await self._end()
 
@@ -166,7 +168,7 @@ class LocalKernel:
             start.cancel()
             await asyncio.wait((start,))
         if start is not None and not start.cancelled():
-            start.exception()  # marks an error as seen: whoever waited for the kernel may be gone
+            start.exception()  # marks an error as seen: nobody may be left who waits for the kernel
         if self._kernel is not None:
             ended, self._kernel, self.id = self._kernel, None, None
             await ended.end()
@@ -176,7 +178,7 @@ class LocalKernel:
 
 
 async def _discard(manager: Any, client: Any) -> None:
-    """End a process that started and is of no use."""
+    """End the process of a kernel that could not be started completely."""
     if client is not None:
         client.stop_channels()
     if manager.has_kernel:

@@ -1,7 +1,7 @@
-"""Chooses the kernel of a chat: that of the cell that asks, that of a notebook which the model names, or that of the
-notebook in which the user asked.
+"""Chooses the kernel for a chat. This is the kernel of the cell that asked the assistant, of a notebook that the model
+names, or of the notebook that the user works in.
 
-It must not talk to kernels: the parts that do are handed in.
+It must not talk to kernels. Its arguments implement the ports `Kernel` and `Kernels`, and do that.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class CellKernels:
-    """Implements the port `Kernels` for a chat that a notebook cell asked in.
+    """Implements the port `Kernels` for a chat that was started from a notebook cell.
 
-    The kernel of that cell is reached through the running cell itself. A normal request would be answered only after
-    the cell has ended.
+    `asking` is the kernel of that cell. It is reached through the running cell itself, because it would answer a normal
+    request only after the cell has ended. `others` finds the kernels of other notebooks; None where there are none.
     """
 
     def __init__(self, asking: Kernel, others: Kernels | None) -> None:
@@ -30,7 +30,10 @@ class CellKernels:
         return () if self._others is None else await self._others.list()
 
     async def find(self, path: str | None) -> Kernel:
-        """Return the kernel of the cell that asks, or that of another notebook."""
+        """Return the kernel of a notebook; for None, the kernel of the cell that asked the assistant.
+
+        Raises: ToolError when the kernel cannot be reached.
+        """
         if path is None:
             return self._asking
         if self._others is None:
@@ -42,7 +45,10 @@ class CellKernels:
         return self._asking if kernel.id == self._asking.id else kernel
 
     async def find_idle(self, chat: str, path: str) -> CellKernel:
-        """Raises: ToolError."""
+        """Return the kernel of a notebook when it is idle.
+
+        Raises: ToolError when there are no other kernels, or the kernel cannot become idle.
+        """
         if self._others is None:
             raise ToolError("The kernel is busy with the cell that asks.", "Use run_code.")
         return await self._others.find_idle(chat, path)
@@ -55,10 +61,10 @@ class NotebookList(Protocol):
 
 
 async def find_prompt_kernel(kernel: Kernel | None, kernels: Kernels | None, notebook: str) -> Kernel | None:
-    """Return the kernel for a prompt that no cell asked: that of the notebook it was asked in; for a prompt without a
-    notebook, the only kernel there is.
+    """Return the kernel for a prompt that was not sent from a cell. It is the kernel of `notebook`, in which the prompt
+    was sent. If that is empty, it is the only running kernel.
 
-    Raises: ToolError when that notebook has no kernel, or several kernels could be meant. None is used by chance.
+    Raises: ToolError when the notebook has no kernel, or when several kernels could be meant. No kernel is guessed.
     """
     return kernel if kernels is None else await kernels.find(notebook or None)
 
@@ -66,10 +72,10 @@ async def find_prompt_kernel(kernel: Kernel | None, kernels: Kernels | None, not
 async def find_active_kernel(
     kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None
 ) -> Kernel | None:
-    """Return the kernel for what the user types now: that of the notebook in which they work; else `kernel`. Once the
-    prompt is sent, `find_prompt_kernel` counts.
+    """Return the kernel for a prompt that the user is still typing. It is the kernel of the active notebook, or
+    `kernel` if no notebook is active. After the prompt was sent, `find_prompt_kernel` chooses.
 
-    Raises: ToolError when that notebook has no kernel. Using another one would surprise the user.
+    Raises: ToolError when the active notebook has no kernel. Another kernel would surprise the user.
     """
     if kernels is None or notebooks is None:
         return kernel

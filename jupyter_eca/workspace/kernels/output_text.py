@@ -1,6 +1,7 @@
-"""Outputs of code as text for a model. It knows Jupyter's output messages and must not know kernels.
+"""Converts the outputs of code to text for a model. It knows Jupyter's output messages, and must not know kernels.
 
-The end of outputs while code still runs is in `tail.py`; outputs in nbformat are in `notebooks/cell_outputs.py`.
+`tail.py` keeps the last lines of the output while code still runs. `notebooks/cell_outputs.py` builds outputs in
+nbformat.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Colours and cursor moves; then titles and links, which end with a bell or with an escape sequence of their own.
+# The escape sequences of terminals: first colours and cursor moves, then titles and links. The latter end with a bell
+# or with another escape sequence.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 def as_plain_text(text: str) -> str:
-    """Return the text without terminal colours. Of a line that overwrites itself, only the last state stays."""
+    """Return the text without terminal colours. Of a line that was overwritten by carriage returns, only the last state
+    is kept."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r" not in text:
@@ -26,7 +29,7 @@ def as_plain_text(text: str) -> str:
 
 
 def describe_bundle(data: Mapping[str, Any]) -> str:
-    """Return the text of a MIME bundle, with a note about the parts that only the user sees."""
+    """Return the plain text of a MIME bundle, and a note about the parts that only the user sees."""
     text = str(data.get("text/plain", ""))
     types = [mime for mime in data if mime.startswith(("image/", "application/vnd."))]
     return "\n".join(part for part in (text, f"[shown to the user: {', '.join(types)}]" if types else "") if part)

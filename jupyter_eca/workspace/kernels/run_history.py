@@ -1,9 +1,9 @@
-"""What has run in the present process of a kernel, so that cells which ran in an earlier one can be told apart.
+"""Finds what ran since the process of a kernel started. So the cells that ran in an earlier process can be marked.
 
 A notebook keeps the execution counts of its cells when its kernel is restarted, or when it is opened the next day. Only
-the kernel knows which of them are its own: a Python kernel keeps the source of each execution, and the expression below
-asks it. Kernels of other languages only count. It must not know notebooks: `notebooks/run_states.py` compares the
-answer with the cells.
+the kernel knows which of these counts are its own. A Python kernel keeps the source of each execution, and `EXPRESSION`
+asks for them. Kernels of other languages only count. The module must not know notebooks: `notebooks/run_states.py`
+compares the history with the cells.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ EXPRESSION: Final = (
     "__import__('json'), __import__('hashlib').sha256, list(get_ipython().history_manager.input_hist_raw),"
     " __import__('time').time() - __import__('psutil').Process().create_time())"
 )
-"""Python that gives the history as JSON, without leaving a name behind. Every ipykernel has psutil."""
+"""A Python expression whose value is the history as JSON. It defines no name in the kernel. Every ipykernel has
+psutil."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +33,27 @@ class KernelHistory:
     age_seconds: float
     """How long ago the process started."""
     ran: Mapping[int, str]
-    """For each execution count, the digest of its source. See `make_digest`."""
+    """The digest of the source of each execution, by execution count. See `make_digest`."""
     is_complete: bool = True
     """False for a kernel that is busy now: other cells may have run since it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCount:
-    """How often something has run in a kernel that does not say what: one of another language than Python."""
+    """How many executions there were in a kernel that does not say which: one of another language than Python."""
 
     last: int
-    """The execution count of what ran last; 0 where nothing ran."""
+    """The execution count of what ran last; 0 if nothing ran."""
 
 
 def make_digest(source: str) -> str:
-    """Return the digest of a source. IPython leaves out the line ends at its end."""
+    """Return the digest of a source. It ignores line ends at the end of the source, because IPython does not keep
+    them."""
     return hashlib.sha256(source.rstrip("\n").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def parse_history(text: str) -> KernelHistory | None:
-    """Parse what the expression gave; None for anything else."""
+    """Parse the value of `EXPRESSION`. Return None for any other text."""
     try:
         found = json.loads(text)
         return KernelHistory(float(found["age"]), {int(count): str(digest) for count, digest in found["ran"].items()})

@@ -1,7 +1,7 @@
-"""The last lines of the output of running code, as a terminal shows them. The cost stays the same however much the code
-prints.
+"""Keeps the last lines of the output of running code, as a terminal shows them. However much the code prints, the
+memory stays the same.
 
-It must not know who shows them. Whole outputs are in `output_text.py`.
+It must not know who shows the lines. `output_text.py` converts whole outputs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from jupyter_eca.workspace.kernels.output_text import as_plain_text, describe_bu
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Characters of the tail. A card shows a few lines, and a list of jobs one page.
+# Characters of the tail. The card of a tool call shows a few lines, and the list of jobs shows one page.
 MAX_CHARS: Final = 4_000
 
-# The buffer is cut when it is so long. Cutting after each of 100,000 lines would cost more than the lines.
+# The buffer is cut to the tail when it has so many characters. A cut after each of 100,000 lines would take more time
+# than the lines themselves.
 _MAX_BUFFERED: Final = 4 * MAX_CHARS
 
 
@@ -61,8 +62,8 @@ class Tail:
     def _shorten(self) -> None:
         """Cut the buffer to the tail.
 
-        A progress bar that was drawn a thousand times in one line counts as one line, so the lines above it stay. The
-        last line is still being written, so a carriage return at its end is kept too.
+        A progress bar that was drawn a thousand times in one line counts as one line, so the lines above it are kept.
+        The last line is not complete yet, so a carriage return at its end is kept too.
         """
         above, line_end, last = "".join(self._parts).rpartition("\n")
         drawn = last.rstrip("\r")

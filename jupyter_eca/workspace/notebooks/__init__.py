@@ -1,8 +1,9 @@
-"""The notebooks of the workspace: the answers to the port `Notebooks` that need no browser page, and the format of
-cells and lock files.
+"""Owns the notebooks of the workspace: the implementations of the port `Notebooks` that need no browser page, and the
+formats of cells and lock files.
 
-The idea is explained in `workspace/ports.py`, "The live notebook". Here `first_of.py` chooses who answers for a
-notebook, `shared_document.py` and `file.py` answer, `run_cells.py` runs cells for both, and `cells.py` applies changes.
+`workspace/ports.py` explains the idea under "The live notebook". `shared_document.py` and `file.py` implement the port,
+and `first_of.py` chooses between them and the pages. `run_cells.py` runs cells for both, and `cells.py` applies
+changes.
 
-The modules must not know chats or clients. The answer of a browser page is in `fronts/eca`.
+The modules must not know chats or clients. `fronts/eca` implements the port for browser pages.
 """

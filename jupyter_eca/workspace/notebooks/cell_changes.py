@@ -1,5 +1,8 @@
-"""Changes of cells, worked out on a notebook as it was read: their result, and what undoes them. Pure. `cell_edits`
-has the tools.
+"""Calculates changes of cells on a notebook that was read: what the notebook is after a change, and which change undoes
+it.
+
+The module is pure: it changes no notebook. `plugins/tools/cell_edits.py` has the tools that use it, and `cells.py`
+beside it applies changes to the format of files.
 """
 
 from __future__ import annotations
@@ -30,26 +33,34 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import CellChange, NotebookDocument
 
 Change = InsertCell | EditCell | DeleteCell | MoveCell
-"""What tools ask for; PutCell is for taking them back."""
+"""The changes that tools make. `PutCell`, the other `CellChange`, only undoes a change."""
 
-# Of an inserted cell: behind whatever is there by then, also what another call of the same turn has put there.
+# The index of a cell that is inserted at the end. It stays the end, even if another call of the same turn appends a
+# cell first.
 END: Final = 2**31 - 1
 
 
 def find_cell(document: NotebookDocument, cell: int | str) -> NotebookCell:
-    """Return a cell by id or number. Ids are tried first, because an id may consist of digits. Raises: ToolError."""
+    """Return a cell by its id or its number. Ids are tried first, because an id may consist of digits.
+
+    Raises: ToolError when there is no such cell.
+    """
     if (found := document.cell(str(cell))) is not None:
         return found
     if str(cell).strip().isdecimal() and 0 < int(cell) <= len(document.cells):
         return document.cells[int(cell) - 1]
     raise ToolError(
-        f"{document.path} has no cell {cell}; it has {size(document)}.",
+        f"{document.path} has no cell {cell}; it has {describe_size(document)}.",
         "Read it again with notebook_read: cells may have come or gone.",
     )
 
 
 def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ...]:
-    """Return the cells of `3`, `2-5`, ids, and these with commas between them. Raises: ToolError."""
+    """Return the cells that a text names: a number (`3`), a range of numbers (`2-5`), an id, or several of these with
+    commas between them.
+
+    Raises: ToolError when there is no such cell.
+    """
     found: dict[str, NotebookCell] = {}
     for word in filter(None, (part.strip() for part in words.split(","))):
         first, dash, last = word.partition("-")
@@ -62,17 +73,19 @@ def find_cells(document: NotebookDocument, words: str) -> tuple[NotebookCell, ..
     return tuple(found.values())
 
 
-def number(document: NotebookDocument, id: str) -> int:
+def find_number(document: NotebookDocument, id: str) -> int:
     """Return the number of a cell, from 1; 0 when the notebook does not have it."""
     return next((number for number, cell in enumerate(document.cells, 1) if cell.id == id), 0)
 
 
-def size(document: NotebookDocument) -> str:
+def describe_size(document: NotebookDocument) -> str:
+    """Return the number of cells in words: `1 cell`, `3 cells`."""
     count = len(document.cells)
     return f"{count} cell" if count == 1 else f"{count} cells"
 
 
-def id_of(change: CellChange) -> str:
+def get_cell_id(change: CellChange) -> str:
+    """Return the id of the cell that a change is about."""
     match change:
         case InsertCell(cell=cell) | PutCell(cell=cell):
             return cell.id
@@ -80,15 +93,18 @@ def id_of(change: CellChange) -> str:
             return id
 
 
-def fresh_id(document: NotebookDocument, seed: str) -> str:
-    """Return an id for a new cell. The same call gives the same id, so that what is announced is what is made."""
+def make_cell_id(document: NotebookDocument, seed: str) -> str:
+    """Return an id for a new cell. The same seed gives the same id, so that the cell which the user approves is exactly
+    the one that is inserted."""
     made = (hashlib.sha256(f"{seed}:{attempt}".encode()).hexdigest()[:8] for attempt in count())
     return next(id for id in made if document.cell(id) is None)
 
 
 def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
-    """Return the notebook after a change. Raises: ToolError when the cell is gone, or is not the one that the change
-    was made for."""
+    """Return the notebook after a change.
+
+    Raises: ToolError when the cell is gone, or has another source than the change expects.
+    """
     cells = list(document.cells)
     match change:
         case InsertCell(index=index, cell=new):
@@ -101,7 +117,7 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
         case DeleteCell(cell_id=id, was=was):
             cells.remove(_find_unchanged(document, id, was))
         case MoveCell(cell_id=id, index=index):
-            cell = _there(document, id)
+            cell = _require_cell(document, id)
             cells.remove(cell)
             cells.insert(index, cell)
         case _:
@@ -109,71 +125,76 @@ def apply(document: NotebookDocument, change: Change) -> NotebookDocument:
     return document.model_copy(update={"cells": tuple(cells)})
 
 
-def place(document: NotebookDocument, change: Change) -> Change:
-    """Return the change with the index that its place has now: cells may have moved since it was worked out. Raises:
-    ToolError when the cell is gone that it was to stand behind."""
+def update_index(document: NotebookDocument, change: Change) -> Change:
+    """Return the change with the present index of its place, because cells may have moved since the change was
+    calculated.
+
+    Raises: ToolError when the cell directly before that place is gone.
+    """
     if not isinstance(change, InsertCell | MoveCell):
         return change
-    ids = [cell.id for cell in document.cells if cell.id != id_of(change)]
+    ids = [cell.id for cell in document.cells if cell.id != get_cell_id(change)]
     return change.model_copy(update={"index": find_place(ids, change.index, change.after)})
 
 
 def invert(document: NotebookDocument, change: Change) -> CellChange:
-    """Return the changes that make the earlier notebook of the changed one."""
+    """Return the change that undoes `change`. `document` is the notebook before `change`."""
     match change:
         case InsertCell(cell=cell):
             return DeleteCell(cell_id=cell.id, was=cell.source)
         case EditCell(cell_id=id, source=source):
-            return PutCell(index=number(document, id) - 1, cell=_there(document, id), was=source)
+            return PutCell(index=find_number(document, id) - 1, cell=_require_cell(document, id), was=source)
         case DeleteCell(cell_id=id):
-            return PutCell(index=number(document, id) - 1, cell=_there(document, id))
+            return PutCell(index=find_number(document, id) - 1, cell=_require_cell(document, id))
         case MoveCell(cell_id=id):
-            return MoveCell(cell_id=id, index=number(document, id) - 1)
+            return MoveCell(cell_id=id, index=find_number(document, id) - 1)
 
 
-def sources_of(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
-    """Return the sources of cells, None for a cell that does not exist."""
+def get_sources(document: NotebookDocument, *ids: str) -> Mapping[str, str | None]:
+    """Return the sources of cells by id; None for a cell that does not exist."""
     return {id: cell.source if (cell := document.cell(id)) else None for id in ids}
 
 
-def is_made(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
-    """Whether a notebook that was read back has what was wanted of it, whatever else happened to it meanwhile."""
-    id = id_of(change)
-    if sources_of(found, id) != sources_of(wanted, id):
+def is_applied(found: NotebookDocument, wanted: NotebookDocument, change: Change) -> bool:
+    """Return whether a change was made. `found` is the notebook that was read after the change, and `wanted` the
+    expected notebook. Other cells may have changed meanwhile."""
+    id = get_cell_id(change)
+    if get_sources(found, id) != get_sources(wanted, id):
         return False
-    # Somebody may have put cells before it; when there are as many as there were, it stands where it was put.
+    # A moved cell may have another number because somebody inserted or deleted cells. So its number is compared only if
+    # the number of cells is the same.
     moved = isinstance(change, MoveCell) and len(found.cells) == len(wanted.cells)
-    return not moved or number(found, id) == number(wanted, id)
+    return not moved or find_number(found, id) == find_number(wanted, id)
 
 
-def details(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
-    """Return a diff of the cells as text. A cell keeps the number that it had before: otherwise an inserted cell would
-    change every line that names a cell."""
+def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes: Change) -> FileChangeDetails:
+    """Return the changes as a diff of the cells as text. In the diff a cell has the number that it had before. With its
+    new number, an inserted cell would change the headings of all cells below it."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
-    texts = ("".join(_text(cell, numbers) for cell in one.cells) for one in (before, after))
+    texts = ("".join(_format_cell(cell, numbers) for cell in document.cells) for document in (before, after))
     return text_file.describe_change(before.path, *texts).model_copy(update={"cells": changes})
 
 
 def describe_cell(document: NotebookDocument, id: str) -> str:
-    """Return one cell without its outputs, as the model names and reads it."""
+    """Return the text of one cell for the model, without its outputs."""
     return render_cells(document, {id}, output=0)
 
 
-def _text(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
+def _format_cell(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
     return f"# %% {numbers.get(cell.id, 'new cell')} [{cell.id}] {cell.cell_type}\n{cell.source}\n"
 
 
-def _there(document: NotebookDocument, id: str) -> NotebookCell:
+def _require_cell(document: NotebookDocument, id: str) -> NotebookCell:
     if (cell := document.cell(id)) is None:
         raise ToolError(f"The cell [{id}] of {document.path} is gone; nothing was changed.", "Read the notebook again.")
     return cell
 
 
 def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
-    cell = _there(document, id)
+    cell = _require_cell(document, id)
     if cell.source != was:
         raise ToolError(
-            f"Cell {number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
+            f"Cell {find_number(document, id)} of {document.path} was changed meanwhile; nothing was done to it. "
             f"It is now:\n{describe_cell(document, id)}\n",
             "Decide anew with this source.",
         )

@@ -1,6 +1,6 @@
 """Builds the outputs of a cell in nbformat from a kernel's messages, as a notebook page does.
 
-It must not know where the outputs are stored. Outputs as text for a model are in `kernels/output_text.py`.
+It must not know where the outputs are stored. `kernels/output_text.py` converts outputs to text for a model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class CellOutputs:
 
     def __init__(self) -> None:
         self.count: int | None = None
-        """The execution count, once the kernel has begun."""
+        """The execution count; None until the kernel has begun."""
         self._outputs: list[dict[str, Any]] = []
         self._displays: dict[str, list[dict[str, Any]]] = {}
         self._clear_next = False
@@ -90,7 +90,8 @@ def _find_display_id(content: dict[str, Any]) -> str:
 
 
 def _apply_overwrites(text: str) -> str:
-    """Return the text as a terminal shows it in the end. Its colour codes stay."""
+    """Return the text as a terminal shows it in the end: without text that `\\r` or `\\b` removed. Colour codes
+    stay."""
     while "\b" in text:
         shorter = _RUBBED_OUT.sub("", text)
         if shorter == text:

@@ -1,6 +1,6 @@
-"""Cells in nbformat 4: converted to the wire model, and changed by `CellChange`s.
+"""Converts cells in nbformat 4 to the wire model, and applies `CellChange`s to them.
 
-It must not know files or shared documents; those are in `file.py` and `shared_document.py`, which both use it.
+It must not know files or shared documents. Its neighbours `file.py` and `shared_document.py` both use it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class NbformatCell:
 
     @property
     def type(self) -> CellType:
-        """The type of the cell. A type that only a later format has is treated as raw text."""
+        """The type of the cell. An unknown type, which a later format may have, counts as raw text."""
         try:
             return CellType(self.node.get("cell_type", ""))
         except ValueError:
@@ -61,8 +61,9 @@ class NbformatCell:
 def identify_cells(nodes: Iterable[dict[str, Any]], known_ids: Sequence[str] = ()) -> list[NbformatCell]:
     """Pair each cell with an id.
 
-    A missing id is computed from the content of the cell, so that the next reader computes the same one. Equal ids get
-    numbers in the order of the cells. `known_ids` are used instead, where all ids are already known.
+    `known_ids` are the ids of all cells, if they are known already. Otherwise a missing id is calculated from the
+    content of the cell, so that the next read gives the same id. If cells have equal ids, a number is added to each but
+    the first.
     """
     counts: Counter[str] = Counter()
     identified: list[NbformatCell] = []
@@ -134,7 +135,7 @@ def apply_changes(
 def find_place(ids: Sequence[str], index: int, after: str | None) -> int:
     """Return the index of a place: directly behind the cell `after`, at the top for "", or `index` for None.
 
-    Raises: ToolError when that cell is gone. Nobody may guess another place: this one was shown to the user.
+    Raises: ToolError when the cell `after` is gone. No other place is guessed, because the user approved this one.
     """
     if after is None:
         return index
@@ -181,7 +182,7 @@ def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, w
 
 
 def _put_cell(cells: list[NbformatCell], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
-    """Put a whole cell in place of the one with its id; else insert it."""
+    """Replace the cell that has the same id by a whole cell. If there is no such cell, insert it at the index."""
     exists = any(other.id == cell.id for other in cells)
     if was is not None:
         _find_unchanged(cells, cell.id, was)

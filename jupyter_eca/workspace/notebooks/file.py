@@ -1,8 +1,8 @@
 """Reads and changes notebook files that no client has open.
 
-A file is replaced as a whole, and only if it still has the bytes that were read: nobody who wrote it meanwhile loses
-work. It must not know chats or kernels beyond their ports. Changes to cells are worked out in `cells.py`, and runs in
-`run_cells.py`.
+A file is replaced as a whole, and only if it still has the bytes that were read. So a program that wrote it meanwhile
+loses no work. The module must not know chats, and knows kernels only by their ports. Its neighbours `cells.py` and
+`run_cells.py` apply changes to cells and run them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files, Kernels, RunObserver
 
 
-# Notebooks with 100 MB of outputs exist. When one is read, it takes several times its size in memory.
+# The size of the largest notebook that is read. Notebooks with 100 MB of outputs exist. A notebook takes several times
+# its size in memory while it is read.
 MAX_BYTES: Final = 200_000_000
 
 
@@ -40,11 +41,13 @@ class _LoadedNotebook:
     """A notebook as it was loaded, converted to nbformat 4."""
 
     digest: bytes
+    """The digest of the bytes of the file."""
     major: int
     """The major version of the format that the file has."""
     content: dict[str, Any]
     """The notebook as nbformat 4 JSON."""
     cells: list[NbformatCell]
+    """The cells of `content`, with their ids."""
 
     @property
     def has_ids(self) -> bool:
@@ -57,23 +60,24 @@ class _LastSeen:
 
     digest: bytes
     ids: tuple[str, ...]
-    """The ids of its cells, in order. They stay the same for as long as the file does, even where the file stores no
-    ids."""
+    """The ids of its cells, in order. As long as the file does not change, its cells keep these ids, even if the file
+    stores no ids."""
 
 
 class NotebookFiles:
-    """Answers the port `Notebooks` for files. Without `kernels` no cell can be run."""
+    """Implements the port `Notebooks` for files. Without `kernels` no cell can be run."""
 
     def __init__(self, files: Files, kernels: Kernels | None = None) -> None:
         self._files = files
         self._kernels = kernels
         self._seen: dict[Path, _LastSeen] = {}
+        # The source with which each cell last ran here, and the cells that run now, by path and cell id.
         self._ran_sources: dict[tuple[Path, str], str] = {}
         self._running: set[tuple[Path, str]] = set()
         self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def list(self) -> tuple[NotebookInfo, ...]:
-        """Return nothing, because nobody has these notebooks open."""
+        """Return no notebooks, because no client has these files open."""
         return ()
 
     async def read(self, path: str) -> NotebookDocument:
@@ -104,9 +108,9 @@ class NotebookFiles:
         return await run_cells.run(self, self._kernels, chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """Do nothing, because no page is there to show it."""
+        """Do nothing, because no page has the notebook open."""
 
-    # -- what a run needs
+    # -- for `run_cells`
 
     async def read_cells(self, path: str) -> list[NbformatCell]:
         real = self._files.resolve(path)
@@ -115,7 +119,7 @@ class NotebookFiles:
         return loaded.cells
 
     async def begin_cell(self, path: str, id: str) -> None:
-        """Remember that the cell is running. The file itself changes only when the cell has ended."""
+        """Remember that the cell is running. The file is written only after the cell has ended."""
         self._running.add((self._files.resolve(path), id))
 
     async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
@@ -138,10 +142,9 @@ class NotebookFiles:
         self._seen[real] = _LastSeen(loaded.digest, tuple(cell.id for cell in loaded.cells))
 
     async def _write(self, real: Path, path: str, loaded: _LoadedNotebook, new_cells: Sequence[NbformatCell]) -> None:
-        """Write the cells, and count the new file as read if the old one was.
+        """Write the cells. If the old file was the one that was last read, the new file counts as read too.
 
-        If somebody else changed the file between the model's read and this write, the model must still read that change
-        first.
+        Otherwise somebody else changed the file after that read, and the model must still read that change.
         """
         _check_writable(loaded, path)
         digest = await asyncio.to_thread(_write, real, path, loaded, new_cells)
@@ -180,9 +183,9 @@ async def find_kernel(kernels: Kernels | None, path: str) -> tuple[str | None, s
 
 
 def detect_language(metadata: dict[str, Any]) -> str:
-    """Return the language of a notebook, from its metadata; empty when they do not say."""
+    """Return the language of a notebook from its metadata; empty when it is not there."""
     spec, info = metadata.get("kernelspec", {}), metadata.get("language_info", {})
-    # A notebook that was never run has no language_info yet: only the name of its kernel tells the language.
+    # A notebook that was never run has no language_info yet. Then the language follows from its kernel.
     meant = prompt_cells.LANGUAGE if spec.get("name") == prompt_cells.KERNEL_NAME else spec.get("language")
     return str(info.get("name") or meant or "")
 
@@ -211,7 +214,8 @@ def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
 def _parse(text: str) -> tuple[int, dict[str, Any]]:
     """Return the file's major version, and its content in nbformat 4.
 
-    nbformat's own validation is not called, since it only logs. Whatever is missing raises an error when it is used.
+    nbformat's own validation is not called, because it only logs problems. A missing part raises an error when it is
+    used.
     """
     nbformat = _import_nbformat()
     raw = json.loads(text)
@@ -222,7 +226,7 @@ def _parse(text: str) -> tuple[int, dict[str, Any]]:
     if major < 4:
         content = nbformat.convert(content, 4)
         for cell in content["cells"]:
-            cell.pop("id", None)  # nbformat made it at random, so it would be another one at the next read
+            cell.pop("id", None)  # nbformat chose it at random, so the next read would give another id
     if not isinstance(content["cells"], list):
         raise ValueError("its cells are not a list")
     return major, content
@@ -240,7 +244,7 @@ def _check_writable(loaded: _LoadedNotebook, path: str) -> None:
 def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[NbformatCell]) -> bytes:
     """Write the file as Jupyter writes it, and return the digest of the new bytes.
 
-    Raises: ToolError; the file is as it was before then.
+    Raises: ToolError. The file is unchanged then.
     """
     nbformat = _import_nbformat()
     old = {id(cell.node) for cell in loaded.cells}
@@ -260,7 +264,7 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Nbfor
 
 
 def _check_cells(nodes: Sequence[dict[str, Any]], content: dict[str, Any], path: str) -> None:
-    """Validate the new cells only: a notebook that was slightly invalid before must still be editable."""
+    """Validate only the new cells, so that a notebook with a small error in another cell can still be edited."""
     nbformat = _import_nbformat()
     for node in nodes:
         ref = f"{node.get('cell_type')}_cell"
@@ -271,7 +275,8 @@ def _check_cells(nodes: Sequence[dict[str, Any]], content: dict[str, Any], path:
 
 
 def _import_nbformat() -> Any:
-    """Import nbformat on first use, in a worker thread: loading its schemas takes a second. It is only partly typed."""
+    """Return nbformat, which has only a part of its types. It is imported on first use, in a worker thread, because it
+    takes a second to load its schemas."""
     import nbformat
 
     return nbformat

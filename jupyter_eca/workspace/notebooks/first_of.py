@@ -1,7 +1,8 @@
-"""Chooses who answers for a notebook: a client that has it open, else the server or the file.
+"""Chooses the implementation of the port `Notebooks` that handles a notebook: the client that has it open, else the
+shared document or the file.
 
-It must not know what the answers are: pages are in `fronts/eca`, shared documents and files in the modules beside it.
-See "The live notebook" in `workspace/ports.py`.
+It must not know how they work. `fronts/eca` implements the port for pages, and the modules beside it implement it for
+shared documents and files. See "The live notebook" in `workspace/ports.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class NotebookRouter:
-    """Answers the port `Notebooks` by passing each call on.
+    """Implements the port `Notebooks` by passing each call to another implementation.
 
-    The one of `live` that has the notebook open gets the call; if several have it open, the first one in which it is
-    active. `rest` gets the calls for notebooks that nobody has open.
+    `live` are the clients. If one of them has the notebook open, it gets the call. If several have it open, the first
+    in which the notebook is active gets the call. `fallback` gets the calls for notebooks that no client has open.
     """
 
-    def __init__(self, live: Sequence[Notebooks], rest: Notebooks) -> None:
+    def __init__(self, live: Sequence[Notebooks], fallback: Notebooks) -> None:
         self._live = tuple(live)
-        self._fallback = rest
+        self._fallback = fallback
 
     async def list(self) -> tuple[NotebookInfo, ...]:
         infos = [info for notebooks in (*self._live, self._fallback) for info in await notebooks.list()]
@@ -47,7 +48,7 @@ class NotebookRouter:
             await notebooks.show(path, cell)
 
     async def _find_owner(self, path: str) -> Notebooks:
-        """Return who answers for a notebook."""
+        """Return the implementation that handles a notebook."""
         best = self._fallback
         for notebooks in reversed(self._live):
             for info in await notebooks.list():

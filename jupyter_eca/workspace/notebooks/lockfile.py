@@ -1,8 +1,8 @@
-"""Lock files: the recorded answers to a notebook's prompts, stored beside the notebook so that the prompts need not be
-sent again.
+"""Reads and writes lock files. A lock file stores the answers to the prompts of a notebook, beside the notebook, so
+that the prompts need not be sent again.
 
-The module owns their format, where they are, and how they are written: as a whole or not at all. It must not decide
-what is recorded, or whether a recorded answer may be replayed: that is `host/turn/locked_answers.py`.
+The module owns the format and the paths of lock files, and writes each file as a whole or not at all. It must not
+decide what is recorded, or whether a recorded answer is replayed: `host/turn/locked_answers.py` does.
 """
 
 from __future__ import annotations
@@ -39,20 +39,22 @@ _ABOUT: Final = (
 
 
 class LockedPrompt(Brief):
-    """What an answer depends on. When one of these values changes, the recorded answer no longer counts."""
+    """Everything that an answer depends on. If one of these values changes, the recorded answer is no longer valid."""
 
     prompt: Lines
     """The prompt as the user wrote it."""
     occurrence: int = 0
-    """How often the same prompt came before in this chat."""
+    """How often the same prompt was sent before in this chat."""
     model: str = ""
-    """The model that the notebook names; empty when it names none. `agent` and `variant` likewise."""
+    """The model that the notebook names; empty when it names none."""
     agent: str = ""
+    """The agent that the notebook names; empty when it names none."""
     variant: str = ""
+    """The variant of the model that the notebook names; empty when it names none."""
     contexts: dict[str, str] = Field(default_factory=dict[str, str])
-    """The digests of what the prompt refers to, by name; "" for what could not be read."""
+    """The digest of the content of each context of the prompt, by name; "" for a context that could not be read."""
     previous: str = ""
-    """The digest of the recorded answer before this one in the same chat. It stands for all answers before that one
+    """The digest of the recorded answer before this one in the same chat. That digest depends on all earlier answers
     too."""
 
     @property
@@ -63,11 +65,11 @@ class LockedPrompt(Brief):
         )
 
     def matches(self, now: LockedPrompt) -> bool:
-        """Return whether the answer recorded for this also answers the prompt `now`."""
+        """Return whether the answer to this prompt may be replayed for the prompt `now`."""
         return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
 
     def describe_changes(self, now: LockedPrompt) -> list[str]:
-        """Describe to the reader what is different now."""
+        """Return the differences between this prompt and the prompt `now`, in words for the user."""
         contexts = _fill_unread(self.contexts, now.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
         named = [field for field in ("model", "agent", "variant") if getattr(self, field) != getattr(now, field)]
@@ -80,17 +82,18 @@ class LockedPrompt(Brief):
 
 
 class LockedTurn(LockedPrompt):
-    """A recorded turn: what was asked, and the replies of the model."""
+    """A recorded turn: the prompt, and the replies of the model."""
 
     cell: str = ""
-    """The notebook's id of the cell, where it is known."""
+    """The id of the cell with the prompt; empty when it is unknown."""
     answered_by: str = ""
     """The model that gave the answer."""
     replies: tuple[RecordedReply, ...]
+    """The replies in order. Each calls tools, except the last."""
 
     @model_validator(mode="after")
     def _check_replies(self) -> Self:
-        """Every reply but the last one calls tools."""
+        """Check that each reply calls tools, except the last one."""
         if not self.replies or self.replies[-1].calls or not all(reply.calls for reply in self.replies[:-1]):
             raise ValueError("the last reply, and no other, is the one without calls")
         return self
@@ -101,7 +104,7 @@ class LockedTurn(LockedPrompt):
         return compute_digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
 
 
-# A lock file holds whole answers, but no notebook has so many.
+# Bytes. A lock file contains whole answers, but no notebook has enough of them to reach this limit.
 MAX_LOCK_BYTES: Final = 50_000_000
 
 
@@ -119,26 +122,28 @@ def compute_digest(text: str) -> str:
 
 
 def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """Replace digests of what cannot be read now by the recorded ones. A web page without a network, for instance,
-    must not count as changed."""
+    """Return the present digests. For a context that cannot be read now, use the recorded digest: a web page, for
+    example, must not count as changed only because there is no network."""
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class LockFiles:
-    """The lock file of a notebook, and the others in its folder."""
+    """The lock file of a notebook, and the other lock files in its folder."""
 
     files: Files
     path: Path
+    """The lock file that is written."""
     other_paths: tuple[Path, ...]
+    """The other lock files in the folder. Their answers may be replayed too."""
     is_new: bool
-    """Whether there is no lock file yet that could belong to the notebook."""
+    """Whether no lock file exists yet that could belong to the notebook."""
 
     @classmethod
     def locate(cls, files: Files, lock: ChatLock) -> Self:
-        """Find the lock files for what a client asked.
+        """Find the lock files for the `lock` of a client's request.
 
-        Raises: ToolError for a path outside of the workspace, and for a name that does not end like a lock file.
+        Raises: ToolError for a path outside of the workspace, and for a name that does not end in `SUFFIX`.
         """
         folder = Path(lock.folder)
         if lock.file:
@@ -161,22 +166,21 @@ class LockFiles:
         return self.files.shorten(self.path)
 
     def read(self) -> list[LockedTurn]:
-        """Return the turns of all lock files, those of the own one first.
+        """Return the turns of all lock files, those of `path` first.
 
-        Raises: ToolError, naming the file.
+        Raises: ToolError that names the file which cannot be read.
         """
         turns = list(self._read(self.path))
         for path in self.other_paths:
-            # Where the notebook has a lock file of its own, errors in the others do not matter.
+            # If the notebook has a lock file with turns, errors in the other files do not matter.
             with suppress(ToolError) if turns else nullcontext():
                 turns += self._read(path)
         return turns
 
     def write_turn(self, turn: LockedTurn, replaced_key: str) -> None:
-        """Record a turn. It replaces the turn with the key `replaced_key`, that of the same cell, or that with the same
-        key.
+        """Record a turn. It replaces recorded turns that have the key `replaced_key`, the same key, or the same cell.
 
-        Raises: ToolError.
+        Raises: ToolError when the file cannot be read or written.
         """
         turns = list(self._read(self.path))
         places = [
@@ -204,12 +208,12 @@ class LockFiles:
             place = ".".join(map(str, first["loc"])) or "the file"
             raise ToolError(
                 f"{self.files.shorten(path)} is no lock file of ours: {place}: {first['msg']}.",
-                "Mend it, take it back from version control, or delete it to ask anew.",
+                "Fix it, take it back from version control, or delete it to ask anew.",
             ) from error
 
 
 def _find_lock_files(files: Files, folder: Path) -> list[Path]:
-    """List the lock files of a folder. A symbolic link that leads out of the workspace is left out."""
+    """List the lock files of a folder, without symbolic links that lead out of the workspace."""
     lock_files: list[Path] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         with suppress(ToolError):
@@ -222,5 +226,5 @@ def _is_same_turn(recorded: LockedTurn, turn: LockedTurn) -> bool:
 
 
 def _to_json(turn: LockedTurn) -> dict[str, Any]:
-    """Return the turn as JSON. The key is there for a reader only: it is computed again from the rest."""
+    """Return the turn as JSON. The key in it only helps people who read the file: programs calculate it again."""
     return {"key": turn.key, **turn.wire()}

@@ -1,11 +1,11 @@
-"""Decides whether the text of a cell is a prompt or code. Pure; the rules of the kernel `eca` stand here, once.
+"""Decides whether a cell is a prompt or code. In the kernel `eca`, cells are prompts by default.
 
-It must not know IPython: `apps/kernel/prompt_kernel.py` passes it the cells.
+The module is pure, and must not know IPython. `apps/kernel/prompt_kernel.py` passes it the cells. The rules:
 
 | a cell that begins with | is |
 |---|---|
-| `%%python` | code for this kernel, from the next line on; in IPython the magic of that name starts a process |
-| `%%eca`, another magic, `!command`, `?name` | what it is in every notebook; the lines below it are code |
+| `%%python` | code for this kernel, from the next line on. (In other kernels, this magic of IPython starts a process) |
+| `%%eca`, another magic, `!command`, `?name` | the same as in every notebook; the lines below it are code |
 | `# Parameters`, with assignments of Python below | code: papermill inserts such a cell |
 | anything else | a prompt; with `c.EcaKernel.cells = "code"` in the configuration, code |
 """
@@ -27,25 +27,26 @@ KERNEL_NAME: Final = "eca"
 LANGUAGE: Final = "markdown"
 """The language that the kernel `eca` reports while cells without a magic are prompts."""
 
-# With arguments it is the magic of IPython, and starts a process.
+# Only `%%python` without arguments marks code. With arguments it is the magic of IPython, which starts a process.
 _PYTHON = re.compile(r"(\s*)%%python[ \t]*(?=\n|\Z)")
 _MAGIC = re.compile(r"\s*(%%?[^\W\d]|!\S|\?{1,2}\w)")
 
 
 class DefaultCellKind(StrEnum):
-    """What a cell is when it begins with none of the marks above."""
+    """What a cell is when it begins with none of the marks in the table at the top."""
 
     PROMPTS = "prompts"
     CODE = "code"
 
 
 def choose_default_kind(language: str) -> DefaultCellKind:
-    """Return what a cell without a mark is in a notebook of this language."""
+    """Return what cells without a mark are in a notebook of this language."""
     return DefaultCellKind.PROMPTS if language.lower() == LANGUAGE else DefaultCellKind.CODE
 
 
 def as_code(source: str, default_kind: DefaultCellKind) -> str:
-    """Return the source so that it is code in a notebook whose unmarked cells are of this kind."""
+    """Return the source with a mark if it needs one, so that the cell is code. `default_kind` is what cells without a
+    mark are."""
     return CODE_MAGIC + source if is_prompt(source, default_kind) else source
 
 
@@ -60,6 +61,7 @@ def is_prompt(cell: str, default_kind: DefaultCellKind) -> bool:
 
 
 def _is_papermill_parameters(cell: str) -> bool:
+    """Return whether papermill inserted the cell: `# Parameters`, then only assignments."""
     first, _, rest = cell.partition("\n")
     if first.strip() != "# Parameters":
         return False
@@ -74,6 +76,6 @@ def as_ipython_source(cell: str, default_kind: DefaultCellKind) -> str:
     """Return the source that IPython runs for the cell."""
     if is_prompt(cell, default_kind):
         return PROMPT_MAGIC + cell
-    # The line becomes a comment and is not removed, so that the line numbers of tracebacks fit the cell as the user
-    # sees it.
+    # The line becomes a comment. If it were removed, the line numbers in tracebacks would not fit the cell that the
+    # user sees.
     return _PYTHON.sub(r"\1# %%python", cell, count=1) if _PYTHON.match(cell) else cell

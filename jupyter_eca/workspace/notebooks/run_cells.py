@@ -1,8 +1,8 @@
 """Runs cells of a notebook one after the other in its kernel, and stores their outputs in the notebook. This is for
 notebooks that no page has open.
 
-It must not know how a notebook is stored: `file.py` and `shared_document.py` hand themselves in. The outputs are built
-in `cell_outputs.py`.
+It must not know how a notebook is stored: `file.py` and `shared_document.py` implement `RunnableNotebooks`.
+`cell_outputs.py` builds the outputs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RunnableNotebooks(Protocol):
         ...
 
     async def put_outputs(self, path: str, id: str, outputs: list[dict[str, Any]], count: int | None) -> None:
-        """Store the outputs of a cell that ran, whatever else changed in the notebook meanwhile.
+        """Store the outputs of a cell that ran. Other changes of the notebook, made meanwhile, are kept.
 
         Raises: ToolError when the cell is gone.
         """
@@ -64,7 +64,7 @@ async def run(
     ids: Sequence[str],
     observer: RunObserver | None = None,
 ) -> NotebookRunResult:
-    """Run cells as `Notebooks.run` promises."""
+    """Run cells and return the result. See `Notebooks.run`."""
     before = await notebooks.read_cells(path)
     for id in ids:
         find(before, id)
@@ -98,7 +98,8 @@ def _list_cells(document: NotebookDocument, ids: Sequence[str]) -> tuple[Noteboo
 
 
 async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str, id: str, tail: Tail) -> RunStatus:
-    """Run one cell, with the source that it has at the moment when it begins."""
+    """Run one cell and store its outputs. The cell may have been edited since `run` was called, so its present source
+    is run."""
     cells = await notebooks.read_cells(path)
     cell = cells[find(cells, id)]
     if cell.type is not CellType.CODE:

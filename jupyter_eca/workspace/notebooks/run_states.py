@@ -1,9 +1,10 @@
-"""Marks the cells of a notebook that ran in an earlier kernel: what they defined is not there any more.
+"""Marks the cells of a notebook that ran in an earlier process of the kernel. What they defined is gone.
 
-It must not know how a kernel is asked (`kernels/run_history.py`). Where nobody can say what has run in the kernel, the
-cells that have a count are marked as uncertain: in a notebook without a kernel, and where the kernel is busy and was
-not asked before. Nobody waits for a busy kernel. Where this program knows no kernels at all, a client that has one for
-the notebook is believed.
+It must not know how a kernel is asked: `kernels/run_history.py` does. It does not wait for a busy kernel.
+
+If it is unknown what ran in the kernel, the cells that have an execution count are marked as uncertain: in a notebook
+without a kernel, and if the kernel is busy and was not asked before. If this program knows no kernels at all, the cells
+keep the states that the client reported, which has a kernel for the notebook.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _WAITING = frozenset({CellState.RUNNING, CellState.QUEUED})
 
 
 async def _find_history(document: NotebookDocument, kernels: Kernels | None) -> KernelHistory | KernelCount | None:
-    """Return what has run in the notebook's kernel; None when that is not known now. Never raises."""
+    """Return what ran in the kernel of the notebook; None when that is unknown now. Never raises."""
     if kernels is None or document.kernel_id is None:
         return None
     try:
@@ -39,8 +40,8 @@ async def _find_history(document: NotebookDocument, kernels: Kernels | None) -> 
 async def mark_run_states(
     document: NotebookDocument, kernels: Kernels | None
 ) -> tuple[NotebookDocument, KernelHistory | KernelCount | None]:
-    """Return the notebook with the states that its cells have in its kernel, and what has run there as far as that is
-    known. Never raises."""
+    """Return the notebook with the states of its cells, and what ran in its kernel, as far as that is known. Never
+    raises."""
     if kernels is None and document.kernel_id is not None:
         return document, None
     history = await _find_history(document, kernels)
@@ -75,10 +76,11 @@ def _make_uncertain(cell: NotebookCell) -> CellState:
 
 
 def _find_state(cell: NotebookCell, count: int, history: KernelHistory, sources: set[str]) -> CellState:
+    """Return the state of a cell that has an execution count. `sources` are the digests of the sources of all cells."""
     ran = history.ran.get(count)
     if ran == make_digest(cell.source):
         return CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
     if ran is None and not history.is_complete:
         return _make_uncertain(cell)
-    # Nothing ran here under this count, or it was another cell, which ran since the restart.
+    # In this process nothing ran with this execution count, or another cell of the notebook did.
     return CellState.EARLIER if ran is None or ran in sources else CellState.EDITED

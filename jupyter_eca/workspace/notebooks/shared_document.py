@@ -1,9 +1,9 @@
 """Edits notebooks that jupyter-collaboration shares, in the document that all their pages have, so that no page loses
 an edit.
 
-A change is one transaction without an await inside: what a page types meanwhile comes after it, and is merged. The
-module is imported only where that extension is loaded, and uses only its `get_document`, which all its versions have.
-Notebooks that are not shared are answered by `file.py`.
+A change is one transaction, which contains no await. So what a page types meanwhile comes after it, and is merged. The
+module is imported only where that extension is loaded. It must use only the extension's `get_document` and its list of
+rooms, which all versions have. `file.py` handles notebooks that are not shared.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.notebooks.cells import NbformatCell
     from jupyter_eca.workspace.ports import Kernels, Notebooks, RunObserver
 
-# How the extension names the shared documents: format, type, and an id of the file.
+# The beginning of the extension's names for shared notebooks. A name has the format, the type, and an id of the file.
 _NOTEBOOK: Final = "json:notebook:"
 
 
 class SharedNotebooks:
-    """Answers the port `Notebooks` for shared documents. `rest` answers for the notebooks that are not shared now."""
+    """Implements the port `Notebooks` for shared documents. `sharing` is the server extension of jupyter-collaboration.
+    `fallback` handles the notebooks that are not shared now."""
 
-    def __init__(self, sharing: Any, rest: Notebooks, kernels: Kernels | None) -> None:
+    def __init__(self, sharing: Any, fallback: Notebooks, kernels: Kernels | None) -> None:
         self._sharing = sharing
-        self._fallback = rest
+        self._fallback = fallback
         self._kernels = kernels
 
     async def list(self) -> tuple[NotebookInfo, ...]:
@@ -50,13 +51,13 @@ class SharedNotebooks:
         if document is None:
             return await self._fallback.edit(chat, path, changes)
         await self._check_file(path)
-        held = _list_cells(document)
-        cells.apply_changes(held, changes, with_ids=True)
+        before = _list_cells(document)
+        cells.apply_changes(before, changes, with_ids=True)  # raises if one of the changes is refused
         with document.ydoc.transaction():
             for change in changes:
-                changed = cells.apply_changes(held, (change,), with_ids=True)
-                _apply_change(document, change, held, changed)
-                held = changed
+                after = cells.apply_changes(before, (change,), with_ids=True)
+                _apply_change(document, change, before, after)
+                before = after
         return await self._to_document(path, document)
 
     async def run(
@@ -67,9 +68,9 @@ class SharedNotebooks:
         return await run_cells.run(self, self._kernels, chat, path, cells, observer)
 
     async def show(self, path: str, cell: str | None = None) -> None:
-        """Do nothing: a page is asked through its own client."""
+        """Do nothing: each page is a client of its own, which is asked to show the cell."""
 
-    # -- what a run needs
+    # -- for `run_cells`
 
     async def read_cells(self, path: str) -> list[NbformatCell]:
         return _list_cells(await self._require_document(path))
@@ -96,7 +97,10 @@ class SharedNotebooks:
             raise ToolError(f"There is no notebook {path} (any more).", "It may have been deleted or renamed.")
 
     async def _require_document(self, path: str) -> Any:
-        """Raises: ToolError when the notebook is no longer shared."""
+        """Return the shared document of a notebook.
+
+        Raises: ToolError when the notebook is no longer shared.
+        """
         document = await self._find_document(path)
         if document is None:
             raise ToolError(f"{path} was closed everywhere while its cells ran.", cells.READ_AGAIN)
@@ -107,7 +111,7 @@ class SharedNotebooks:
         kernel, status = await find_kernel(self._kernels, path)
         return NotebookDocument(
             path=path,
-            cells=tuple(_to_cell(document, at, held) for at, held in enumerate(_list_cells(document))),
+            cells=tuple(_to_cell(document, index, cell) for index, cell in enumerate(_list_cells(document))),
             language=detect_language(meta.get("metadata") or {}),
             kernel_id=kernel,
             kernel_status=status,
@@ -115,11 +119,11 @@ class SharedNotebooks:
 
 
 def _list_cells(document: Any) -> list[NbformatCell]:
-    """List the cells by the ids that the pages use. A shared notebook always has ids, even if its file is too old to
-    store them."""
+    """List the cells with the ids that the pages use. A shared notebook always has ids, even if the format of its file
+    is too old to store them."""
     nodes: list[dict[str, Any]] = []
-    for at, ycell in enumerate(document.ycells):
-        nodes.append(document.get_cell(at) | {"id": str(ycell["id"])})
+    for index, ycell in enumerate(document.ycells):
+        nodes.append(document.get_cell(index) | {"id": str(ycell["id"])})
     return cells.identify_cells(nodes)
 
 
@@ -151,7 +155,7 @@ def _apply_change(
 
 def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str, Any]) -> None:
     if old | {"source": ""} == new | {"source": ""}:
-        # This changes single characters only, so that cursors stay, and what others type in the cell.
+        # This changes only the characters that differ. So cursors stay, and what others type in the cell is kept.
         document.set_cell(index, source=new["source"])
     else:
         document.set_cell(index, new)

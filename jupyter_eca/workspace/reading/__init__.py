@@ -1,4 +1,4 @@
-"""Turns what a user points at into text and pictures for a model: one module for each format.
+"""Converts files, pages, cells and variables to text and images for a model. Each format has a module.
 
-The modules must not know contexts or tools; those are in `plugins/`.
+The modules must not know contexts or tools, which are in `plugins/`.
 """

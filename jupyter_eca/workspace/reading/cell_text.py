@@ -1,7 +1,7 @@
-"""Renders cells and their outputs as text for a model. Open notebooks and files are rendered alike.
+"""Renders cells and their outputs as text for a model. Cells of open notebooks and of files look the same.
 
-Outputs are in nbformat, of any version. The module must not know where a notebook is; a whole notebook file is read in
-`notebook_text.py`.
+The outputs may have any version of nbformat. The module must not know where a notebook comes from. Its neighbour
+`notebook_text.py` renders a whole notebook file.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Characters of the outputs of one cell. A longer table or log would hide the other cells.
 MAX_OUTPUT: Final = 4000
 
-# Characters of one output that are looked at. A progress bar may write a hundred megabytes, of which only a few lines
-# are shown.
+# Characters of one output that are processed. A progress bar may write a hundred megabytes, and only a few lines of
+# them are shown.
 _MAX_SEEN: Final = 200_000
 
 NO_CELLS: Final = "[a notebook with no cells]"
@@ -42,7 +42,7 @@ _STATES: Final = {
     CellState.RUNNING: "running",
 }
 
-# The image types that vendors accept. To them an SVG is text, and no image.
+# The types of images that vendors of models accept. They do not accept SVG as an image.
 _IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
@@ -60,7 +60,7 @@ def render_cells(document: NotebookDocument, only: Collection[str] | None = None
 
 
 def format_cell(number: int, heading: str, source: str, outputs: str = "") -> str:
-    """Render one cell. `about` follows the number in its heading."""
+    """Render one cell. `heading` is the part of its heading after the number."""
     parts = [f"--- cell {number}{heading} ---", source]
     if outputs:
         parts.append(f"--- output of cell {number} ---\n{outputs}")
@@ -68,7 +68,8 @@ def format_cell(number: int, heading: str, source: str, outputs: str = "") -> st
 
 
 def render_outputs(outputs: Iterable[Mapping[str, Any]], most: int = MAX_OUTPUT) -> str:
-    """Render outputs as text. Of a long text, the beginning and the end are kept."""
+    """Render outputs as text. A long text is cut to its beginning and its end, which have `most` characters
+    together."""
     output_text = OutputText()
     for output in outputs:
         kind = str(output.get("output_type"))
@@ -82,13 +83,13 @@ def load_pictures(cell: NotebookCell) -> tuple[ImagePart, ...]:
 
 
 def list_objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a JSON list; nothing when the value is no list."""
+    """Yield the objects in a JSON list; nothing when the value is not a list."""
     if isinstance(value, list):
         yield from (cast("dict[str, Any]", item) for item in cast("list[Any]", value) if isinstance(item, dict))
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Return the value if it is a JSON object, else an empty one."""
+    """Return the value if it is a JSON object, else an empty object."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -122,7 +123,7 @@ def _describe_state(cell: NotebookCell) -> str:
 
 
 def _shorten(text: str, limit: int) -> str:
-    """Cut a long text in the middle: the end must stay, because errors stand there."""
+    """Cut a long text in the middle. The end is kept, because errors are usually there."""
     left_out, half = len(text) - limit, limit // 2
     return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
 
@@ -136,7 +137,7 @@ def _load_picture(data: Mapping[str, Any]) -> ImagePart | None:
 
 
 def _to_message_content(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert an output to the content of a kernel message. In nbformat 3 the data stood in the output itself, under
+    """Convert an output to the content of a kernel message. In nbformat 3 the output itself contains the data, under
     short names."""
     text = _shorten(join_lines(output.get("text")), _MAX_SEEN)
     data = {mime: _shorten(join_lines(value), _MAX_SEEN) for mime, value in as_object(output.get("data")).items()}

@@ -1,4 +1,5 @@
-"""Draws file names as an indented tree. It reads no disk; the names come from `files/index.py` or from a tool."""
+"""Draws file names as an indented tree. It must not read the disk: the names come from `files/index.py` or from a
+tool."""
 
 from __future__ import annotations
 
@@ -7,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Lines. A longer tree is no overview any more.
+# Lines of a tree. A longer tree gives no overview.
 MAX_ENTRIES: Final = 500
 
 
 def draw_tree(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> str:
-    """Draw the tree. The deepest entries are left out first, and a folder that is not shown whole is marked with
-    dots."""
+    """Draw the tree. If it is too long, the deepest entries are left out first, and dots mark each folder whose entries
+    are not all shown. `sizes` are the bytes of files, by name."""
     paths = {tuple(name.split("/")) for name in names}
     every = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
     nearest = set(sorted(every, key=lambda path: (len(path), path))[:MAX_ENTRIES])

@@ -1,6 +1,6 @@
-"""Turns HTML into text for a model: into Markdown where markdownify is installed (extra `web`), else into plain words.
+"""Converts HTML to text for a model: to Markdown where markdownify is installed (the extra `web`), else to plain words.
 
-It must not know where a page comes from; `web_fetch.py` fetches it.
+It must not know where a page comes from: `web_fetch.py` fetches it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any, Final
 
-# Elements that are on every page of a site and tell nothing about this page.
+# Elements that have no text for a reader, or that are the same on every page of a site.
 _NOISE: Final = ("script", "style", "noscript", "template", "svg", "iframe", "nav", "header", "footer", "aside", "form")
 _BLOCKS: Final = frozenset(
     (
@@ -38,6 +38,7 @@ def convert_html(html: str) -> str:
 
 
 def _extract_words(html: str) -> str:
+    """Return the text without markup, with a line for each block."""
     words = _WordCollector()
     words.feed(html)
     words.close()
@@ -46,8 +47,8 @@ def _extract_words(html: str) -> str:
 
 
 class _WordCollector(HTMLParser):
-    """Collects the text that a reader sees. An ignored element that is never closed hides all that follows, since
-    nothing tells where it was meant to end."""
+    """Collects the text that a reader sees. If an ignored element is never closed, all text after it is ignored,
+    because nothing shows where the element should end."""
 
     def __init__(self) -> None:
         super().__init__()

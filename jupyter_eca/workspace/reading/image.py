@@ -1,7 +1,8 @@
-"""Images that can be sent to a model.
+"""Loads images that can be sent to a model.
 
-The type of an image is read from its bytes and not from its name: a vendor refuses an image of the wrong type, and with
-it every later turn of the chat. The module must not know who asks; PDF documents are in `pdf.py`.
+The type of an image is read from its bytes, and not from its name. If a type is wrong, the vendor refuses the request,
+and also every later request of the chat, because each contains the image. The module must not know which tool or
+context needs the image. Its neighbour `pdf.py` loads PDF documents.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 EXTENSIONS: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 
-# Vendors refuse images of more than 5 MB in base64.
+# Bytes of an image that is sent. Vendors refuse images with more than 5 MB in base64.
 MAX_BYTES: Final = 3_750_000
 
-# A larger image is read up to this size and made smaller. Its longer side then has so many pixels, which is all that
-# models use.
+# Bytes of an image that is read. An image that is too large to be sent is made smaller: its longer side then has
+# `_MAX_SIDE` pixels, and models use no more than that.
 MAX_READ: Final = 50_000_000
 _MAX_SIDE: Final = 1568
 

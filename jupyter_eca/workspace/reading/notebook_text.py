@@ -1,7 +1,7 @@
 """Renders a notebook file as text for a model.
 
-It is tolerant, because users point at notebooks that are old, half written or broken by a merge. A notebook that is to
-be edited is loaded in `notebooks/file.py`, which is strict.
+It is tolerant, because users also ask about notebooks that are old, half written or broken by a merge. It must not be
+used for edits: `notebooks/file.py`, which is strict, loads the notebooks that are edited.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def render_notebook(text: str, name: str) -> str:
 
 
 def _list_cells(notebook: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the cells; None when the object has none. Until nbformat 3 cells were in worksheets, and a notebook had
-    one worksheet."""
+    """Return the cells; None when the object is not a notebook. In nbformat 3 and earlier, the cells are in
+    worksheets."""
     if "worksheets" in notebook:
         return [cell for sheet in list_objects(notebook["worksheets"]) for cell in list_objects(sheet.get("cells"))]
     return list(list_objects(notebook["cells"])) if isinstance(notebook.get("cells"), list) else None
 
 
 def _render_cell(number: int, cell: Mapping[str, Any], default_kind: DefaultCellKind) -> str:
-    """Render a cell. `input`, `prompt_number` and cells that are headings come from nbformat 3."""
+    """Render a cell. In nbformat 3, cells have `input` and `prompt_number`, and a heading has a `level`."""
     kind = str(cell.get("cell_type", "unknown"))
     count = cell.get("execution_count", cell.get("prompt_number"))
     execution = f", execution {count}" if count is not None else (", not run" if kind == "code" else "")

@@ -1,5 +1,7 @@
-"""PDF documents, which some models read whole. As with images, the type is read from the bytes and not from the
-name."""
+"""Loads PDF documents, which some models can read. The type is read from the bytes, and not from the name of the file.
+
+It must not know which model gets the document. Its neighbour `image.py` loads images.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
 EXTENSION: Final = ".pdf"
 
-# Vendors accept requests of at most 32 MB, and a request contains the whole chat. The document is also stored with the
-# chat.
+# Bytes of a document. Vendors accept requests of at most 32 MB, and each request contains the whole chat. The document
+# is also stored with the chat.
 MAX_BYTES: Final = 10_000_000
 
 

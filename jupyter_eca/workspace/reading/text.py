@@ -1,5 +1,5 @@
-"""Decodes bytes as text, and cuts a text to what a model should get unasked. It must not know files; the cuts of
-tool results are made by the tools themselves."""
+"""Decodes bytes as text, and shortens the text of a context for a model. It must not know files. The results of tools
+are shortened elsewhere: see `tool_result.py`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import codecs
 from contextlib import suppress
 from typing import Final
 
-# The size of one context (ECA 3.9). A longer text costs a turn more than it helps, and the tools can read on from
-# there.
+# The largest context (ECA 3.9). A longer text costs more than it helps, and the model can read the rest with tools.
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
@@ -22,8 +21,8 @@ _BYTE_ORDER_MARKS: Final = (
 
 
 def decode(data: bytes) -> str | None:
-    """Decode bytes; None when they are no text. Without a byte order mark, and if they are not UTF-8, they are read
-    as Western European, the next most common encoding."""
+    """Decode bytes; return None when they are not text. A byte order mark decides the encoding. Without one, the bytes
+    are read as UTF-8, and if they are not valid UTF-8, as Western European (cp1252), the next most common encoding."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             with suppress(UnicodeDecodeError):
@@ -47,10 +46,10 @@ def _unify_line_ends(text: str) -> str:
 
 
 def truncate(text: str, first: int = 1, total: int | None = None) -> str:
-    """Return the beginning of a text, under a line that tells which part it is if it is not the whole.
+    """Return the beginning of a text. If this is not the whole text, the first line says which part it is.
 
-    `first` is the number of its first line, and `total` how many lines the whole text has, when `text` is only a part
-    of it.
+    When `text` is itself a part of a longer text, `first` is the number of its first line, and `total` the number of
+    lines of the longer text.
     """
     lines = text.split("\n")
     if lines[-1] == "":
@@ -67,6 +66,7 @@ def truncate(text: str, first: int = 1, total: int | None = None) -> str:
 
 
 def _count_fitting(lines: list[str]) -> int:
+    """Return how many of the lines fit into the limits."""
     room = MAX_CHARACTERS
     for count, line in enumerate(lines[:MAX_LINES]):
         room -= len(line) + 1

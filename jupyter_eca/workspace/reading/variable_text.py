@@ -1,4 +1,5 @@
-"""Renders a variable of a kernel as text for a model, as far as the user's configuration discloses its value.
+"""Renders a variable of a kernel as text for a model. The user's configuration decides how much of its value is
+disclosed.
 
 It must not ask kernels: the variables come from `kernels/`.
 """
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 VALUES_WITHHELD: Final = "[values are not told: the setting notebook.variables]"
 
 
-def describe(variable: Variable, telling: VariablesConfig) -> list[str]:
-    """Describe a variable in lines. The first one has its name and type; the sample of a table is one entry of
-    several lines."""
-    disclosure = choose_disclosure(variable, telling)
+def describe(variable: Variable, config: VariablesConfig) -> list[str]:
+    """Describe a variable. The first item has its name and its type. Each item is one line, except the sample of a
+    table."""
+    disclosure = choose_disclosure(variable, config)
     if disclosure is VariableDetail.NAMES:
         return [f"{variable.name}: {variable.type}"]
     lines = [f"{variable.name}: {describe_type(variable)}"]
@@ -35,22 +36,22 @@ def describe(variable: Variable, telling: VariablesConfig) -> list[str]:
     return lines
 
 
-def load_picture(variable: Variable, telling: VariablesConfig) -> tuple[ImagePart, ...]:
+def load_picture(variable: Variable, config: VariablesConfig) -> tuple[ImagePart, ...]:
     """Load the picture of a variable, if it has one that may be disclosed.
 
     Raises: ToolError when it is not an image that can be sent to a model.
     """
-    is_allowed = variable.image and choose_disclosure(variable, telling) is VariableDetail.FULL
+    is_allowed = variable.image and choose_disclosure(variable, config) is VariableDetail.FULL
     return (image.load_base64(variable.image, f"the picture of {variable.name}"),) if is_allowed else ()
 
 
-def choose_disclosure(variable: Variable, telling: VariablesConfig) -> VariableDetail:
-    """Return how much of a variable the configuration discloses, by what kind of value it is."""
+def choose_disclosure(variable: Variable, config: VariablesConfig) -> VariableDetail:
+    """Return how much of a variable the configuration discloses. This depends on the kind of its value."""
     if variable.columns:
-        return telling.table
+        return config.table
     if variable.image or variable.type.startswith("matplotlib."):
-        return telling.figure
-    return telling.value if variable.shape is None else telling.array
+        return config.figure
+    return config.value if variable.shape is None else config.array
 
 
 def describe_type(variable: Variable) -> str:

@@ -1,8 +1,8 @@
 """Fetches a page of the public web.
 
-A prompt, or a page that redirects, must not use us to reach what only this machine or its network can reach. So the
-name of each hop is looked up once, the address is checked, and the connection is made to that address. The module must
-not know HTML; `html_text.py` turns pages into text.
+Some services can be reached only from this machine or its network. A prompt, or a page that redirects, must not make us
+fetch from them. So for each redirect the host is looked up once, its address is checked, and the connection is made to
+exactly that address. The module must not know HTML: `html_text.py` converts pages to text.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Address = IPv4Address | IPv6Address
 
 MAX_HOPS: Final = 5
 TIMEOUT_S: Final = 20.0
-# Most of a page is markup: this is twenty times what a model gets.
+# Bytes of a page that are read. Most of a page is markup, so this is twenty times the text that a model gets.
 MAX_BYTES: Final = 2_000_000
 
-# Addresses of cloud metadata (Azure, Oracle) that Python 3.11 takes for public ones.
+# Addresses of cloud metadata (Azure, Oracle). Python 3.11 counts them as public.
 _CLOUD_METADATA: Final = (ip_network("168.63.129.16/32"), ip_network("192.0.0.0/24"))
-# Addresses that stand for an IPv4 address behind a translator.
+# IPv6 addresses that a translator forwards to an IPv4 address, which may be a private one.
 _TRANSLATED: Final = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"), ip_network("2002::/16"))
 _HEADERS: Final = {
     "accept": "text/html, text/markdown, text/plain;q=0.9, */*;q=0.5",
-    # an answer that unpacks to a thousand times its size would get past the limit
+    # A compressed answer could be unpacked to a thousand times its size, and so exceed `MAX_BYTES`.
     "accept-encoding": "identity",
     "user-agent": "jupyter-eca",
 }
@@ -57,7 +57,7 @@ async def _look_up(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class NetworkAccess:
-    """Which hosts may be fetched from."""
+    """Decides which hosts pages may be fetched from."""
 
     lookup: Callable[[str, int], Awaitable[list[str]]] = _look_up
     """Resolves a host and port to addresses."""
@@ -89,8 +89,8 @@ async def fetch(url: str, reach: NetworkAccess = PUBLIC) -> WebPage:
 
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            # in a thread, since creating a client reads all certificates from disk; without a proxy, which would look
-            # names up again by itself
+            # The client is created in a thread, because that reads all certificates from the disk. It uses no proxy
+            # (`trust_env`), because a proxy would look up the host again.
             client = await asyncio.to_thread(httpx2.AsyncClient, trust_env=False, headers=_HEADERS)
             async with client:
                 return await _follow_redirects(client, httpx2.URL(url), reach)
@@ -101,10 +101,10 @@ async def fetch(url: str, reach: NetworkAccess = PUBLIC) -> WebPage:
 
 
 async def _follow_redirects(client: AsyncClient, url: URL, reach: NetworkAccess) -> WebPage:
-    """Fetch a URL, and follow its redirects. Each hop is checked."""
+    """Fetch a URL, and follow its redirects. The address of each is checked."""
     for _ in range(MAX_HOPS):
         address = await _choose_address(url, reach)
-        # cookies of another host must not be sent, even if both hosts have the same address
+        # Cookies of another host must not be sent, even if both hosts have the same address.
         client.cookies.clear()
         headers = {"host": url.netloc.decode("ascii")}
         pinned = url.copy_with(host=address)

@@ -1,7 +1,7 @@
 /**
- * Approval rules that the user adds from a waiting tool call: propose one, write it, and remove it again.
+ * Adds approval rules from a waiting tool call: proposes a rule, writes it, and removes it again.
  *
- * Knows no view; the server writes the files. What the user sees is in `view/tools/RuleProposal.tsx`.
+ * The server writes the files. This module knows no view: what the user sees is in `view/tools/RuleProposal.tsx`.
  */
 
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../wire/protocol';
@@ -9,30 +9,32 @@ import type { Session } from './session';
 
 export interface WrittenRule {
   readonly rule: RuleText;
+  /** The path of the configuration file in which the rule stands. */
   readonly file: string;
 }
 
 export class ApprovalRules {
   private written: Readonly<Record<string, WrittenRule>> = {};
-  private readonly watchers = new Set<() => void>();
+  private readonly subscribers = new Set<() => void>();
 
   constructor(private readonly session: () => Session) {}
 
-  readonly subscribe = (watcher: () => void): (() => void) => {
-    this.watchers.add(watcher);
-    return () => this.watchers.delete(watcher);
+  readonly subscribe = (subscriber: () => void): (() => void) => {
+    this.subscribers.add(subscriber);
+    return () => this.subscribers.delete(subscriber);
   };
 
   /** The rules that were written, by the ids of their tool calls. */
   readonly current = (): Readonly<Record<string, WrittenRule>> => this.written;
 
-  /** Throws: LinkError, RpcError. */
+  /** Ask the server for a rule that would allow calls like this one. Throws: LinkError, RpcError. */
   propose(toolCallId: string): Promise<ApprovalsProposeResult> {
     return this.session().request('approvals/propose', { chatId: this.findChat(toolCallId), toolCallId });
   }
 
   /**
-   * Write the rule to the file of the scope and approve the call. Every other waiting call that the rule matches runs, too.
+   * Write the rule to the file of the scope, and approve the call. All other waiting calls that the rule matches run,
+   * too.
    *
    * Throws: LinkError, RpcError.
    */
@@ -44,6 +46,7 @@ export class ApprovalRules {
     session.approve(toolCallId, false, chatId);
   }
 
+  /** Remove the rule that was written for a call. The call itself is not undone. */
   async undo(toolCallId: string): Promise<void> {
     const entry = this.written[toolCallId];
     if (entry !== undefined && (await this.session().ask('approvals/remove', entry.rule)) !== undefined) {
@@ -53,8 +56,8 @@ export class ApprovalRules {
 
   private setWritten(written: Readonly<Record<string, WrittenRule>>): void {
     this.written = written;
-    this.watchers.forEach(watcher => {
-      watcher();
+    this.subscribers.forEach(subscriber => {
+      subscriber();
     });
   }
 

@@ -1,9 +1,9 @@
 /**
  * The transcript of a chat as a list of blocks, computed from the contents that the server sent. Pure.
  *
- * Tolerates any order: a tool call may first appear in any of its stages and never goes back to an earlier one, and
- * reasoning may first appear in its middle. Content of an unknown type changes nothing. Knows no chat: `transcript.ts`
- * adds the status and the usage.
+ * Contents may arrive in any order: a tool call may first appear in any of its stages, but never goes back to an
+ * earlier one, and reasoning may first appear in its middle. Content of an unknown type changes nothing. This module
+ * knows no chat: `transcript.ts` adds the status and the usage.
  */
 
 import {
@@ -25,7 +25,7 @@ import {
 } from '../wire/protocol';
 
 interface Keyed {
-  /** Stands for the place in the transcript, and is the same after a replay. */
+  /** Identifies the block in its transcript. It is the same after a replay. */
   readonly key: string;
 }
 
@@ -33,7 +33,7 @@ export interface UserBlock extends Keyed {
   readonly kind: 'user';
   readonly text: string;
   readonly images: readonly ImageContent[];
-  /** The name by which the server rolls back to this message. */
+  /** The id of the message on the server, which rolls back to it by this id. */
   readonly contentId?: string;
   /** When the message was sent, in milliseconds since 1970. */
   readonly at?: number;
@@ -48,40 +48,49 @@ export interface ReasonBlock extends Keyed {
   readonly kind: 'reason';
   readonly id: string;
   readonly text: string;
-  /** How long it took; undefined until it has ended. */
+  /** How long the reasoning took, in milliseconds; undefined until it has ended. */
   readonly ms?: number;
 }
 
 /**
- * A call that is `waiting` needs an approval. One is `ready` when it may run and has not begun. One is `ended` when its turn was over before it was decided or had run.
+ * The status of a tool call. `waiting`: it needs an approval. `ready`: it may run, and has not begun. `ended`: its turn
+ * was over before the call was decided or had run.
  */
 export type ToolStatus = 'preparing' | 'waiting' | 'ready' | 'running' | 'done' | 'failed' | 'rejected' | 'ended';
 
 export interface ToolBlock extends Keyed {
   readonly kind: 'tool';
   readonly id: string;
+  /** The name of the tool. */
   readonly name: string;
+  /** The name of the tool's server. */
   readonly server: string;
   readonly origin: Origin;
   readonly status: ToolStatus;
+  /** The JSON of the arguments, as far as the model has written it. */
   readonly argumentsText: string;
+  /** The parsed arguments; undefined while the model writes them. */
   readonly arguments?: Readonly<Record<string, unknown>>;
+  /** What the call does, in one line. */
   readonly summary?: string;
+  /** What the card shows in place of the arguments, for example a diff. */
   readonly details?: ToolCallDetails;
   readonly outputs: readonly TextOutput[];
-  /** How far the call has come; undefined once it has ended. */
+  /** How far the running call has come; undefined after its end. */
   readonly progress?: Pick<ChatToolCallProgressParams, 'text' | 'progress' | 'total' | 'background'> | undefined;
+  /** How long the call took, in milliseconds; undefined until its end. */
   readonly ms?: number;
-  /** How many characters the whole output has, when only a part of it is here. */
+  /** The number of characters in the whole output. Present when `outputs` has only a part of it. */
   readonly whole?: number;
+  /** Why the call was rejected. */
   readonly reason?: RejectReason;
-  /** Why the call ran, was asked about or was forbidden. */
+  /** The rule or default that decided whether the call runs, needs an approval, or is forbidden. */
   readonly cause?: Cause;
-  /** Whether the user had to approve the call. */
+  /** Whether the user was asked to approve the call. */
   readonly asked?: boolean;
   /** What an approval for the session would remember, in words; undefined when it would remember nothing. */
   readonly remembers?: readonly string[] | undefined;
-  /** The title of the call that must end before it can run. */
+  /** The title of another call, which must end before this call can run. */
   readonly waitsFor?: string;
 }
 
@@ -96,13 +105,15 @@ export interface ImageBlock extends Keyed {
   readonly image: ImageContent;
 }
 
+/** A mark that the user set at a message. */
 export interface FlagBlock extends Keyed {
   readonly kind: 'flag';
   readonly text: string;
+  /** The id of the message that is marked. */
   readonly contentId: string;
 }
 
-/** A hook of the user's configuration. */
+/** A run of a hook from the user's configuration. */
 export interface HookBlock extends Keyed {
   readonly kind: 'hook';
   readonly id: string;
@@ -118,7 +129,7 @@ export type Blocks = readonly Block[];
 type ToolContent =
   ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
-/** A call only moves to a stage with a higher rank. */
+/** The order of the stages. A call only moves to a stage with a higher rank. */
 const RANK: Readonly<Record<ToolStatus, number>> = {
   preparing: 0,
   waiting: 1,
@@ -167,8 +178,8 @@ export function addContent(blocks: Blocks, { role, content, at }: ChatContentRec
 }
 
 /**
- * Return the blocks with the progress of a call set. A report may arrive before the content that says the call runs, and
- * is never repeated in a replay, so a report about an unknown call adds no block.
+ * Return the blocks with the progress of a call updated. A report about an unknown call changes nothing, because it
+ * adds no block: it may arrive before the content that says that the call runs, and a replay does not repeat it.
  */
 export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === report.id);
@@ -219,7 +230,7 @@ function clearProgress(block: ToolBlock): ToolBlock {
   return block.progress === undefined ? block : { ...block, progress: undefined };
 }
 
-/** Distributes over the union: a plain `Omit` would keep only the fields that all blocks have. */
+/** A block without its key. The condition distributes over the union: a plain `Omit` keeps only common fields. */
 type Unkeyed<B> = B extends Block ? Omit<B, 'key'> : never;
 
 function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
@@ -229,10 +240,10 @@ function appendBlock(blocks: Blocks, block: Unkeyed<Block>): Blocks {
 /** Put a flag right after the message that it marks, however long ago the message was. */
 function insertFlag(blocks: Blocks, flag: Unkeyed<FlagBlock>): Blocks {
   const at = blocks.findIndex(block => block.kind === 'user' && block.contentId === flag.contentId);
-  const [made] = appendBlock(blocks, flag).slice(-1);
-  return at < 0 || made === undefined
+  const [added] = appendBlock(blocks, flag).slice(-1);
+  return at < 0 || added === undefined
     ? appendBlock(blocks, flag)
-    : [...blocks.slice(0, at + 1), made, ...blocks.slice(at + 1)];
+    : [...blocks.slice(0, at + 1), added, ...blocks.slice(at + 1)];
 }
 
 function replaceBlock(blocks: Blocks, index: number, block: Block): Blocks {
@@ -270,6 +281,7 @@ function addReasoning(blocks: Blocks, id: string, text: string, ms?: number): Bl
   return appendBlock(blocks, { kind: 'reason', id, text, ...(ms !== undefined && { ms }) });
 }
 
+/** Add a content to the block of its call, or add a block if the call is new. */
 function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
@@ -291,13 +303,14 @@ function updateCall(blocks: Blocks, content: ToolContent): Blocks {
   });
 }
 
-/** Return the title of the call that a call waits for. */
+/** Find the call that this call waits for, and return its title. */
 function findBlocker(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
   const id = content.type === 'toolCallRun' ? content.waitsFor : undefined;
   const blocker = blocks.findLast(block => block.kind === 'tool' && block.id === id);
   return blocker?.kind === 'tool' ? { waitsFor: blocker.summary ?? blocker.name } : {};
 }
 
+/** Return the fields that a content sets. The status never goes back to an earlier stage. */
 function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {
   const status = readStatus(content);
   const known = before?.status ?? 'preparing';
@@ -348,7 +361,7 @@ function updateHook(blocks: Blocks, id: string, more: { name: string; status?: n
     : appendBlock(blocks, { kind: 'hook', id, output: '', ...more });
 }
 
-/** A peer that sends something else than a string is wrong, but the block must still be one that can be shown. */
+/** Return a string, empty for any other value: a wrong message of the server must not break the view. */
 function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,8 @@
 /**
- * What the user can do with the changes that the assistant made in files and cells: list, keep and undo them.
+ * Lists, keeps and undoes the changes that the assistant made in files and cells.
  *
- * The server does all of it; this module only asks. Knows no view. The kind `Change` is in `types.ts`.
+ * The server does all of this; here are only the requests. This module knows no view. The type `Change` is in
+ * `types.ts`.
  */
 
 import { ChatId } from '../wire/protocol';
@@ -9,8 +10,8 @@ import { Session } from './session';
 import type { Change } from './types';
 
 /**
- * Fetch all changes of a chat that are neither kept nor undone. There are none when the server does not know the chat
- * or this method.
+ * Fetch all changes of a chat that are neither kept nor undone. If the server does not know the chat or this method,
+ * the list is empty.
  */
 export async function loadChanges(session: Session, chatId: ChatId): Promise<void> {
   let changes: readonly Change[] = [];
@@ -22,6 +23,7 @@ export async function loadChanges(session: Session, chatId: ChatId): Promise<voi
   session.dispatch({ type: 'reviewed', chatId, changes });
 }
 
+/** Keep changes: they leave the list, and stay as they are. */
 export async function keepChanges(
   session: Session,
   changes: readonly Change[],

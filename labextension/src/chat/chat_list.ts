@@ -1,7 +1,7 @@
 /**
  * Renames and deletes chats in the list of chats.
  *
- * Knows no view: the list itself is `view/ChatList.tsx`.
+ * This module knows no view: the list itself is `view/ChatList.tsx`.
  */
 
 import { ChatId } from '../wire/protocol';

@@ -1,32 +1,35 @@
 /**
  * Ranks the names of commands by what was typed after the `/`. Pure.
  *
- * The server ranks them in the same way (`engine/text/slash_commands.py`). The page ranks them too, because a list that
- * answers an earlier letter is shown until the next one comes: the first line must always fit what is typed now.
+ * The server ranks them in the same way (`engine/text/slash_commands.py`). The page ranks them too: until the next list
+ * arrives it shows the list for an earlier letter, and its first line must fit what is typed now.
  */
 
 interface Named {
   readonly key: string;
 }
 
-/** Return how well a name matches, 0 for an exact one; undefined when it does not. Case does not count. */
+/** Return how well a name matches: 0 is the best, undefined is no match. Upper and lower case are the same. */
 export function rankName(name: string, typed: string): number | undefined {
   const [whole, wanted] = [name.toLowerCase(), typed.toLowerCase()];
-  const fits = [
+  const matches = [
     whole === wanted,
     whole.startsWith(wanted),
     whole.split(/[^\p{L}\p{N}]/u).some(word => word.startsWith(wanted)),
     whole.includes(wanted),
-    hasInOrder(whole, wanted)
+    hasLettersInOrder(whole, wanted)
   ];
-  const rank = fits.indexOf(true);
+  const rank = matches.indexOf(true);
   return rank === -1 ? undefined : rank;
 }
 
-/** Return the commands with the best names first. The others, which the server found by their descriptions, follow. */
+/**
+ * Return the commands whose names match, the best match first, and then the others, which the server found by their
+ * descriptions.
+ */
 export function sortCommands<T extends Named>(commands: readonly T[], typed: string): readonly T[] {
   const ranked = commands.map(command => [rankName(command.key, typed) ?? Infinity, command] as const);
-  return ranked.sort(([one], [other]) => (one === other ? 0 : one - other)).map(([, command]) => command);
+  return ranked.sort(([rank], [other]) => (rank === other ? 0 : rank - other)).map(([, command]) => command);
 }
 
 /** Return the commands of an earlier list that still fit what is typed. */
@@ -37,7 +40,8 @@ export function narrowCommands<T extends Named>(commands: readonly T[], typed: s
   );
 }
 
-function hasInOrder(text: string, letters: string): boolean {
+/** Whether all letters occur in the text, in this order. */
+function hasLettersInOrder(text: string, letters: string): boolean {
   let at = 0;
   for (const letter of letters) {
     at = text.indexOf(letter, at) + 1;

@@ -1,7 +1,7 @@
 /**
- * Finds what is being completed at the cursor of the prompt box: `@`, `/` or `#` and the word after it. Pure.
+ * Finds the trigger of a completion at the cursor of the prompt box: `@`, `/` or `#` and the word after it. Pure.
  *
- * Knows no server: `suggestions.ts` asks for what fits.
+ * This module knows no server: `suggestions.ts` asks the server for suggestions.
  */
 
 /** `@` begins a context, `/` a command, `#` a path. */
@@ -15,7 +15,7 @@ export interface Trigger {
   readonly query: string;
 }
 
-/** A command triggers only at the beginning of the text, the others at the beginning of a word. */
+/** Return the trigger at the cursor. `/` counts only at the beginning of the text, `@` and `#` where a word begins. */
 export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
   const found = /(?:^|\s)([@#])([^\s@#]*)$/.exec(before) ?? /^(\/)(\S*)$/.exec(before);
@@ -23,7 +23,7 @@ export function findTrigger(text: string, cursor: number): Trigger | undefined {
   return found === null ? undefined : { kind: found[1] as TriggerKind, start: cursor - query.length - 1, query };
 }
 
-/** Return the text with the trigger and its query replaced, and where the cursor is then. */
+/** Return the text in which `by` replaces the trigger and its query, and the new offset of the cursor. */
 export function replaceTrigger(text: string, { start, query }: Trigger, by: string): readonly [string, number] {
   return [text.slice(0, start) + by + text.slice(start + query.length + 1), start + by.length];
 }

@@ -1,8 +1,9 @@
 /**
- * What the user has typed in each chat and not sent: the text, and the contexts that were chosen for it.
+ * Keeps what the user has typed in each chat and not sent: the text, and the contexts that were chosen for it.
  *
- * Drafts outlive the prompt box, which is drawn anew when another chat or the list of chats is shown. A store keeps the
- * texts when the page is reloaded; the contexts are then gone, because images in them may be large.
+ * The prompt box cannot keep it, because it is created again when another chat or the list of chats is shown. After a
+ * reload of the page the texts are read from a store. The contexts are lost then: images in them may be too large to
+ * store.
  */
 
 import type { Session } from './session';
@@ -13,7 +14,7 @@ export interface UnsentMessage {
   readonly contexts: readonly ChatContext[];
 }
 
-/** Keeps texts by the ids of their chats. `TabStorage` is one. */
+/** Stores texts by the ids of their chats. `TabStorage` implements it. */
 export interface DraftStore {
   getDraft(chatId: string): string;
   setDraft(chatId: string, text: string): void;
@@ -43,7 +44,7 @@ export class Drafts {
     this.messages.delete(String(chatId));
   }
 
-  /** Move a draft to another chat, for example when the chat turns out to have another id, unless that one has its own. */
+  /** Move a draft to another chat, for example when the id of the chat becomes known, unless that chat has a draft. */
   move(from: ChatId, to: ChatId): void {
     if (this.get(to).text === '') {
       this.set(to, this.get(from));
@@ -52,7 +53,10 @@ export class Drafts {
   }
 }
 
-/** Start a chat. What was typed in a new chat that never began goes along: no list of chats would show it again. */
+/**
+ * Start a chat. If another new chat never began, move what was typed there into this one: that chat is in no list, so
+ * the user could not find the text again.
+ */
 export function startChat(session: Session, drafts: Drafts): void {
   const abandoned = Object.values(session.state.chats).findLast(
     ({ id, seq, blocks }) => seq === 0 && blocks.length === 0 && drafts.get(id).text !== ''

@@ -1,7 +1,7 @@
 /**
- * Asks the server what a prompt would send and cost, before it is sent.
+ * Asks the server how many tokens a prompt would send and what it would cost, before the prompt is sent.
  *
- * Knows no view: `view/composer/Estimate.tsx` shows the estimate.
+ * This module knows no view: `view/composer/Estimate.tsx` shows the estimate.
  */
 
 import { ChatContext, ChatEstimateResult } from '../wire/protocol';
@@ -10,7 +10,8 @@ import { Session } from './session';
 export type Estimate = ChatEstimateResult;
 
 /**
- * Estimate what a prompt would send. Undefined, without a message, when the server cannot: the user did not ask for it.
+ * Estimate what a prompt would send. When that fails, return undefined and show no error, because the user did not ask
+ * for the estimate.
  */
 export async function estimatePrompt(
   session: Session,
@@ -35,6 +36,7 @@ export function estimateWithRequest(
   return session.ask('chat/estimate', { ...buildParams(session, message), contexts, request: true });
 }
 
+/** Return the parameters that an estimate has in common with the prompt itself. */
 function buildParams(session: Session, message: string) {
   const { id: chatId, selection } = session.chat;
   const { model, agent, variant } = { ...session.state.selection, ...selection };

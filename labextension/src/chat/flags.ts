@@ -1,7 +1,7 @@
 /**
- * Flags: marks that the user sets at messages of a chat.
+ * Sets and removes flags, which are marks at messages of a chat.
  *
- * Knows no view: `view/transcript/Flag.tsx` shows them.
+ * This module knows no view: `view/transcript/Flag.tsx` shows the flags.
  */
 
 import type { Session } from './session';

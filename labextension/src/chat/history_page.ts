@@ -1,7 +1,7 @@
 /**
  * Fetches the next older page of a chat when the reader asks for it.
  *
- * Knows no view. How a page is joined to the transcript is in `pages.ts`.
+ * This module knows no view. `pages.ts` puts the page before the transcript.
  */
 
 import { PAGE } from './pages';
@@ -9,10 +9,10 @@ import type { Session } from './session';
 import type { Chat } from './state';
 import type { Transcript } from './transcript';
 
-/** Chats whose next page is on its way: a second request for the same page is not sent. */
+/** The chats whose next page was requested. Until it arrives, the same page is not requested again. */
 const loading = new WeakSet<Transcript>();
 
-/** Fetch the page before what is shown of the chat, unless it is on its way already. */
+/** Fetch the page that comes before what is shown of the chat, unless it was requested already. */
 export async function fetchEarlier(session: Session, chat: Chat): Promise<void> {
   const { id: chatId, before: at } = chat;
   if (at === undefined || loading.has(chat)) {

@@ -1,20 +1,21 @@
 /**
- * Reads images that are pasted or dropped, as contexts of a prompt.
+ * Turns images that are pasted or dropped into contexts of a prompt.
  *
- * Knows no view: the prompt box is `view/composer/Composer.tsx`. Cells are in `pasted_cells.ts`.
+ * This module knows no view: the prompt box is `view/composer/Composer.tsx`. Cells are in `pasted_cells.ts`.
  */
 
 import { ImageContext } from '../wire/protocol';
 
 /** The types of images that models accept. */
 const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** Providers refuse larger images. */
+/** The size in bytes above which providers refuse an image. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
 export function listImages(data: DataTransfer): readonly File[] {
   return [...data.files].filter(file => TYPES.includes(file.type));
 }
 
+/** Read an image file into a context. Throws when the file cannot be read. */
 export async function toImageContext(file: File): Promise<ImageContext> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();

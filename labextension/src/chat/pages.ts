@@ -1,20 +1,21 @@
 /**
- * Joins a page of a chat's history to the transcript that is shown. Pure.
+ * Puts an older page of a chat's history before the transcript that is shown. Pure.
  *
- * A chat of any length opens with its newest page. Knows no session: `history_page.ts` fetches the pages.
+ * A chat opens with its newest page, however long it is. This module knows no session: `history_page.ts` fetches the
+ * pages.
  */
 
 import type { Transcript } from './transcript';
 import type { Earlier } from './types';
 
-/** How many contents a page has at least: a few screens. The server adds those up to the beginning of their turn. */
+/** The least number of contents in a page: a few screens. The server goes back to the beginning of a turn. */
 export const PAGE = 120;
 
 /**
- * Return the chat with the older transcript before its own, or the chat itself when it does not begin where the page
- * ends any more. Keys of older blocks get the place of their page as a prefix, so that they stay unique.
+ * Return the chat with the older transcript before its own. If the chat no longer begins where the page ends, return
+ * the chat unchanged. The keys of older blocks get the place of their page as a prefix, so that they stay unique.
  */
-export function withEarlier<T extends Transcript>(chat: T, older: Transcript, { at, before }: Earlier): T {
+export function prependPage<T extends Transcript>(chat: T, older: Transcript, { at, before }: Earlier): T {
   if (chat.before !== at) {
     return chat;
   }

@@ -1,7 +1,7 @@
 /**
- * Reads cells that are pasted or dropped, as contexts of a prompt. Lab gives both as JSON. Pure.
+ * Turns cells that are pasted or dropped into contexts of a prompt. Lab provides both as JSON. Pure.
  *
- * Knows no notebook: where a cell stands comes as `FindCell`. Images are in `images.ts`.
+ * This module knows no notebook: a function `FindCell` returns the place of a cell. Images are in `images.ts`.
  */
 
 import { ChatContext } from '../wire/protocol';
@@ -16,10 +16,10 @@ export interface PastedCell {
   readonly source: string | readonly string[];
 }
 
-/** Finds a cell in the open notebooks; numbers count from 1. */
+/** Returns the notebook and the number of a cell, counted from 1; undefined when no open notebook has the cell. */
 export type FindCell = (id: string) => { readonly path: string; readonly number: number } | undefined;
 
-/** Parse the JSON that Lab puts on the clipboard for cells. Undefined for any other text. */
+/** Parse the JSON that Lab puts on the clipboard for cells. Return undefined for any other text. */
 export function parseCells(text: string): readonly PastedCell[] | undefined {
   if (!text.startsWith('[{') || !text.includes('"cell_type"')) {
     return undefined;
@@ -36,17 +36,20 @@ export function isCell(value: unknown): value is PastedCell {
   return typeof value === 'object' && value !== null && 'cell_type' in value && 'source' in value;
 }
 
-/** Return the live cell, whose outputs are sent as well, where it still exists; otherwise its source as text. */
+/**
+ * Return the context for a cell. If the cell is in an open notebook, the context names it, and the server adds its
+ * outputs. Otherwise the context is the source as text.
+ */
 export function toCellContext(cell: PastedCell, find: FindCell): ChatContext {
   const source = typeof cell.source === 'string' ? cell.source : cell.source.join('');
   const place = cell.id === undefined ? undefined : find(cell.id);
   if (cell.id !== undefined && place !== undefined) {
     const label = `cell:${String(place.number)}`;
-    return { type: 'cell', path: place.path, cell: cell.id, label, description: firstLine(source) };
+    return { type: 'cell', path: place.path, cell: cell.id, label, description: getFirstLine(source) };
   }
-  return { type: 'text', label: `${cell.cell_type} cell: ${firstLine(source)}`, content: source };
+  return { type: 'text', label: `${cell.cell_type} cell: ${getFirstLine(source)}`, content: source };
 }
 
-function firstLine(source: string): string {
+function getFirstLine(source: string): string {
   return source.split('\n').find(line => line.trim() !== '') ?? '';
 }

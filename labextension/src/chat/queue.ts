@@ -1,13 +1,14 @@
 /**
- * Questions that wait for the end of the turn under way. They are kept in the page and are lost when it is closed.
+ * The queue of a chat: questions that are sent when the running turn has ended. The queue is kept in the page only, and
+ * is lost when the page is closed.
  *
- * Knows no connection: the session, which sends the next question, is seen through `QueueOwner` only.
+ * This module knows no connection: the session sends the next question. See `QueueOwner` for what is used of it.
  */
 
 import type { Action, Chat } from './state';
 import type { Queued } from './types';
 
-/** What this module needs of a session. */
+/** The parts of a session that this module uses. */
 export interface QueueOwner {
   /** The chat that is shown. */
   readonly chat: Chat;
@@ -22,7 +23,7 @@ export function enqueue(owner: QueueOwner, question: Queued): void {
   owner.dispatch({ type: 'queued', chatId, queue: [...queue, question] });
 }
 
-/** Take a question out of the queue; its text goes back to the prompt box. */
+/** Remove the question at `index` from the queue, and put its text back into the prompt box. */
 export function dequeue(owner: QueueOwner, index: number): void {
   const { id: chatId, queue = [] } = owner.chat;
   owner.dispatch({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });
@@ -30,8 +31,8 @@ export function dequeue(owner: QueueOwner, index: number): void {
 }
 
 /**
- * Remove and return what is asked next in a chat whose turn has ended: first the steering messages that the model was
- * not sent in time, as one question, then the first question of the queue.
+ * Remove and return the next question of a chat whose turn has ended. Steering messages that the model did not read in
+ * time come first, joined to one question, and then the first question of the queue.
  */
 export function takeNext(owner: QueueOwner, chat: Chat): Queued | undefined {
   const { id: chatId, steers, queue = [] } = chat;

@@ -1,7 +1,7 @@
 /**
- * Going back in a chat: roll back to before a message, ask a message again, or continue from it in a new chat.
+ * Goes back in a chat: rolls back to before a message, asks a message again, or continues from it in a new chat.
  *
- * Knows no view: the buttons are in `view/transcript/UserMessage.tsx`.
+ * This module knows no view: the buttons are in `view/transcript/UserMessage.tsx`.
  */
 
 import { UserBlock } from './blocks';
@@ -9,7 +9,7 @@ import { ChatContext } from '../wire/protocol';
 import { Code, RpcError } from '../wire/rpc';
 import { Session } from './session';
 
-/** What is rolled back: the messages alone, or the changes of tools as well. */
+/** What is rolled back: only the messages, or also what tools have changed. */
 export type Extent = 'messages' | 'all';
 
 /** Roll the chat back to before a message, and put its text back into the prompt box. */
@@ -22,8 +22,8 @@ export async function rollBack(session: Session, { contentId, text }: UserBlock,
 }
 
 /**
- * Roll back to before a message and ask it again. With a server that cannot roll back, the message is asked once more at
- * the end of the chat.
+ * Roll back to before a message and ask it again. If the server cannot roll back, the message is asked at the end of
+ * the chat. Return whether the server accepted it.
  */
 export async function askAgain(
   session: Session,
@@ -44,7 +44,7 @@ export async function askAgain(
   return session.prompt(message, contexts);
 }
 
-/** Open a new chat that has everything up to the end of the message's turn. */
+/** Copy the chat up to the end of the message's turn into a new chat, and open that. */
 export async function forkChat(session: Session, { contentId }: UserBlock): Promise<void> {
   if (contentId === undefined) {
     return;

@@ -1,10 +1,10 @@
 /**
- * The panel's connection to the server: what the server sends goes into the state, what the user does goes to the
- * server.
+ * The panel's connection to the server. It puts what the server sends into the state, and sends what the user does to
+ * the server.
  *
- * There is one link at a time. When it breaks it is opened again, after a longer pause each time, and every chat that
- * was shown is replayed. Knows no view and no socket: links and the clock come from outside (`SessionEnvironment`). The
- * state is changed only by the reducer in `state.ts`.
+ * There is one link at a time. When the link breaks, the session opens a new one, after a longer pause at each attempt,
+ * and replays every chat that was shown. It knows no view and no socket: links and the clock come from outside
+ * (`SessionEnvironment`). Only the reducer in `state.ts` changes the state.
  */
 
 import { Attendant, Client, NotebookHost, NotificationMethod } from '../wire/client';
@@ -28,62 +28,78 @@ import { Action, Chat, createState, createChat, isUrgent, reduce, Selection, Sta
 
 /** What the session needs from the page. */
 export interface SessionEnvironment {
+  /** The notebooks of this page, which the server may read and edit. Undefined where the page has none. */
   readonly notebooks?: NotebookHost;
   /** The chat to begin with: the one that the tab showed before it was reloaded. */
-  readonly known?: ChatId;
+  readonly initialChat?: ChatId;
+  /** Opens a new link to the server. */
   open(): Promise<Link>;
-  newId(): string;
-  /** Calls once after `ms` milliseconds. The returned function cancels that. */
+  /** Returns an id for a new chat. */
+  createId(): string;
+  /** Calls `call` once, after `ms` milliseconds. The returned function cancels the call. */
   callLater(call: () => void, ms: number): () => void;
 }
 
+/** The pause before the first attempt to connect again. It doubles at each attempt. */
 const FIRST_RETRY_MS = 500;
+/** The longest pause between two attempts to connect. */
 const LAST_RETRY_MS = 15_000;
-/** Ten times a second: a reader of growing text does not see more. */
+/** Streamed text is drawn at most ten times a second: a reader does not see more. */
 const FRAME_MS = 100;
-/** A message of type `info` goes away by itself after this time, which is long enough to read it. */
+/** A message of type `info` disappears after this time, which is long enough to read it. */
 const READING_MS = 8000;
 
 export class Session implements Attendant {
   state: State;
-  /** Called with text that goes back to the prompt box: of a message that waited, or was rolled back. */
+  /** Called with a text that goes back into the prompt box. Its message was rolled back, or waited and was not sent. */
   onDraft: (text: string) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
   onDeleted: (chatId: ChatId) => void = () => undefined;
-  /** Called with something that the user may want to do outside of the chat. */
+  /** Called when the server offers the user an action outside of the chat; see `Offer`. */
   onOffer: (offer: Offer) => void = () => undefined;
+  /** The client of the open link; undefined while there is none. */
   private client: Client | undefined;
-  private readonly watchers = new Set<() => void>();
-  /** The last known status of each MCP server. */
-  private readonly servers = new Map<string, string>();
-  private readonly answerers = new Map<number, (answer: ChatAskQuestionResult) => void>();
+  /** Called whenever the state has changed. */
+  private readonly subscribers = new Set<() => void>();
+  /** The last known status of each MCP server, by its name. */
+  private readonly serverStatuses = new Map<string, string>();
+  /** The functions that send the answer to an open question, by the keys of the questions. */
+  private readonly resolvers = new Map<number, (answer: ChatAskQuestionResult) => void>();
+  /** The key that was last given to a question or message. */
   private lastKey = 0;
+  /** The pause before the next attempt to connect. */
   private retryMs = FIRST_RETRY_MS;
-  private cancelPause: (() => void) | undefined;
-  private hasNews = false;
+  /** Cancels the timer of the next attempt to connect; undefined when no attempt is planned. */
   private cancelRetry: (() => void) | undefined;
+  /** Ends the pause after subscribers were notified; undefined when there is no pause. See `notifySoon`. */
+  private cancelPause: (() => void) | undefined;
+  /** Whether the state has changed during the pause. */
+  private changedInPause = false;
+  /** Whether `close` was called. */
   private closed = false;
 
-  constructor(private readonly world: SessionEnvironment) {
-    this.state = createState(world.known ?? world.newId());
+  constructor(private readonly environment: SessionEnvironment) {
+    this.state = createState(environment.initialChat ?? environment.createId());
   }
 
-  readonly subscribe = (watcher: () => void): (() => void) => {
-    this.watchers.add(watcher);
-    return () => this.watchers.delete(watcher);
+  readonly subscribe = (subscriber: () => void): (() => void) => {
+    this.subscribers.add(subscriber);
+    return () => this.subscribers.delete(subscriber);
   };
 
+  /** The chat that is shown. */
   get chat(): Chat {
     return this.state.chats[String(this.state.current)] ?? createChat(this.state.current);
   }
 
   // -- the connection
 
+  /** Open a link and bring the state up to date. When that fails, try again later or show the error. */
   async connect(): Promise<void> {
     this.cancelRetry?.();
     this.cancelRetry = undefined;
     try {
-      const client = await Client.connect(await this.world.open(), this, this.world.notebooks);
+      const client = await Client.connect(await this.environment.open(), this, this.environment.notebooks);
       if (this.closed) {
         client.close();
         return;
@@ -105,15 +121,17 @@ export class Session implements Attendant {
     this.client?.close();
   }
 
+  /** Try to connect again after the link has closed. */
   handleClose(): void {
     this.client = undefined;
-    this.answerers.clear();
+    this.resolvers.clear();
     if (!this.closed) {
       this.dispatch({ type: 'connection', connection: 'lost' });
       this.retry();
     }
   }
 
+  /** Handle an error of `connect`, which may have failed before or after the link was open. */
   private handleFailure(error: unknown): void {
     if (this.closed || this.cancelRetry !== undefined) {
       return;
@@ -135,9 +153,10 @@ export class Session implements Attendant {
     }
   }
 
+  /** Plan the next attempt to connect, unless one is planned. */
   private retry(): void {
     if (this.cancelRetry === undefined) {
-      this.cancelRetry = this.world.callLater(() => void this.connect(), this.retryMs);
+      this.cancelRetry = this.environment.callLater(() => void this.connect(), this.retryMs);
       this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     }
   }
@@ -146,14 +165,15 @@ export class Session implements Attendant {
   private async catchUp(): Promise<void> {
     await this.loadChats();
     const { chats, list } = this.state;
-    const stored = new Set([this.world.known, ...list.map(one => one.id)]);
+    const stored = new Set([this.environment.initialChat, ...list.map(({ id }) => id)]);
     const reopened = Object.values(chats).filter(({ id, seq }) => seq > 0 || stored.has(id));
     await Promise.all(reopened.map(chat => this.replay(chat)));
   }
 
   /**
-   * Replay a chat. A running chat is replayed from its beginning: new contents that arrive before the replay begins
-   * cannot be told from those of the replay, which begins with `chat/cleared` only then.
+   * Replay a chat. An idle chat is replayed after the last content that is known. A running chat is replayed from its
+   * beginning, because new contents may arrive before the replay begins, and they look the same as contents of the
+   * replay. A replay from the beginning starts with `chat/cleared`, so it can be recognised.
    */
   private async replay(chat: Chat): Promise<void> {
     const isRunning = this.state.list.some(({ id, status }) => id === chat.id && status !== 'idle');
@@ -171,6 +191,7 @@ export class Session implements Attendant {
 
   // -- what the server sends
 
+  /** Apply a notification of the server to the state, and settle each chat that was running before. */
   handleNotification(method: NotificationMethod, params: unknown): void {
     if (method === '$/showMessage') {
       const { type, message } = params as ShowMessageParams;
@@ -188,49 +209,54 @@ export class Session implements Attendant {
     if (method === 'tool/serverUpdated') {
       this.offerSignIn(params as ToolServerUpdatedParams);
     }
-    const running = this.listRunning();
+    const runningBefore = this.listRunning();
     try {
       // The generated types are trusted here; the reducer ignores what does not fit them.
-      this.state = reduce(this.state, { type: 'told', method, params } as Action);
+      this.state = reduce(this.state, { type: 'notification', method, params } as Action);
     } catch (error) {
       console.warn('ECA: a message was ignored', method, error);
       return;
     }
-    const said = method === 'chat/contentReceived' && !isUrgent(this.state, params as ChatContentReceivedParams);
-    if (said || method === 'chat/toolCallProgress') {
+    const canWait = method === 'chat/contentReceived' && !isUrgent(this.state, params as ChatContentReceivedParams);
+    if (canWait || method === 'chat/toolCallProgress') {
       this.notifySoon();
     } else {
-      this.notifyWatchers();
+      this.notifySubscribers();
     }
-    for (const chatId of running) {
-      this.settle(chatId);
+    for (const chatId of runningBefore) {
+      this.settleIfEnded(chatId);
     }
   }
 
   /** Offer a sign-in when a server begins to require it, not each time that its status is repeated. */
   private offerSignIn({ name, status }: ToolServerUpdatedParams): void {
-    const before = this.servers.get(name);
-    this.servers.set(name, status);
+    const before = this.serverStatuses.get(name);
+    this.serverStatuses.set(name, status);
     if (status === 'requires-auth' && before !== status) {
       this.onOffer({ kind: 'signIn', server: name });
     }
   }
 
-  askUser(question: ChatAskQuestionParams, taken: AbortSignal): Promise<ChatAskQuestionResult> {
+  /** Show a question of the assistant and wait for the user's answer. */
+  askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult> {
     const key = ++this.lastKey;
     this.dispatch({ type: 'asked', question: { ...question, key } });
-    taken.addEventListener('abort', () => {
+    signal.addEventListener('abort', () => {
       this.answer(key, { cancelled: true });
     });
-    return new Promise(resolve => this.answerers.set(key, resolve));
+    return new Promise(resolve => this.resolvers.set(key, resolve));
   }
 
+  /** Return the chats that are not idle: running, or stopping. */
   private listRunning(): readonly ChatId[] {
     return Object.values(this.state.chats).flatMap(({ id, status }) => (status === 'idle' ? [] : [id]));
   }
 
-  /** When a turn has ended, cancel its questions and ask what waits: steering that came too late, then the queue. */
-  private settle(chatId: ChatId): void {
+  /**
+   * If the turn of a chat has ended, cancel its questions and send the next message that waits: first steering that
+   * came too late, then the queue.
+   */
+  private settleIfEnded(chatId: ChatId): void {
     const chat = this.state.chats[String(chatId)];
     if (chat?.status !== 'idle') {
       return;
@@ -241,8 +267,8 @@ export class Session implements Attendant {
     }
     const next = takeNext(this, chat);
     if (next !== undefined) {
-      void this.prompt(next.text, next.contexts, chat).then(done => {
-        if (!done) {
+      void this.prompt(next.text, next.contexts, chat).then(accepted => {
+        if (!accepted) {
           this.onDraft(next.text);
         }
       });
@@ -255,7 +281,7 @@ export class Session implements Attendant {
   async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
     const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
     const notebook = this.findActiveNotebook();
-    const taken = await this.ask('chat/prompt', {
+    const result = await this.ask('chat/prompt', {
       chatId: chat.id,
       message,
       ...(model !== '' && { model }),
@@ -264,12 +290,12 @@ export class Session implements Attendant {
       ...(contexts.length > 0 && { contexts }),
       ...(notebook !== undefined && { notebook })
     });
-    return taken !== undefined;
+    return result !== undefined;
   }
 
-  /** Return the path of the notebook in front; empty for none, undefined where this page has no notebooks to show. */
+  /** Return the path of the notebook in front: empty when none is open, undefined when this page cannot have any. */
   private findActiveNotebook(): string | undefined {
-    const list = this.world.notebooks?.list().notebooks;
+    const list = this.environment.notebooks?.list().notebooks;
     return list === undefined ? undefined : (list.find(({ active }) => active)?.path ?? '');
   }
 
@@ -280,6 +306,7 @@ export class Session implements Attendant {
     this.client?.notify('chat/promptSteer', { chatId: chat.id, message });
   }
 
+  /** Withdraw the steering messages and the queue of the chat, and put their texts back into the prompt box. */
   takeBackSteers(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
@@ -296,32 +323,38 @@ export class Session implements Attendant {
     this.client?.stopPrompt(this.chat.id);
   }
 
+  /** Send a notification to the server. Without a connection, nothing is sent. */
   notify<K extends Notifications<ClientMethods>>(method: K, params: ClientMethods[K]['params']): void {
     this.client?.notify(method, params);
   }
 
-  approve(toolCallId: string, session: boolean, chatId = this.chat.id): void {
+  /** Approve a tool call. `forSession`: the server also remembers the approval for the rest of the chat. */
+  approve(toolCallId: string, forSession: boolean, chatId = this.chat.id): void {
     this.client?.notify('chat/toolCallApprove', {
       chatId,
       toolCallId,
-      ...(session && { save: 'session' as const })
+      ...(forSession && { save: 'session' as const })
     });
   }
 
+  /** Reject a tool call. The model reads the reason, which may be empty. */
   reject(toolCallId: string, reason: string, chatId = this.chat.id): void {
     this.client?.notify('chat/toolCallReject', { chatId, toolCallId, ...(reason !== '' && { reason }) });
   }
 
+  /** Answer the question with this key, and remove it from its chat. */
   answer(key: number, answer: ChatAskQuestionResult): void {
-    this.answerers.get(key)?.(answer);
-    this.answerers.delete(key);
+    this.resolvers.get(key)?.(answer);
+    this.resolvers.delete(key);
     this.dispatch({ type: 'answered', key });
   }
 
+  /** Show a new chat. The server knows it from its first prompt on. */
   startChat(): void {
-    this.dispatch({ type: 'shown', chatId: this.world.newId() });
+    this.dispatch({ type: 'shown', chatId: this.environment.createId() });
   }
 
+  /** Show a chat. If it was not shown before, its transcript is fetched. */
   async openChat(chatId: ChatId): Promise<void> {
     const known = this.state.chats[String(chatId)];
     this.dispatch({ type: 'shown', chatId });
@@ -330,13 +363,15 @@ export class Session implements Attendant {
     }
   }
 
+  /** Fetch the list of all chats. */
   async loadChats(): Promise<void> {
-    const listed = await this.ask('chat/list', {});
-    if (listed !== undefined) {
-      this.dispatch({ type: 'listed', chats: listed.chats });
+    const result = await this.ask('chat/list', {});
+    if (result !== undefined) {
+      this.dispatch({ type: 'listed', chats: result.chats });
     }
   }
 
+  /** Choose the model, agent or variant of the chat that is shown. */
   choose(selection: Partial<Selection>): void {
     const { chat } = this;
     this.dispatch({ type: 'chosen', chatId: chat.id, selection });
@@ -349,7 +384,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** Return the answer, or undefined after an error message was shown. */
+  /** Send a request and return the answer. When it fails, show the error and return undefined. See `request`. */
   async ask<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params']
@@ -362,7 +397,7 @@ export class Session implements Attendant {
     }
   }
 
-  /** Throws: LinkError, RpcError. */
+  /** Send a request and return the answer. Throws: LinkError, RpcError. */
   request<K extends Requests<ClientMethods>>(
     method: K,
     params: ClientMethods[K]['params']
@@ -370,15 +405,17 @@ export class Session implements Attendant {
     return this.client?.request(method, params) ?? Promise.reject(new LinkError('there is no connection'));
   }
 
+  /** Remove a message that is shown above the chat. */
   dismiss(key: number): void {
     this.dispatch({ type: 'dismissed', key });
   }
 
+  /** Show a message above the chat. */
   showMessage(type: 'error' | 'warning' | 'info', text: string): void {
     const key = ++this.lastKey;
     this.dispatch({ type: 'message', message: { key, type, text } });
     if (type === 'info') {
-      this.world.callLater(() => {
+      this.environment.callLater(() => {
         this.dismiss(key);
       }, READING_MS);
     }
@@ -393,28 +430,31 @@ export class Session implements Attendant {
 
   dispatch(action: Action): void {
     this.state = reduce(this.state, action);
-    this.notifyWatchers();
+    this.notifySubscribers();
   }
 
-  /** Notify the watchers now, unless that was done less than `FRAME_MS` ago: then once after that time. */
+  /**
+   * Notify the subscribers, but not more often than every `FRAME_MS`: now or, if the last time is not that long ago, at
+   * the end of the pause.
+   */
   private notifySoon(): void {
     if (this.cancelPause !== undefined) {
-      this.hasNews = true;
+      this.changedInPause = true;
       return;
     }
-    this.notifyWatchers();
-    this.cancelPause = this.world.callLater(() => {
+    this.notifySubscribers();
+    this.cancelPause = this.environment.callLater(() => {
       this.cancelPause = undefined;
-      if (this.hasNews) {
+      if (this.changedInPause) {
         this.notifySoon();
       }
     }, FRAME_MS);
   }
 
-  private notifyWatchers(): void {
-    this.hasNews = false;
-    for (const watcher of this.watchers) {
-      watcher();
+  private notifySubscribers(): void {
+    this.changedInPause = false;
+    for (const subscriber of this.subscribers) {
+      subscriber();
     }
   }
 }

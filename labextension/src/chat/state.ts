@@ -1,13 +1,14 @@
 /**
  * The state of the panel, computed by a reducer from what the server sent and what the user did. Pure.
  *
- * A content with a `seq` is taken once, so a replay may repeat what is shown already. While a chat is replayed, the new
- * transcript is collected in `replay` and shown when the replay is complete: the reader sees no gap and no flicker.
- * Knows no connection (`session.ts`); the transcript itself is in `transcript.ts` and `blocks.ts`.
+ * A content with a `seq` is applied once, so a replay may repeat what is shown already. While a chat is replayed, the
+ * new transcript is collected in `replay`. It is shown when the replay is complete, so that the reader sees no gap and
+ * no flicker. This module knows no connection (`session.ts`). The transcript itself is in `transcript.ts` and
+ * `blocks.ts`.
  */
 
 import { setProgress } from './blocks';
-import { withEarlier } from './pages';
+import { prependPage } from './pages';
 import {
   ChatAskQuestionParams,
   ChatConfig,
@@ -24,18 +25,26 @@ import {
 import { EMPTY, applyContent, Transcript, pickTranscript } from './transcript';
 import type { Change, Earlier, Queued } from './types';
 
-/** `lost`: there was a connection, and it is tried again. `absent`: there was none yet. */
+/**
+ * The state of the connection. `lost`: there was a connection, and the session tries to connect again. `absent`: no
+ * attempt to connect has succeeded so far.
+ */
 export type Connection = 'connecting' | 'open' | 'lost' | 'absent';
 
+/** A question of the assistant that waits for an answer. */
 export interface Question extends ChatAskQuestionParams {
+  /** Identifies the question in this page. */
   readonly key: number;
 }
 
-/** The model, agent and variant of the next turn. An empty name leaves the choice to the server. */
+/** What the next turn runs with. An empty name leaves the choice to the server. */
 export interface Selection {
+  /** The full name of the model, `provider/model`. */
   readonly model: string;
   readonly agent: string;
+  /** The variant of the model, for example its reasoning effort. */
   readonly variant: string;
+  /** The variants that can be chosen for the model. */
   readonly variants: readonly string[];
 }
 
@@ -49,15 +58,19 @@ export interface Chat extends Transcript {
   readonly steers: readonly string[];
   /** Questions that are asked when the running turn has ended. */
   readonly queue?: readonly Queued[];
-  /** What was chosen in this chat, over the selection of all chats. */
+  /** What was chosen in this chat. It takes precedence over `State.selection`. */
   readonly selection: Partial<Selection>;
   /** Changes that are neither kept nor undone. */
   readonly changes?: readonly Change[];
-  /** While the chat is replayed: the transcript before the replay, and the one that is being collected. */
+  /**
+   * Present while the chat is replayed. `from`: the transcript that the replay continues. `now`: what was collected.
+   */
   readonly replay?: { readonly from: Transcript; readonly now: Transcript };
 }
 
+/** A message to the user that is not part of a chat. */
 export interface Message {
+  /** Identifies the message in this page. */
   readonly key: number;
   readonly type: 'error' | 'warning' | 'info';
   readonly text: string;
@@ -65,19 +78,27 @@ export interface Message {
 
 export interface State {
   readonly connection: Connection;
-  /** Whether the server has said what it is set up with. */
+  /** Whether the server has sent its list of models, which may be empty. */
   readonly configured: boolean;
+  /** The chat that is shown. */
   readonly current: ChatId;
+  /** The chats that were shown in this page, by their ids. */
   readonly chats: Readonly<Record<string, Chat>>;
+  /** All chats of the workspace, for the list of chats. */
   readonly list: readonly ChatSummary[];
   readonly models: readonly string[];
   readonly agents: readonly string[];
+  /** The selection for chats in which nothing was chosen. */
   readonly selection: Selection;
+  /** The Markdown that an empty chat shows. */
   readonly welcome: string;
+  /** The tool servers, by their names. */
   readonly servers: Readonly<Record<string, ToolServerUpdatedParams>>;
+  /** The background jobs. */
   readonly jobs: readonly Job[];
+  /** The providers of models, by their ids. */
   readonly providers: Readonly<Record<string, ProviderStatus>>;
-  /** The settings of folders that do nothing until the user trusts the folder. */
+  /** The settings that folders bring. They have no effect until the user trusts the folder. */
   readonly untrusted: UntrustedSettingsParams;
   readonly messages: readonly Message[];
 }
@@ -86,34 +107,49 @@ type ServerNotification = {
   [K in keyof ServerMethods]: { readonly method: K; readonly params: ServerMethods[K]['params'] };
 }[keyof ServerMethods];
 
+/** What happened. An action about one chat names it in `chatId`. */
 export type Action =
-  | ({ readonly type: 'told' } & ServerNotification)
+  /** The server has sent a notification. */
+  | ({ readonly type: 'notification' } & ServerNotification)
+  /** The state of the connection has changed. */
   | { readonly type: 'connection'; readonly connection: Connection }
+  /** The list of all chats was fetched. */
   | { readonly type: 'listed'; readonly chats: readonly ChatSummary[] }
-  /** A chat is shown. It begins empty when it is not known. */
+  /** The user opens a chat. It begins empty when it was not shown before. */
   | { readonly type: 'shown'; readonly chatId: ChatId }
   /** A replay begins: of the whole chat, or of what came after its `seq`. `replayed` follows when it is complete. */
   | { readonly type: 'replaying'; readonly chatId: ChatId; readonly whole: boolean }
+  /** A replay is complete. `found`: the server knows the chat. `before`: the place of the next older page. */
   | {
       readonly type: 'replayed';
       readonly chatId: ChatId;
       readonly found: boolean;
       readonly before?: Transcript['before'];
     }
+  /** An older page of the chat was fetched. */
   | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: Earlier }
+  /** A model, agent or variant was chosen in the chat. */
   | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
+  /** The assistant asks the user a question. */
   | { readonly type: 'asked'; readonly question: Question }
+  /** The question with this key needs no answer any more. */
   | { readonly type: 'answered'; readonly key: number }
+  /** These steering messages wait in the chat now. */
   | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly string[] }
+  /** These questions wait in the queue of the chat now. */
   | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly Queued[] }
+  /** The undecided changes of the chat were fetched. */
   | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
+  /** A message is shown to the user. */
   | { readonly type: 'message'; readonly message: Message }
+  /** The user has closed the message with this key, or its time is over. */
   | { readonly type: 'dismissed'; readonly key: number };
 
 export function createChat(id: ChatId): Chat {
   return { ...EMPTY, id, questions: [], steers: [], selection: {} };
 }
 
+/** Return the state before the first connection. */
 export function createState(current: ChatId): State {
   return {
     connection: 'connecting',
@@ -133,9 +169,10 @@ export function createState(current: ChatId): State {
   };
 }
 
+/** Return the state after an action. The old state is not changed. */
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
-    case 'told':
+    case 'notification':
       return reduceNotification(state, action);
     case 'connection':
       return {
@@ -162,7 +199,7 @@ export function reduce(state: State, action: Action): State {
       }));
     case 'earlier':
       return changeChat(state, action.chatId, chat =>
-        withEarlier(chat, action.page.contents.reduce(takeContent, EMPTY), action.page)
+        prependPage(chat, action.page.contents.reduce(applyToChat, EMPTY), action.page)
       );
     case 'chosen':
       return changeChat(state, action.chatId, chat => ({
@@ -192,6 +229,7 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
+/** Return the state after a notification of the server. */
 function reduceNotification(state: State, action: ServerNotification): State {
   switch (action.method) {
     case 'chat/contentReceived':
@@ -199,7 +237,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
     case 'chat/toolCallProgress': {
       const report = action.params;
       return changeTranscript(state, findParent(state, report.chatId), before =>
-        changePart(before, report.chatId, one => ({ ...one, blocks: setProgress(one.blocks, report) }))
+        changePart(before, report.chatId, part => ({ ...part, blocks: setProgress(part.blocks, report) }))
       );
     }
     case 'chat/cleared':
@@ -238,6 +276,7 @@ function reduceNotification(state: State, action: ServerNotification): State {
   }
 }
 
+/** Return the state after a content of a chat. */
 function reduceContent(state: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
   if (params.parentChatId !== undefined) {
@@ -255,7 +294,7 @@ function reduceContent(state: State, params: ChatContentReceivedParams): State {
             steers: chat.steers.filter(words => !content.text.includes(words))
           }))
         : next;
-    // The call that asked has ended, so its question was answered elsewhere.
+    // The call that asked the question has ended, so the question was answered elsewhere.
     case 'toolCalled':
     case 'toolCallRejected':
       return changeChat(next, chatId, chat => filterQuestions(chat, question => question.toolCallId !== content.id));
@@ -265,44 +304,48 @@ function reduceContent(state: State, params: ChatContentReceivedParams): State {
 }
 
 /**
- * Add a content to the chat, or to its replay. Each content is taken once.
+ * Add a content to the chat or, while it is replayed, to its replay. Each content is applied once.
  *
- * Contents that arrive on a new connection before the replay begins are part of the replay as well. When a `seq` goes
- * back, the replay has begun, and what was collected until then is discarded.
+ * Contents that arrive on a new connection before the replay begins will be repeated by the replay. When a `seq` is
+ * lower than the last one, the replay has begun, and what was collected until then is discarded.
  */
 function addToChat(state: State, params: ChatContentReceivedParams): State {
   return changeChat(state, params.parentChatId ?? params.chatId, chat => {
     const { replay } = chat;
     if (replay === undefined) {
-      return isRepeated(chat, params) ? chat : { ...chat, ...takeContent(chat, params) };
+      return isRepeated(chat, params) ? chat : { ...chat, ...applyToChat(chat, params) };
     }
     const before = isRepeated(replay.now, params) ? replay.from : replay.now;
-    return isRepeated(before, params) ? chat : { ...chat, replay: { ...replay, now: takeContent(before, params) } };
+    return isRepeated(before, params) ? chat : { ...chat, replay: { ...replay, now: applyToChat(before, params) } };
   });
 }
 
-/** Apply a content. Those of a subagent go into their own transcript within the parent's chat. */
-function takeContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
+/**
+ * Apply a content to a chat's transcript. A subagent's content goes into its own transcript within the parent's chat.
+ */
+function applyToChat(before: Transcript, params: ChatContentReceivedParams): Transcript {
   return params.parentChatId === undefined
     ? applyContent(before, params)
-    : changeSubagent(before, params.chatId, one => applyContent(one, params));
+    : changeSubagent(before, params.chatId, part => applyContent(part, params));
 }
 
-function changeSubagent(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+function changeSubagent(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
   return { ...before, agents: { ...before.agents, [id]: change(before.agents?.[id] ?? EMPTY) } };
 }
 
-/** Change the transcript of the chat, which is a part of `before` if the chat is a subagent's. */
-function changePart(before: Transcript, id: ChatId, change: (one: Transcript) => Transcript): Transcript {
+/** Change the transcript of the chat with this id. If it is a subagent's chat, it is a part of `before`. */
+function changePart(before: Transcript, id: ChatId, change: (part: Transcript) => Transcript): Transcript {
   return before.agents?.[id] === undefined ? change(before) : changeSubagent(before, id, change);
 }
 
-/** Return the chat that shows a subagent's chat; for any other chat, the chat itself. */
+/**
+ * Return the id of the chat in which the chat `id` is shown: the parent of a subagent's chat, otherwise `id` itself.
+ */
 function findParent(state: State, id: ChatId): ChatId {
   return Object.values(state.chats).find(({ agents }) => agents?.[id] !== undefined)?.id ?? id;
 }
 
-/** Whether the content was taken before. */
+/** Whether the content was applied before. */
 function isRepeated(before: Transcript, { chatId, parentChatId, seq }: ChatContentReceivedParams): boolean {
   const last = parentChatId === undefined ? before.seq : (before.agents?.[chatId]?.seq ?? 0);
   return seq !== undefined && seq > 0 && seq <= last;
@@ -351,7 +394,7 @@ function readSelection(chat: ChatConfig): Partial<Selection> {
   };
 }
 
-/** Return the chats without questions: on a connection that is closed nobody waits for the answers. */
+/** Return the chats without their questions: when a connection is closed, the server does not wait for answers. */
 function dropQuestions(state: State): State['chats'] {
   return mapChats(state, chat => filterQuestions(chat, () => false));
 }
@@ -360,7 +403,7 @@ function filterQuestions(chat: Chat, kept: (question: Question) => boolean): Cha
   return chat.questions.every(kept) ? chat : { ...chat, questions: chat.questions.filter(kept) };
 }
 
-/** Change a chat that was shown before. Others are not kept: the contents of all chats would fill the memory. */
+/** Change a chat. A chat that was never shown is not in the state and stays out: all chats would fill the memory. */
 function changeChat(state: State, id: ChatId, change: (chat: Chat) => Chat): State {
   const chat = state.chats[String(id)];
   return chat === undefined ? state : { ...state, chats: { ...state.chats, [String(id)]: change(chat) } };
@@ -373,7 +416,7 @@ function mapChats(state: State, change: (chat: Chat) => Chat): State['chats'] {
 /** Contents that follow a decision: somebody has just clicked, here or elsewhere. */
 const DECIDED: ReadonlySet<string> = new Set(['toolCallRunning', 'toolCallRejected']);
 
-/** Whether a content is shown at once. Streamed content is not, because more follows, nor is that of a replay. */
+/** Whether a content must be shown at once. Streamed content can wait, because more follows. So can a replay. */
 export function isUrgent(state: State, { chatId, content }: ChatContentReceivedParams): boolean {
   return DECIDED.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }

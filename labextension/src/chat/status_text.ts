@@ -1,7 +1,7 @@
 /**
- * Describes the assistant for Lab's status bar in a few words: model, activity, cost. Pure.
+ * Writes the text of Lab's status bar: the model, what the assistant is doing, and the cost. Pure.
  *
- * Knows no element: `status/plugin.ts` shows the text.
+ * This module knows no element: `status/plugin.ts` shows the text.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -9,13 +9,14 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Chat, State } from './state';
 import { baseName, formatCount, formatCost } from '../render/format';
 
-/** Return model, activity and cost in one line. An activity that waits for the user comes before all others. */
+/** Return model, activity and cost in one line. */
 export function describeStatus(state: State, chat: Chat, trans: TranslationBundle): string {
   const model = chat.selection.model ?? state.selection.model;
   const named = model === '' ? trans.__('Assistant') : trans.__('Assistant: %1', baseName(model));
   return [named, describeActivity(state, chat, trans), describeCost(chat, trans)].filter(Boolean).join(' · ');
 }
 
+/** Describe the most important activity. If something waits for the user, that comes before everything else. */
 function describeActivity(state: State, chat: Chat, trans: TranslationBundle): string {
   if (state.connection !== 'open') {
     return state.connection === 'connecting' ? '' : trans.__('not connected');
@@ -29,7 +30,7 @@ function describeActivity(state: State, chat: Chat, trans: TranslationBundle): s
   return state.configured && state.models.length === 0 ? trans.__('no model') : '';
 }
 
-/** Return the cost where it is known, otherwise the tokens. */
+/** Return the cost of the chat or, if the price is not known, its tokens. */
 function describeCost({ usage }: Chat, trans: TranslationBundle): string {
   const cost = usage?.sessionCost;
   return cost !== undefined

@@ -1,7 +1,7 @@
 /**
- * Asks the server what the prompt box can suggest at `@`, `/` and `#`, and names contexts for chips and lists.
+ * Asks the server what the prompt box can suggest at `@`, `/` and `#`, and describes contexts for chips and lists.
  *
- * Knows no view and no connection: requests go through the `Ask` that it is given. The list is
+ * This module knows no view and no connection: it sends requests through the argument `ask`. The list itself is
  * `view/composer/Completion.tsx`.
  */
 
@@ -13,9 +13,12 @@ import { Trigger } from './completion_trigger';
 
 /** A line of the list of suggestions. */
 export interface Suggestion {
+  /** Identifies the suggestion in its list. For a command it is the name of the command. */
   readonly key: string;
+  /** The kind of context, command or file, which decides the icon. */
   readonly kind: string;
   readonly label: string;
+  /** A longer text beside the label: a description or a path. */
   readonly detail: string;
   /** The context that is sent with the message when this is chosen. */
   readonly context?: ChatContext;
@@ -23,15 +26,16 @@ export interface Suggestion {
   readonly insert?: string;
 }
 
+/** Sends a request to the server and returns the answer. */
 export type Ask = <K extends Requests<ClientMethods>>(
   method: K,
   params: ClientMethods[K]['params']
 ) => Promise<ClientMethods[K]['result']>;
 
-/** A longer list does not help: the user types another letter instead. */
+/** The most suggestions in a list. A longer list does not help: the user types another letter instead. */
 const MOST = 50;
 
-/** Throws: LinkError, RpcError. */
+/** Return the suggestions for what the user has typed. `contexts` were chosen already. Throws: LinkError, RpcError. */
 export async function listSuggestions(
   { kind, query }: Trigger,
   chatId: ChatId,
@@ -67,7 +71,7 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
   return {
     key: name,
     kind: type,
-    label: [`/${name}`, ...declared.map(one => (one.required ? one.name : `[${one.name}]`))].join(' '),
+    label: [`/${name}`, ...declared.map(arg => (arg.required ? arg.name : `[${arg.name}]`))].join(' '),
     detail: description,
     insert: `/${name} `
   };
@@ -75,17 +79,17 @@ function toCommand({ name, description, type, arguments: declared }: ChatCommand
 
 function toSuggestion(context: ChatContext): Suggestion {
   const { label, detail } = describeContext(context);
-  return { key: keyOf(context), kind: context.type, label, detail, context };
+  return { key: createContextKey(context), kind: context.type, label, detail, context };
 }
 
 /**
- * Return the label and the detail of a context, for a chip and for a list. Each kind has its name in one of these
- * fields.
+ * Return the label and the detail of a context, for a chip and for a list. The kinds of context have their names in
+ * different fields, which are tried one after the other.
  */
 export function describeContext(context: ChatContext): { readonly label: string; readonly detail: string } {
-  const said = context as unknown as Readonly<Record<string, unknown>>;
+  const fields = context as unknown as Readonly<Record<string, unknown>>;
   const text = (name: string): string => {
-    const value = said[name];
+    const value = fields[name];
     return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   };
   const path = text('path');
@@ -94,6 +98,6 @@ export function describeContext(context: ChatContext): { readonly label: string;
 }
 
 /** Return a key that is equal for equal contexts. */
-export function keyOf(context: ChatContext): string {
+export function createContextKey(context: ChatContext): string {
   return JSON.stringify(context);
 }

@@ -1,14 +1,14 @@
 /**
- * What a tab of the browser keeps when it is reloaded: ids of chats, of changes and of hunks, and texts that the user has
- * not sent.
+ * Stores what a tab of the browser must still know after a reload: the chat that is shown, texts that the user has not
+ * sent, and the decisions about hunks.
  *
- * Knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write it.
+ * This module knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write the values.
  */
 
 export type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 export class TabStorage {
-  /** `base` is the address of the server: several servers may share an origin. */
+  /** `base` is the address of the server, which is a part of each name: several servers may share an origin. */
   constructor(
     private readonly base: string,
     private readonly store: () => Store = () => window.sessionStorage
@@ -30,7 +30,7 @@ export class TabStorage {
     this.write(`draft ${chatId}`, text);
   }
 
-  /** Return the hunks of a change that the user kept, while others of it are not decided yet. */
+  /** Return the ids of the hunks that the user kept, in a change that has other, undecided hunks. */
   getKeptHunks(change: string): readonly number[] {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);
   }
@@ -41,26 +41,26 @@ export class TabStorage {
 
   private read(name: string): string | undefined {
     try {
-      return this.store().getItem(this.fullName(name)) ?? undefined;
+      return this.store().getItem(this.buildKey(name)) ?? undefined;
     } catch {
       return undefined;
     }
   }
 
-  /** A browser may forbid storage, or have no room left. */
+  /** Write a value. An error is ignored: a browser may forbid storage, or have no room left. */
   private write(name: string, value: string): void {
     try {
       if (value === '') {
-        this.store().removeItem(this.fullName(name));
+        this.store().removeItem(this.buildKey(name));
       } else {
-        this.store().setItem(this.fullName(name), value);
+        this.store().setItem(this.buildKey(name), value);
       }
     } catch {
       // After a reload the tab does not know this value. Nothing else depends on it.
     }
   }
 
-  private fullName(name: string): string {
+  private buildKey(name: string): string {
     return `jupyter-eca ${this.base} ${name}`;
   }
 }

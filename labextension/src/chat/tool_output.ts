@@ -1,16 +1,17 @@
 /**
- * Fetches the whole output of a tool call that was too long for the model, when a reader asks for it.
+ * Fetches the whole output of a tool call when the user asks for it. The card shows only the part that the model read.
  *
- * Knows no view: the button is in `view/tools/ToolDetails.tsx`.
+ * This module knows no view: the button is in `view/tools/ToolDetails.tsx`.
  */
 
 import { Session } from './session';
 
-/** Characters in one message. */
+/** The number of characters that one request fetches, so that no message becomes too large. */
 const PART = 500_000;
-/** Characters of an output at most: nobody reads more than that in a page. */
+/** The most characters of an output that are fetched: nobody reads more than that in a page. */
 const MOST = 20_000_000;
 
+/** Return the output of the call with this id. Return undefined after an error message was shown. */
 export async function fetchWholeOutput(session: Session, id: string): Promise<string | undefined> {
   const chatId = session.chat.id;
   const parts: string[] = [];

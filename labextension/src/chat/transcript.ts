@@ -1,36 +1,39 @@
 /**
- * The transcript of a chat, or of a subagent's part of one: blocks, status, usage. Pure.
+ * The transcript of a chat, or of a subagent within a chat: its blocks, status and usage. Pure.
  *
- * Knows no chat and no replay: both are in `state.ts`. How a content becomes a block is in `blocks.ts`.
+ * This module knows no chat and no replay: both are in `state.ts`. `blocks.ts` turns contents into blocks.
  */
 
 import { Blocks, endBlocks, addContent } from './blocks';
 import { ChatContentReceivedParams, ChatStatus, UsageContent } from '../wire/protocol';
 
 export interface Transcript {
-  /** The highest sequence number that was taken. */
+  /** The highest sequence number among the contents that were applied. */
   readonly seq: number;
   readonly blocks: Blocks;
   readonly status: ChatStatus;
+  /** What the running turn is doing, in words; empty when no turn is running. */
   readonly progress: string;
   readonly title: string;
+  /** The tokens and the cost so far; null until the server has sent them. */
   readonly usage: UsageContent | null;
-  /** The turns that have ended, by the keys of their last blocks. */
+  /** The ids of the turns that have ended, by the key of each turn's last block. */
   readonly ends?: Readonly<Record<string, string>> | undefined;
-  /** The transcripts of subagents, by the ids of their chats, which their calls name. */
+  /** The transcripts of subagents, by the ids of their chats. The call that started a subagent names its chat. */
   readonly agents?: Readonly<Record<string, Transcript>> | undefined;
-  /** The last answer is a plan that can be carried out. */
+  /** Present when the last answer is a plan that can be carried out. */
   readonly plan?: true | undefined;
-  /** The place before which there are older contents; undefined when all are here. */
+  /** The place where the loaded history begins; undefined when the history is loaded from its beginning. */
   readonly before?: string | number | undefined;
 }
 
-/** Optional fields are listed as well, so that a chat that is cleared loses them. */
+/** The transcript of a new chat. It lists optional fields too, so that a chat that is cleared loses them. */
 export const EMPTY: Transcript = {
   ...{ seq: 0, blocks: [], status: 'idle', progress: '', title: '', usage: null },
   ...{ ends: undefined, agents: undefined, plan: undefined, before: undefined }
 };
 
+/** Return the transcript with a content applied. */
 export function applyContent(before: Transcript, params: ChatContentReceivedParams): Transcript {
   const { content } = params;
   const now = { ...before, ...advanceSeq(before, params) };
@@ -55,6 +58,7 @@ export function applyContent(before: Transcript, params: ChatContentReceivedPara
   }
 }
 
+/** Record that the turn of a content ends with the last block. */
 function recordEnd({ blocks, ends }: Transcript, { turn }: ChatContentReceivedParams): Pick<Transcript, 'ends'> {
   const last = blocks.at(-1);
   return turn === undefined || last === undefined ? {} : { ends: { ...ends, [last.key]: turn } };

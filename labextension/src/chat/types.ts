@@ -1,8 +1,8 @@
 /**
- * The kinds of data that the state of a chat holds beside its transcript.
+ * The types of data that a chat has beside its transcript.
  *
- * Knows no session and no reducer, so that `state.ts` and the modules that act on it can both import it. What can be
- * done with changes is in `changes.ts`, with questions that wait in `queue.ts`, with older pages in `pages.ts`.
+ * They are here because both `state.ts` and the modules that use it import them. This module knows no session and no
+ * reducer. The functions are in `changes.ts` (changes), `queue.ts` (questions that wait) and `pages.ts` (older pages).
  */
 
 import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '../wire/protocol';
@@ -10,7 +10,7 @@ import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '
 /** One change of the assistant to a file or a cell, as the server lists it. */
 export type Change = ChatChangesResult['changes'][number];
 
-/** A question that is asked when the turn under way has ended. */
+/** A question that is asked when the running turn has ended. */
 export interface Queued {
   readonly text: string;
   readonly contexts: readonly ChatContext[];

@@ -1,7 +1,7 @@
 /**
- * The bar below an error in a cell, with its buttons.
+ * Draws the bar below an error in a cell, with its buttons.
  *
- * Knows no command: `plugin.ts` decides where a bar is shown and what its buttons do.
+ * This module knows no command: `plugin.ts` decides where a bar is shown and what its buttons do.
  */
 
 import { CodeCell } from '@jupyterlab/cells';
@@ -11,13 +11,13 @@ import '../../style/help.css';
 
 type Button = readonly [label: string, act: () => void];
 
-/** Show the bar in a cell if it is wanted, otherwise remove it. */
-export function showBar(cell: CodeCell, wanted: boolean, buttons: readonly Button[]): void {
+/** Show the bar in a cell if `isNeeded`, otherwise remove it. */
+export function updateBar(cell: CodeCell, isNeeded: boolean, buttons: readonly Button[]): void {
   const layout = cell.layout as PanelLayout;
-  const there = layout.widgets.find(widget => widget.hasClass('eca-Help'));
-  if (!wanted) {
-    there?.dispose();
-  } else if (there === undefined) {
+  const existing = layout.widgets.find(widget => widget.hasClass('eca-Help'));
+  if (!isNeeded) {
+    existing?.dispose();
+  } else if (existing === undefined) {
     layout.insertWidget(layout.widgets.length - 1, createBar(buttons));
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The plugin that shows *Fix* and *Explain* below an output that is an error, and adds both as commands.
+ * The plugin that shows the buttons *Fix* and *Explain* below an error in a cell, and adds both as commands.
  *
- * The questions are asked in the panel, through its command; the bar itself is in `bar.ts`.
+ * The commands ask a question in the panel, through the panel's own command. The bar with the buttons is in `bar.ts`.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -31,7 +31,12 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { commands } = app;
-  const add = (command: string, label: string, caption: string, createQuestion: (cell: number) => string): void => {
+  const addCommand = (
+    command: string,
+    label: string,
+    caption: string,
+    createQuestion: (cell: number) => string
+  ): void => {
     commands.addCommand(command, {
       label,
       caption,
@@ -46,11 +51,14 @@ function activate(
     });
     palette?.addItem({ command, category: trans.__('Assistant') });
   };
-  add(Command.fix, trans.__('Fix this Cell'), trans.__('Ask the assistant to fix the active cell'), cell =>
+  addCommand(Command.fix, trans.__('Fix this Cell'), trans.__('Ask the assistant to fix the active cell'), cell =>
     trans.__('Fix what is wrong in cell %1.', cell)
   );
-  add(Command.explain, trans.__('Explain this Cell'), trans.__('Ask the assistant to explain the active cell'), cell =>
-    trans.__('Explain what cell %1 does, and its error if it has one. Change nothing.', cell)
+  addCommand(
+    Command.explain,
+    trans.__('Explain this Cell'),
+    trans.__('Ask the assistant to explain the active cell'),
+    cell => trans.__('Explain what cell %1 does, and its error if it has one. Change nothing.', cell)
   );
   tracker.activeCellChanged.connect(() => {
     Object.values(Command).forEach(command => {
@@ -58,7 +66,7 @@ function activate(
     });
   });
   const follow = (panel: NotebookPanel): void => {
-    new Errors(panel.content, trans, command => void commands.execute(command)).follow();
+    new ErrorBars(panel.content, trans, command => void commands.execute(command)).follow();
   };
   tracker.forEach(follow);
   tracker.widgetAdded.connect((_, panel) => {
@@ -66,9 +74,10 @@ function activate(
   });
 }
 
-/** Shows the bar at the cells of one notebook whose output is an error. */
-class Errors {
-  private readonly known = new WeakSet<Cell>();
+/** Shows the bar in those cells of one notebook whose output is an error. */
+class ErrorBars {
+  /** The cells whose outputs are followed. */
+  private readonly followed = new WeakSet<Cell>();
 
   constructor(
     private readonly notebook: Notebook,
@@ -76,21 +85,23 @@ class Errors {
     private readonly run: (command: string) => void
   ) {}
 
+  /** Begin to follow the cells of the notebook, also those of a model that replaces the present one. */
   follow(): void {
-    const watch = (): void => {
+    const followModel = (): void => {
       this.notebook.model?.cells.changed.connect(() => {
         this.followNewCells();
       });
       this.followNewCells();
     };
-    this.notebook.modelChanged.connect(watch);
-    watch();
+    this.notebook.modelChanged.connect(followModel);
+    followModel();
   }
 
+  /** Follow the outputs of all cells that are not followed yet. */
   private followNewCells(): void {
     for (const cell of this.notebook.widgets) {
-      if (cell instanceof CodeCell && !this.known.has(cell)) {
-        this.known.add(cell);
+      if (cell instanceof CodeCell && !this.followed.has(cell)) {
+        this.followed.add(cell);
         const update = (): void => {
           void this.update(cell);
         };
@@ -105,9 +116,9 @@ class Errors {
     if (!hasError(cell) && cell.node.querySelector('.eca-Help') === null) {
       return;
     }
-    const { showBar } = await import('./bar');
+    const { updateBar } = await import('./bar');
     if (!cell.isDisposed) {
-      showBar(cell, hasError(cell), [
+      updateBar(cell, hasError(cell), [
         [
           this.trans.__('Fix'),
           () => {
@@ -124,6 +135,7 @@ class Errors {
     }
   }
 
+  /** Make the cell active and run a command, which asks about the active cell. */
   private ask(cell: CodeCell, command: string): void {
     const index = this.notebook.widgets.indexOf(cell);
     if (index >= 0) {
@@ -133,7 +145,7 @@ class Errors {
   }
 }
 
-/** Whether the output has an error that the assistant can help with. A cell with our magic explains its own errors. */
+/** Whether the output has an error that needs the bar. A cell with our magic does not: it explains its own errors. */
 function hasError(cell: CodeCell): boolean {
   const { outputs, sharedModel } = cell.model;
   const types = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type);

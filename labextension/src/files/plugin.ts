@@ -1,7 +1,7 @@
 /**
- * The plugin that notices when open files and notebooks may have changed on disk.
+ * The plugin that notices when open files and notebooks may have changed on disk, and lets them be checked.
  *
- * Knows no document: `refresh.ts` compares them, and is loaded when the first one is open.
+ * This module knows no document: `refresh.ts` compares documents with the disk. It is loaded when a document is open.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -14,7 +14,7 @@ const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
 
 export const filesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:refreshing',
-  description: 'Reads open documents again that were changed on disk.',
+  description: 'Reads open documents again when they have changed on disk.',
   autoStart: true,
   optional: [ITranslator],
   activate
@@ -26,7 +26,7 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
   const check = (): void => {
     if (refresher !== undefined || [...app.shell.widgets('main')].some(widget => 'context' in widget)) {
       refresher ??= import('./reload').then(({ createRefresher }) => createRefresher(app, trans));
-      void refresher.then(one => one.check());
+      void refresher.then(loaded => loaded.check());
     }
   };
   app.serviceManager.events.stream.connect((_, { schema_id }) => {

@@ -1,51 +1,62 @@
 /**
- * Compares open documents with the disk. A changed one is read again or, if it has unsaved changes, the user is asked.
+ * Compares open documents with the disk. A document that has changed on disk is read again. If it also has unsaved
+ * changes, the user is asked first.
  *
- * Knows no Lab and no view: documents, the disk and the question to the user come from outside (`reload.ts`).
+ * This module knows no Lab and no view: `reload.ts` provides the documents, the disk and the question to the user.
  */
 
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { Contents } from '@jupyterlab/services';
 
+/** The parts of Lab's context of a document that are used here. */
 export type Context = Pick<
   DocumentRegistry.Context,
   'path' | 'isDisposed' | 'isReady' | 'contentsModel' | 'model' | 'revert' | 'saveState'
 >;
 
+/** What the `Refresher` needs of Lab. */
 export interface Surface {
   /** Return each open document once, however many views it has. */
   listDocuments(): readonly Context[];
-  /** Return what is on disk, without its content. */
+  /** Return the model of the file on disk, without its content. */
   readMetadata(path: string): Promise<Contents.IModel>;
-  /** Ask about changes on disk and unsaved changes here. `reload` discards the unsaved ones. */
+  /**
+   * Ask the user about a document that has changed on disk and has unsaved changes. `reload` discards the unsaved ones.
+   */
   reportConflict(path: string, reload: () => void): void;
   /** Read the document again and keep the cursor where it is. */
   reload(context: Context): Promise<void>;
 }
 
-/** File systems round times differently. Lab allows the same difference. */
+/**
+ * Times that differ by less are equal, because file systems round times differently. Lab allows the same difference.
+ */
 const LENIENCE_MS = 500;
 
 export class Refresher {
+  /** The check that is running. */
   private checking: Promise<void> | undefined;
-  private again = false;
+  /** Whether the documents must be checked once more after the running check. */
+  private isCheckDue = false;
+  /** The documents whose saves are followed. */
   private readonly followed = new WeakSet<Context>();
+  /** The documents that are being saved. */
   private readonly saving = new WeakSet<Context>();
-  /** The version on disk that the user was asked about. */
+  /** The version on disk about which the user was asked, for each document. */
   private readonly reported = new WeakMap<Context, string>();
 
   constructor(private readonly surface: Surface) {}
 
-  /** Check all documents. A call during a check makes it check once more afterwards. */
+  /** Check all documents. A call during a check lets the documents be checked once more after it. */
   check(): Promise<void> {
-    this.again = true;
+    this.isCheckDue = true;
     this.checking ??= this.checkAll().finally(() => {
       this.checking = undefined;
     });
     return this.checking;
   }
 
-  /** Follow the saves of each document from its opening: a save in progress is not a change made elsewhere. */
+  /** Follow the saves of all open documents, because a save in progress must not look like a change made elsewhere. */
   follow(): void {
     for (const context of this.surface.listDocuments()) {
       if (!this.followed.has(context)) {
@@ -62,19 +73,20 @@ export class Refresher {
   }
 
   private async checkAll(): Promise<void> {
-    while (this.again) {
-      this.again = false;
+    while (this.isCheckDue) {
+      this.isCheckDue = false;
       this.follow();
       await Promise.all(this.surface.listDocuments().map(context => this.checkDocument(context)));
     }
   }
 
+  /** Compare a document with the disk. If the file has changed, read it again or ask the user. */
   private async checkDocument(context: Context): Promise<void> {
     if (!this.isSettled(context)) {
       return;
     }
     const disk = await this.surface.readMetadata(context.path).catch(() => undefined);
-    // A file that was deleted or cannot be read stays open as it is: this may be its only copy.
+    // If the file was deleted or cannot be read, the document stays as it is: it may be the only copy.
     const known = context.contentsModel;
     if (disk === undefined || known === null || !this.isSettled(context) || isSameVersion(known, disk)) {
       return;
@@ -92,7 +104,7 @@ export class Refresher {
     }
   }
 
-  /** Whether a document can be compared now. A shared one is kept up to date by its own server. */
+  /** Whether a document can be compared now. A shared document never needs it: its own server keeps it up to date. */
   private isSettled(context: Context): boolean {
     return !context.isDisposed && context.isReady && !context.model.collaborative && !this.saving.has(context);
   }
@@ -100,7 +112,7 @@ export class Refresher {
 
 function isSameVersion(known: Omit<Contents.IModel, 'content'>, disk: Contents.IModel): boolean {
   if (known.path !== disk.path) {
-    return true; // It was renamed meanwhile.
+    return true; // The file was renamed meanwhile.
   }
   if (known.hash && disk.hash) {
     return known.hash === disk.hash;

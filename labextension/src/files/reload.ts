@@ -1,7 +1,7 @@
 /**
  * Finds Lab's open documents and reads them again, keeping cursors where they are.
  *
- * When a document is read again is decided in `refresh.ts`.
+ * `refresh.ts` decides when a document is read again.
  */
 
 import { JupyterFrontEnd } from '@jupyterlab/application';
@@ -15,6 +15,7 @@ import type { Widget } from '@lumino/widgets';
 import { Context, Refresher } from './refresh';
 import { baseName } from '../render/format';
 
+/** Create a `Refresher` for the documents that are open in Lab. */
 export function createRefresher(app: JupyterFrontEnd, trans: TranslationBundle): Refresher {
   const { contents } = app.serviceManager;
   return new Refresher({
@@ -48,14 +49,15 @@ function listDocumentWidgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
 /** Read a document again. The cursors of all its views stay where they were, if that place still exists. */
 async function reload(all: readonly IDocumentWidget[], context: Context): Promise<void> {
   const views = all.filter(widget => widget.context === context);
-  const keeps = views.map(({ content }) => rememberCursor(content));
+  const restores = views.map(({ content }) => rememberCursor(content));
   await context.revert();
   context.model.dirty = false;
-  for (const keep of keeps) {
-    keep();
+  for (const restore of restores) {
+    restore();
   }
 }
 
+/** Return a function that puts the cursor of a view back to where it is now. */
 function rememberCursor(content: Widget): () => void {
   if (content instanceof Notebook) {
     const id = content.activeCell?.model.id;

@@ -1,24 +1,27 @@
 /**
- * What an inline completion is asked about: the text at the cursor and, in a notebook, the cells above it. Pure.
+ * Builds the text that is sent for an inline completion: the text of the cell or file and, in a notebook, the cells
+ * above it. Pure.
  *
- * Knows no editor and no server: `completion_provider.ts` reads the one and asks the other.
+ * This module knows no editor and no server: `completion_provider.ts` reads the editor and asks the server.
  */
 
 import { Position } from '../wire/protocol';
 
-/** A cell above the cursor, as far as a completion reads it. */
+/** A cell above the active cell. `code`: whether it is a code cell. */
 export interface CellAbove {
   readonly code: boolean;
   readonly source: string;
 }
 
 /**
- * Characters of the cells above that are sent: twice what the server passes on to the model. The nearest count most.
+ * The most characters of the cells above that are sent: twice as many as the server passes on to the model. The nearest
+ * cells matter most, so the text is cut at its beginning.
  */
 const LONGEST = 8000;
 
 /**
- * Build the document for the server. `offset` and the position count characters, as Python does, the position from 1.
+ * Build the document for the server. `offset` is the cursor in `text`, and `comment` is what begins a comment. Offset
+ * and position count whole characters, as Python does, and not UTF-16 units. The position counts from 1.
  */
 export function buildDocument(
   text: string,
@@ -33,13 +36,13 @@ export function buildDocument(
   return { docText: whole + text, position: { line: lines.length, character: Array.from(last).length + 1 } };
 }
 
-/** Text between code becomes comments; otherwise a model would continue with text. */
+/** Return the source of a cell, with prose as comments: otherwise a model would continue with prose. */
 function commentOut({ code, source }: CellAbove, comment: string): string {
   return code || comment === '' ? source : source.replace(/^/gm, `${comment} `);
 }
 
-/** Return what begins a comment in a language; empty for an unknown language and for text. */
-export function commentOf(mimeType: string): string {
+/** Return the sign that begins a comment in a language; empty for prose and for an unknown language. */
+export function findCommentSign(mimeType: string): string {
   if (/python(?!gfm)|julia|r-?src|x-sh|ruby|perl|yaml/.test(mimeType)) {
     return '#';
   }

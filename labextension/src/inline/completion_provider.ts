@@ -1,8 +1,9 @@
 /**
- * Inline completions (ghost text) from the server's fast model. Only the newest one counts; a key press cancels it.
+ * Requests inline completions (ghost text), which the server's fast model writes. A new request or a key press cancels
+ * the request before it.
  *
- * Uses a link of its own, because the panel need not be open. A user who types is told of each failure once, quietly.
- * Knows no setting: `plugin.ts` switches it on and off.
+ * It uses a link of its own, because the panel need not be open. Each error is reported once and without a pop-up, so
+ * that it does not disturb a user who types. This module knows no setting: `plugin.ts` switches completion on and off.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -12,7 +13,7 @@ import { Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ServerConnection } from '@jupyterlab/services';
 import type { Widget } from '@lumino/widgets';
 
-import { CellAbove, commentOf, buildDocument } from './completion_context';
+import { CellAbove, findCommentSign, buildDocument } from './completion_context';
 import { Client } from '../wire/client';
 import { openLink } from '../wire/link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
@@ -23,17 +24,20 @@ const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 
 export class InlineCompletions {
   private client: Promise<Client> | undefined;
+  /** The number of the last request. */
   private version = 0;
+  /** The error messages that were reported. */
   private readonly reported = new Set<string>();
+  /** Cancels the last request. */
   private current: AbortController | undefined;
 
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
-  /** Return completions; none when that fails. `ms` is how long Lab waits for them. */
+  /** Return completions; an empty list after an error. `ms` is how long Lab waits for them. */
   async complete(request: CompletionHandler.IRequest, widget: Widget, ms: number): Promise<IInlineCompletionList> {
     this.current?.abort();
     const controller = (this.current = new AbortController());
-    const editor = editorOf(widget);
+    const editor = findEditor(widget);
     const stopListening = editor === undefined ? undefined : abortOnInput(editor, controller);
     const timer = window.setTimeout(() => {
       controller.abort();
@@ -54,6 +58,7 @@ export class InlineCompletions {
     this.connect().catch(() => undefined);
   }
 
+  /** Cancel the last request and close the link. */
   close(): void {
     this.current?.abort();
     void this.client?.then(
@@ -70,14 +75,15 @@ export class InlineCompletions {
     widget: Widget,
     signal: AbortSignal
   ): Promise<IInlineCompletionItem[]> {
-    const above = widget instanceof NotebookPanel ? cellsAbove(widget.content) : [];
+    const above = widget instanceof NotebookPanel ? listCellsAbove(widget.content) : [];
     const docVersion = ++this.version;
-    const params = { docVersion, ...buildDocument(text, offset, above, commentOf(mimeType)) };
+    const params = { docVersion, ...buildDocument(text, offset, above, findCommentSign(mimeType)) };
     const client = await this.connect();
     const { items } = await client.request('completion/inline', params, signal);
     return items.filter(item => item.docVersion === docVersion).map(item => ({ insertText: item.text }));
   }
 
+  /** Return the client of an open link. A link that failed or was closed is opened again at the next call. */
   private connect(): Promise<Client> {
     if (this.client === undefined) {
       const client = openLink(this.settings).then(link =>
@@ -106,7 +112,7 @@ export class InlineCompletions {
   }
 }
 
-function editorOf(widget: Widget): CodeEditor.IEditor | undefined {
+function findEditor(widget: Widget): CodeEditor.IEditor | undefined {
   if (widget instanceof NotebookPanel) {
     return widget.content.activeCell?.editor ?? undefined;
   }
@@ -114,7 +120,7 @@ function editorOf(widget: Widget): CodeEditor.IEditor | undefined {
   return content?.editor;
 }
 
-function cellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
+function listCellsAbove({ widgets, activeCellIndex }: Notebook): CellAbove[] {
   return widgets
     .slice(0, Math.max(0, activeCellIndex))
     .filter(({ model }) => model.type !== 'raw')

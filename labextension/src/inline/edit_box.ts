@@ -1,7 +1,8 @@
 /**
- * The box in which a cell is rewritten: the instruction, then the number of proposed changes, to approve or reject.
+ * The box in a cell with which the assistant rewrites the cell. First the user writes an instruction. Then the box
+ * shows how many changes are proposed, and the user approves or rejects them.
  *
- * Knows no server: `edit_cells.ts` sends the instruction and passes the answer on.
+ * This module knows no server: `edit_cells.ts` sends the instruction and passes the answer on.
  */
 
 import { Widget } from '@lumino/widgets';
@@ -13,9 +14,10 @@ import { CellDiff } from '../review/cell_diff';
 import { RewriteContent } from '../wire/protocol';
 
 /**
- * `asking`: the user writes the instruction. `writing`: the model answers. `decide`: the changes wait for a decision.
+ * What the box is doing. `asking`: the user writes the instruction. `writing`: the model writes its answer. `deciding`:
+ * the changes wait for a decision.
  */
-export type EditStatus = 'asking' | 'writing' | 'decide';
+export type EditStatus = 'asking' | 'writing' | 'deciding';
 
 export interface EditActions {
   /** Sends the instruction. A rewrite that is still running is dropped. */
@@ -32,9 +34,9 @@ export class EditBox extends Widget {
   private readonly message = document.createElement('span');
   /** The source of the cell when the rewrite began. */
   private base = '';
-  /** The text before and after the part that is rewritten. */
+  /** The text before the part that is rewritten, and the text after it. */
   private around: readonly [string, string] = ['', ''];
-  /** The answer so far. */
+  /** What the model has written so far. */
   private answer = '';
 
   constructor(
@@ -58,7 +60,7 @@ export class EditBox extends Widget {
     this.message.className = 'eca-CellBar-words';
     this.message.setAttribute('role', 'status');
     this.node.append(this.input, this.row);
-    diff.watchers.add(this.handleDecision);
+    diff.subscribers.add(this.handleDecision);
     this.setStatus('asking', trans.__('Enter to send, Escape to close'));
   }
 
@@ -83,6 +85,7 @@ export class EditBox extends Widget {
     this.setStatus('writing', this.trans.__('Writing…'));
   }
 
+  /** Show a part of the model's answer. */
   receive(content: RewriteContent): void {
     if (this.status !== 'writing') {
       return;
@@ -109,12 +112,12 @@ export class EditBox extends Widget {
   }
 
   /** Show an error and drop the answer. Nothing was written into the cell. */
-  fail(why: string): void {
+  fail(reason: string): void {
     if (this.isDisposed) {
       return;
     }
     this.diff.compare(this.base, this.base);
-    this.setStatus('asking', why);
+    this.setStatus('asking', reason);
     this.node.dataset.tone = 'removed';
   }
 
@@ -123,9 +126,10 @@ export class EditBox extends Widget {
     this.diff.compare(this.base, this.around[0] + answer, false);
   }
 
+  /** Let the user decide about the complete answer. */
   private finish(): void {
     const hadFocus = this.node.contains(document.activeElement);
-    this.setStatus('decide', '');
+    this.setStatus('deciding', '');
     this.diff.compare(this.base, this.around.join(this.answer));
     if (this.diff.hunks.length === 0) {
       this.setStatus('asking', this.trans.__('The answer changes nothing.'));
@@ -134,9 +138,10 @@ export class EditBox extends Widget {
     }
   }
 
+  /** Update the number of changes, and close the box after the last decision. */
   private readonly handleDecision = (): void => {
     const count = this.diff.hunks.length;
-    if (this.status !== 'decide') {
+    if (this.status !== 'deciding') {
       return;
     }
     if (count === 0 && this.diff.isBegun) {
@@ -149,6 +154,7 @@ export class EditBox extends Widget {
     }
   };
 
+  /** Change the status, and show its text and its buttons. */
   private setStatus(status: EditStatus, text: string): void {
     const { trans, actions, diff } = this;
     this.status = status;
@@ -165,7 +171,7 @@ export class EditBox extends Widget {
         [trans.__('Close'), actions.close]
       ],
       writing: [[trans.__('Stop'), this.giveUp]],
-      decide: [
+      deciding: [
         [
           trans.__('Approve all'),
           () => {
@@ -210,10 +216,10 @@ export class EditBox extends Widget {
   };
 }
 
-function createButton([label, act]: readonly [string, () => void], n: number): HTMLElement {
+function createButton([label, act]: readonly [string, () => void], index: number): HTMLElement {
   const button = document.createElement('button');
   button.type = 'button';
-  button.className = `eca-Hunk-button${n === 0 ? ' eca-mod-main' : ''}`;
+  button.className = `eca-Hunk-button${index === 0 ? ' eca-mod-main' : ''}`;
   button.textContent = label;
   button.addEventListener('click', act);
   return button;

@@ -1,7 +1,8 @@
 /**
- * Rewrites cells as the user instructs: opens a box in each, and passes each answer of the server to the right box.
+ * Rewrites cells as the user instructs: it opens a box in the cell, sends the instruction to the server, and passes the
+ * answer to the box.
  *
- * The box is `edit_box.ts`; the proposed hunks are drawn by `review/`.
+ * The box itself is in `edit_box.ts`. The modules in `review/` draw the proposed hunks.
  */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
@@ -13,12 +14,13 @@ import { insertBar } from '../review/cell_bar';
 import { CellDiff } from '../review/cell_diff';
 import { EditBox } from './edit_box';
 import { HunkPainter } from '../review/hunk_painter';
-import { Look } from '../review/hunk_view';
+import { HunkStyle } from '../review/hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { Range, RewriteContentReceivedParams, RewritePromptParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 
 export class CellRewriter {
+  /** The open boxes, by their cells. */
   private readonly boxes = new Map<Cell, EditBox>();
   /** The boxes of running rewrites, by the ids of the rewrites. */
   private readonly writing = new Map<string, EditBox>();
@@ -64,14 +66,15 @@ export class CellRewriter {
     box.focus();
   }
 
+  /** Create the box of a cell, with the functions that its buttons call. */
   private createBox(panel: NotebookPanel, cell: Cell): EditBox {
     const { sharedModel } = cell.model;
     const diff = new CellDiff(sharedModel, 'proposed', source => {
       this.notebooks.writeSource(sharedModel, source);
     });
     let id = '';
-    const undecided = createLook(this.trans, []);
-    const decidable = createLook(this.trans, this.listChoices(panel, diff));
+    const undecided = createStyle(this.trans, []);
+    const decidable = createStyle(this.trans, this.listButtons(panel, diff));
     const box = new EditBox(diff, this.trans, {
       send: instruction => {
         id = this.send(panel, cell, box, instruction);
@@ -88,7 +91,7 @@ export class CellRewriter {
         panel.content.activate();
       }
     });
-    diff.watchers.add(() => {
+    diff.subscribers.add(() => {
       this.painter.paint(cell, 'edit', diff.hunks, box.isWriting ? undecided : decidable);
     });
     this.boxes.set(cell, box);
@@ -100,7 +103,8 @@ export class CellRewriter {
     return box;
   }
 
-  private listChoices(panel: NotebookPanel, diff: CellDiff): Look['choices'] {
+  /** Return the buttons of a single hunk. */
+  private listButtons(panel: NotebookPanel, diff: CellDiff): HunkStyle['buttons'] {
     const { trans } = this;
     return [
       {
@@ -133,6 +137,7 @@ export class CellRewriter {
     return id;
   }
 
+  /** Send the instruction when there is a connection. An error is shown in the box. */
   private async prompt(box: EditBox, params: RewritePromptParams): Promise<void> {
     const id = String(params.id);
     await this.waitForConnection();
@@ -148,6 +153,7 @@ export class CellRewriter {
     }
   }
 
+  /** Pass a part of an answer to the box of its rewrite. */
   private receive({ rewriteId, content }: RewriteContentReceivedParams): void {
     const id = String(rewriteId);
     const box = this.writing.get(id);
@@ -165,22 +171,26 @@ export class CellRewriter {
   }
 }
 
-function createLook(trans: TranslationBundle, choices: Look['choices']): Look {
+function createStyle(trans: TranslationBundle, buttons: HunkStyle['buttons']): HunkStyle {
   return {
     side: 'proposed',
-    choices,
+    buttons,
     caption: trans.__('Proposed'),
     touched: trans.__('You have edited this part')
   };
 }
 
+/** Whole lines of a cell. */
 interface Lines {
+  /** The offset of the first character. */
   readonly from: number;
+  /** The offset after the last character. */
   readonly to: number;
+  /** The same as lines and columns, for the server. Undefined for the whole cell. */
   readonly range?: Range;
 }
 
-/** Return the selection, extended to whole lines; the whole cell when nothing is selected. */
+/** Return the selected lines of a cell as whole lines; the whole cell when nothing is selected. */
 function readSelectedLines(cell: Cell, source: string): Lines {
   const editor = cell.editor;
   const all = { from: 0, to: source.length };
@@ -188,19 +198,19 @@ function readSelectedLines(cell: Cell, source: string): Lines {
     return all;
   }
   const { start, end } = editor.getSelection();
-  const [from, to] = [editor.getOffsetAt(start), editor.getOffsetAt(end)].sort((one, other) => one - other);
+  const [from, to] = [editor.getOffsetAt(start), editor.getOffsetAt(end)].sort((left, right) => left - right);
   if (from === undefined || to === undefined || from === to) {
     return all;
   }
   const first = source.lastIndexOf('\n', from - 1) + 1;
   const last = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
-  const line = (at: number): number => source.slice(0, at).split('\n').length - 1;
+  const countLines = (end: number): number => source.slice(0, end).split('\n').length - 1;
   const lines = { from: first, to: last < 0 ? source.length : last };
   return {
     ...lines,
     range: {
-      start: { line: line(lines.from), character: 0 },
-      end: { line: line(lines.to), character: lines.to - (source.lastIndexOf('\n', lines.to - 1) + 1) }
+      start: { line: countLines(lines.from), character: 0 },
+      end: { line: countLines(lines.to), character: lines.to - (source.lastIndexOf('\n', lines.to - 1) + 1) }
     }
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The plugin for inline completion: registers a provider with Lab's own completer.
+ * The plugin for inline completion: it registers a provider with Lab's own completer.
  *
- * What completes is in `completion_provider.ts`, which is loaded with the first text that is to be completed.
+ * `completion_provider.ts` requests the completions. It is loaded when the first completion is requested.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -14,17 +14,18 @@ import { assistantIcon } from '../view/common/assistant_icon';
 
 /** The id of the settings in schema/plugin.json. */
 const PLUGIN = 'jupyter-eca:plugin';
+/** The setting that switches completion on and off. */
 const SETTING = 'inlineCompletion';
 
 /**
- * Defaults, in ms, of Lab's own settings for the inline completer. `debouncerDelay` is the pause in typing before a
- * request.
+ * The defaults, in milliseconds, for Lab's own settings of the inline completer. `debouncerDelay`: the pause in typing
+ * after which Lab requests a completion. `timeout`: how long Lab waits for it.
  */
 const DEFAULTS = { debouncerDelay: 250, timeout: 10_000 };
 
 export const inlinePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:ghosting',
-  description: 'Completes while one types, once it is switched on.',
+  description: 'Completes what the user types, if the setting is on.',
   autoStart: true,
   requires: [ICompletionProviderManager, ISettingRegistry],
   optional: [ITranslator],
@@ -56,8 +57,8 @@ function activate(
     },
     fetch: async (request, context) => {
       if (on) {
-        void load().then(one => {
-          one.warmUp();
+        void load().then(loaded => {
+          loaded.warmUp();
         });
       } else {
         return { items: [] };
@@ -70,8 +71,8 @@ function activate(
   const follow = (settings: ISettingRegistry.ISettings): void => {
     on = settings.composite[SETTING] === true;
     if (!on) {
-      void completions?.then(one => {
-        one.close();
+      void completions?.then(loaded => {
+        loaded.close();
       });
       completions = undefined;
     }

@@ -1,7 +1,8 @@
 /**
- * The notebook that the user worked in last: the context of a prompt, and the place for code of an answer.
+ * Uses the notebook that the user worked in last: its place is the context of a prompt, and code of an answer can be
+ * inserted there.
  *
- * Knows no server. Changes that the assistant makes go through `live_notebooks.ts`.
+ * This module knows no server. Changes that the assistant itself makes are in `live_notebooks.ts`.
  */
 
 import { CodeCell } from '@jupyterlab/cells';
@@ -10,17 +11,17 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 
 import { ChatContext, TextContext } from '../wire/protocol';
-import { describeFile, toFileContext, findFile, formatLines, Place, readPlaceIn, describePlace } from './cursor';
+import { describeFile, toFileContext, findFile, formatLines, Place, readPlace, describePlace } from './cursor';
 import { FindCell } from '../chat/pasted_cells';
 import { baseName, toPlainText } from '../render/format';
 import { Surroundings } from '../view/App';
 import { NotebookPlace } from '../view/composer/Chips';
 import { CodePlace } from '../render/code_types';
 
-/** How many of the last characters of a traceback are sent. */
+/** The most characters of a traceback that are sent. The last ones matter most. */
 const LONGEST_ERROR = 4000;
 
-/** Return the active cell as a place for code. Each edit is one step to undo. Undefined when no notebook is open. */
+/** Return the active cell as a place for code; undefined when no notebook is open. Each edit is one step to undo. */
 export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
   const panel = tracker.currentWidget;
   const model = panel?.content.model?.sharedModel;
@@ -51,14 +52,14 @@ export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined 
 /** Return a function that finds a cell in the open notebooks. */
 export function createCellFinder(tracker: INotebookTracker): FindCell {
   return id => {
-    const numberIn = ({ content }: NotebookPanel): number =>
+    const findNumber = ({ content }: NotebookPanel): number =>
       content.widgets.findIndex(({ model }) => model.id === id) + 1;
-    const panel = tracker.find(one => numberIn(one) > 0);
-    return panel && { path: panel.context.localPath, number: numberIn(panel) };
+    const panel = tracker.find(candidate => findNumber(candidate) > 0);
+    return panel && { path: panel.context.localPath, number: findNumber(panel) };
   };
 }
 
-/** The place of the user: the notebook, its active cell and selection or, while a file is in front, the place in it. */
+/** The place where the user works: the active cell of a notebook and the selection in it, or the file in front. */
 export class NotebookSurroundings implements Surroundings {
   private last: NotebookPlace | undefined;
 
@@ -68,18 +69,18 @@ export class NotebookSurroundings implements Surroundings {
     private readonly frontWidget: () => Widget | null = () => null
   ) {}
 
-  readonly subscribe = (watcher: () => void): (() => void) => {
-    this.tracker.currentChanged.connect(watcher);
-    this.tracker.activeCellChanged.connect(watcher);
-    document.addEventListener('selectionchange', watcher);
+  readonly subscribe = (subscriber: () => void): (() => void) => {
+    this.tracker.currentChanged.connect(subscriber);
+    this.tracker.activeCellChanged.connect(subscriber);
+    document.addEventListener('selectionchange', subscriber);
     return () => {
-      this.tracker.currentChanged.disconnect(watcher);
-      this.tracker.activeCellChanged.disconnect(watcher);
-      document.removeEventListener('selectionchange', watcher);
+      this.tracker.currentChanged.disconnect(subscriber);
+      this.tracker.activeCellChanged.disconnect(subscriber);
+      document.removeEventListener('selectionchange', subscriber);
     };
   };
 
-  /** Return the place; the same object as long as nothing has changed. */
+  /** Return the place. As long as nothing has changed, this is the same object, as React requires. */
   readonly current = (): NotebookPlace | undefined => {
     const now = this.describe();
     if (now?.label !== this.last?.label || now?.detail !== this.last?.detail) {
@@ -88,12 +89,14 @@ export class NotebookSurroundings implements Surroundings {
     return this.last;
   };
 
+  /** Return the place as contexts of a prompt. */
   readonly read = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.frontWidget());
     return file !== undefined ? [toFileContext(file)] : panel === null ? [] : toContexts(panel);
   };
 
+  /** Describe the place for the user. */
   private describe(): NotebookPlace | undefined {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.frontWidget());
@@ -105,28 +108,30 @@ export class NotebookSurroundings implements Surroundings {
     }
     const { path } = panel.context;
     const number = panel.content.activeCellIndex + 1;
-    const place = readPlace(panel);
+    const place = readCellPlace(panel);
     const cell =
       this.trans.__('cell %1', number) + (place === undefined ? '' : `, ${describePlace(place, this.trans)}`);
     return { label: `${baseName(path)} · ${cell}`, detail: `${path}, ${cell}` };
   }
 }
 
-/** Return the cursor and selection. A cell that was never visible has no editor, and so no cursor. */
-function readPlace(panel: NotebookPanel): Place | undefined {
+/**
+ * Return the cursor and the selection in the active cell. A cell that was never visible has no editor, so no cursor.
+ */
+function readCellPlace(panel: NotebookPanel): Place | undefined {
   const editor = panel.content.activeCell?.editor;
-  return editor ? readPlaceIn(editor) : undefined;
+  return editor ? readPlace(editor) : undefined;
 }
 
 /**
- * Return the selected lines or, without a selection, the active cell and the error of its last run. The path tells the
- * server in which notebook the user asks, whatever they have in front later. The id of the cell tells it that the model
- * has seen the whole source.
+ * Return the selected lines or, when nothing is selected, the active cell and the error of its last run. The path tells
+ * the server in which notebook the user asks, because the user may switch to another notebook. The id of the cell tells
+ * it that the model has seen the whole source.
  */
 function toContexts(panel: NotebookPanel): TextContext[] {
   const { path, localPath } = panel.context;
   const number = String(panel.content.activeCellIndex + 1);
-  const place = readPlace(panel);
+  const place = readCellPlace(panel);
   if (place !== undefined && place.text !== '') {
     const label = `selected in ${path}, cell ${number}, ${formatLines(place)}`;
     return [{ type: 'text', label, content: place.text, path: localPath }];
@@ -148,6 +153,7 @@ function toContexts(panel: NotebookPanel): TextContext[] {
     : [active, { type: 'text', label: `error of cell ${number} of ${path}`, content: error, path: localPath }];
 }
 
+/** Return the traceback in the outputs of a cell; empty when there is none. */
 function readError(cell: CodeCell): string {
   const { outputs } = cell.model;
   for (let index = 0; index < outputs.length; index++) {

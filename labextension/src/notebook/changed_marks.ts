@@ -1,17 +1,18 @@
 /**
- * Marks the cells that the assistant changed, until the user runs or edits them.
+ * Marks the cells that the assistant changed. The mark is removed when the user runs or edits the cell.
  *
- * Knows no chat: `live_notebooks.ts` and `review/controller.ts` say which cells.
+ * This module knows no chat: `live_notebooks.ts` and `review/controller.ts` decide which cells have marks.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
 import { Cell } from '@jupyterlab/cells';
 import { NotebookActions } from '@jupyterlab/notebook';
 
+/** The CSS class of a marked cell. */
 const MARK = 'eca-mod-changed';
 
 export class ChangedMarks {
-  /** Above 0 while changes and runs are those of the assistant. */
+  /** The number of running calls of `pauseDuring`. Above 0, changes and runs are those of the assistant. */
   private pauses = 0;
   private readonly followed = new WeakSet<ISharedCell>();
 
@@ -20,7 +21,7 @@ export class ChangedMarks {
       this.removeUnlessPaused(cell);
     };
     NotebookActions.executionScheduled.connect(handleRun);
-    // Cells of text are executed without being scheduled.
+    // Lab does not schedule Markdown cells, so `executionScheduled` does not report them.
     NotebookActions.executed.connect((_, { cell }) => {
       if (cell.model.type !== 'code') {
         this.removeUnlessPaused(cell);
@@ -29,7 +30,8 @@ export class ChangedMarks {
   }
 
   /**
-   * Run `work`. Changes and runs that it makes before it returns do not remove marks, because they are not the user's.
+   * Run `work`. The changes and runs that it makes before it returns do not remove marks, because the user did not make
+   * them.
    */
   pauseDuring<T>(work: () => T): T {
     this.pauses++;
@@ -40,6 +42,7 @@ export class ChangedMarks {
     }
   }
 
+  /** Mark a cell until the user runs or edits it. */
   add(cell: Cell): void {
     cell.addClass(MARK);
     const { sharedModel } = cell.model;

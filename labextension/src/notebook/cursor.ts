@@ -1,7 +1,8 @@
 /**
- * Describes the cursor and the selection in an editor: once for the chip, once for the model.
+ * Describes where the cursor or the selection is in an editor: in the user's language for the chip above the prompt
+ * box, and in English for the model.
  *
- * Knows no notebook: `active_notebook.ts` adds the cell.
+ * This module knows no notebook: `active_notebook.ts` adds the cell.
  */
 
 import type { CodeEditor } from '@jupyterlab/codeeditor';
@@ -13,10 +14,10 @@ import { TextContext } from '../wire/protocol';
 import { baseName } from '../render/format';
 import { NotebookPlace } from '../view/composer/Chips';
 
-/** Lines that are sent before and after the cursor, usually a function. The server takes as many of a file. */
+/** How many lines before and after the cursor are sent: usually a function. The server sends as many of a file. */
 const AROUND = 20;
 
-/** Lines of a text. */
+/** The lines of the cursor or the selection. */
 export interface Place {
   /** The first line, counted from 1. */
   readonly first: number;
@@ -26,7 +27,8 @@ export interface Place {
   readonly text: string;
 }
 
-export function readPlaceIn(editor: CodeEditor.IEditor): Place {
+/** Return the lines of the selection or, when nothing is selected, the line of the cursor. */
+export function readPlace(editor: CodeEditor.IEditor): Place {
   const { start, end } = editor.getSelection();
   const source = editor.model.sharedModel.getSource();
   const text = source.slice(editor.getOffsetAt(start), editor.getOffsetAt(end));
@@ -35,12 +37,12 @@ export function readPlaceIn(editor: CodeEditor.IEditor): Place {
   return { first: start.line + 1, last: last + 1, text };
 }
 
-/** Describe the lines for the model; not translated. */
+/** Describe the lines for the model. The text is not translated. */
 export function formatLines({ first, last }: Place): string {
   return first === last ? `line ${String(first)}` : `lines ${String(first)} to ${String(last)}`;
 }
 
-/** Describe the place for the user; translated. */
+/** Describe the place for the user. The text is translated. */
 export function describePlace({ first, last, text }: Place, trans: TranslationBundle): string {
   if (text === '') {
     return trans.__('line %1', first);
@@ -48,12 +50,13 @@ export function describePlace({ first, last, text }: Place, trans: TranslationBu
   return first === last ? trans.__('selected in line %1', first) : trans.__('selected in lines %1 to %2', first, last);
 }
 
+/** A file that is open in an editor. */
 export interface OpenFile {
   readonly path: string;
   readonly editor: CodeEditor.IEditor;
 }
 
-/** Return the file that a widget edits; undefined when it is no editor of a file. */
+/** Return the file that a widget edits; undefined when the widget does not edit a file. */
 export function findFile(widget: Widget | null | undefined): OpenFile | undefined {
   const { context, content } = (widget ?? {}) as Partial<IDocumentWidget<Widget & { editor?: CodeEditor.IEditor }>>;
   const editor = content?.editor;
@@ -63,13 +66,13 @@ export function findFile(widget: Widget | null | undefined): OpenFile | undefine
 }
 
 export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): NotebookPlace {
-  const place = describePlace(readPlaceIn(editor), trans);
+  const place = describePlace(readPlace(editor), trans);
   return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
 }
 
-/** Return the selection, or the lines around the cursor, as they are in the editor and not as they were saved. */
+/** Return the selected text or, when nothing is selected, the lines around the cursor. Unsaved changes are included. */
 export function toFileContext({ path, editor }: OpenFile): TextContext {
-  const place = readPlaceIn(editor);
+  const place = readPlace(editor);
   if (place.text !== '') {
     return { type: 'text', label: `selected in ${path}, ${formatLines(place)}`, content: place.text };
   }

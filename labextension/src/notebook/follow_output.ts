@@ -1,21 +1,21 @@
 /**
  * Follows the output of a cell while it runs, and reports its last part.
  *
- * Knows no server: `live_notebooks.ts` sends the reports.
+ * This module knows no server: `live_notebooks.ts` sends the reports to it.
  */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 
-/** Five reports a second: a reader of growing text hardly sees more. */
+/** The pause between two reports. Five a second are enough: a reader of growing text hardly sees more. */
 const EVERY_MS = 200;
 
-/** How many of the last characters are reported. A card shows a few lines of them. */
+/** The most characters that are reported, from the end of the output. A card shows a few lines of them. */
 const TAIL = 4000;
 
 /**
- * Report an empty text at once, and then the end of the outputs whenever they change, until the returned function is
- * called, which reports once more.
+ * Report an empty text at once, and then the end of the outputs whenever they change. The returned function reports
+ * once more, and ends the reports.
  */
 export function followOutput(cell: Cell, onText: (text: string) => void): () => void {
   onText('');
@@ -30,7 +30,7 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
       onText(readTail(outputs));
     }, EVERY_MS);
   };
-  // Text that is added to a stream, or drawn over a line of it, changes the stream and not the list of outputs.
+  // Text that is added to a stream, or replaces a line of it, changes only the stream and not the list of outputs.
   let stream: IOutputModel['streamText'];
   const followLast = (): void => {
     const last = outputs.length === 0 ? undefined : outputs.get(outputs.length - 1).streamText;
@@ -52,7 +52,7 @@ export function followOutput(cell: Cell, onText: (text: string) => void): () => 
   };
 }
 
-/** Read the end of the outputs, from the last one backwards and no more than is reported: a log may have any size. */
+/** Return the end of the outputs. Only as much as is reported is read, because a log may have any size. */
 function readTail(outputs: { readonly length: number; get(index: number): IOutputModel }): string {
   let text = '';
   for (let index = outputs.length - 1; index >= 0 && text.length < TAIL; index--) {

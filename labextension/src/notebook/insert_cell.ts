@@ -1,7 +1,7 @@
 /**
  * Inserts a cell for a question to the assistant into a notebook.
  *
- * Knows no command and no server: the command is in `plugin.ts`.
+ * This module knows no command and no server: the command is in `plugin.ts`.
  */
 
 import { ISessionContextDialogs } from '@jupyterlab/apputils';
@@ -32,18 +32,22 @@ export async function insertQuestion(
   await editCell(notebook, below);
 }
 
-/** Return the index of the first code cell: there, `%load_ext` runs before each question, wherever it is asked. */
+/**
+ * Return the index of the first code cell, or the place below the active cell. `%load_ext` stands before all other
+ * code, so that it runs before every question when the notebook is run from its beginning.
+ */
 function findFirstCode(notebook: Notebook): number {
   const index = notebook.widgets.findIndex(cell => cell.model.type === 'code');
   return index < 0 ? notebook.activeCellIndex + 1 : index;
 }
 
-/** Insert a cell into the shared model, so that it can be undone and other users of the notebook see it. */
+/** Insert a code cell. This is done in the shared model, so that it can be undone and other users see the cell. */
 function insertCell(notebook: Notebook, index: number, source: string): Notebook['widgets'] {
   notebook.model?.sharedModel.insertCell(index, { cell_type: 'code', source, metadata: { trusted: true } });
   return notebook.widgets.slice(index, index + 1);
 }
 
+/** Make a cell active and put the cursor into its second line. */
 async function editCell(notebook: Notebook, index: number): Promise<void> {
   notebook.activeCellIndex = index;
   notebook.deselectAll();

@@ -1,9 +1,11 @@
 /**
- * The instructions that a notebook carries for the assistant: `jupyter_eca.instructions` in its metadata.
+ * Reads and writes the instructions for the assistant that a notebook carries in its metadata, under
+ * `jupyter_eca.instructions`.
  *
- * The sender of a notebook must not control the assistant, so instructions of a notebook that is not trusted are shown but
- * not sent to a model. Trust is Jupyter's own: the user has signed or run all of the code. A notebook without code cannot
- * be trusted, because Jupyter has nothing to check in it. Knows no view: that is `view/Instructions.tsx`.
+ * Whoever sends a notebook to the user must not control the assistant. So the instructions of a notebook that is not
+ * trusted are shown, but not sent to a model. Trust is Jupyter's own: the user has signed or run all of the code. A
+ * notebook without code cannot be trusted, because Jupyter has nothing to check in it. This module knows no view: the
+ * view is `view/Instructions.tsx`.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
@@ -14,6 +16,7 @@ import type { PartialJSONObject } from '@lumino/coreutils';
 import type { NotebookInstructions, InstructionsSource } from '../view/Instructions';
 import { baseName } from '../render/format';
 
+/** The name of our entry in the metadata of a notebook. */
 const KEY = 'jupyter_eca';
 
 function readOwnMetadata(model: YNotebook): PartialJSONObject {
@@ -26,7 +29,7 @@ export function readInstructions(model: YNotebook): string {
   return typeof instructions === 'string' ? instructions : '';
 }
 
-/** Write the instructions in one step. An empty text removes the entry from the metadata. */
+/** Write the instructions as one change of the metadata. An empty text removes them from the metadata. */
 export function writeInstructions(model: YNotebook, words: string): void {
   const text = words.trim();
   const others = Object.entries(readOwnMetadata(model)).filter(([name]) => name !== 'instructions');
@@ -37,6 +40,7 @@ export function writeInstructions(model: YNotebook, words: string): void {
   }
 }
 
+/** Whether Jupyter trusts a notebook with these cells: it has code, and all of its code is trusted. */
 export function isTrusted(cells: Iterable<{ readonly type: string; readonly trusted: boolean }>): boolean {
   const code = [...cells].filter(({ type }) => type === 'code');
   return code.length > 0 && code.every(({ trusted }) => trusted);
@@ -53,50 +57,50 @@ export class ActiveInstructions implements InstructionsSource {
 
   constructor(private readonly tracker: INotebookTracker) {}
 
-  readonly subscribe = (watcher: () => void): (() => void) => {
+  readonly subscribe = (subscriber: () => void): (() => void) => {
     let model: INotebookModel | undefined;
-    // A notebook does not say that it became trusted: its cells do, one by one.
-    const heed = (_: ICellModel, { name }: { readonly name: string }): void => {
+    // A notebook has no signal for a change of its trust. Each of its cells has one.
+    const handleCellChange = (_: ICellModel, { name }: { readonly name: string }): void => {
       if (name === 'trusted') {
-        watcher();
+        subscriber();
       }
     };
     const followCells = (): void => {
       for (const cell of model?.cells ?? []) {
-        cell.stateChanged.connect(heed);
+        cell.stateChanged.connect(handleCellChange);
       }
-      watcher();
+      subscriber();
     };
     const unfollow = (): void => {
-      // One that was closed has let go of its cells, and of whoever followed them.
+      // A notebook that was closed has disposed of its cells and their signals.
       if (model === undefined || model.isDisposed) {
         return;
       }
       for (const cell of model.cells) {
-        cell.stateChanged.disconnect(heed);
+        cell.stateChanged.disconnect(handleCellChange);
       }
-      model.metadataChanged.disconnect(watcher);
+      model.metadataChanged.disconnect(subscriber);
       model.cells.changed.disconnect(followCells);
     };
     const follow = (): void => {
       unfollow();
       model = this.tracker.currentWidget?.context.model;
-      model?.metadataChanged.connect(watcher);
+      model?.metadataChanged.connect(subscriber);
       model?.cells.changed.connect(followCells);
       followCells();
     };
     follow();
     this.tracker.currentChanged.connect(follow);
-    // No signal says that a notebook as a whole became trusted, so it is checked again when the active cell changes.
-    this.tracker.activeCellChanged.connect(watcher);
+    // No signal reports that the whole notebook became trusted, so this is checked again when the active cell changes.
+    this.tracker.activeCellChanged.connect(subscriber);
     return () => {
       unfollow();
       this.tracker.currentChanged.disconnect(follow);
-      this.tracker.activeCellChanged.disconnect(watcher);
+      this.tracker.activeCellChanged.disconnect(subscriber);
     };
   };
 
-  /** Return the instructions; the same object as long as nothing has changed. */
+  /** Return the instructions. As long as nothing has changed, this is the same object, as React requires. */
   readonly current = (): NotebookInstructions | undefined => {
     const now = this.read();
     const same =

@@ -1,7 +1,8 @@
 /**
- * Opens a link over which the server can use the notebooks of this page, for chats without a panel.
+ * Opens a link over which the server can read, edit and run the notebooks of this page. Chats in cells need it, because
+ * the panel may not be open.
  *
- * Loaded when the first cell asks; `page_notebooks.ts` decides when that is.
+ * `page_notebooks.ts` decides when the link is needed, and loads this module then.
  */
 
 import { ServerConnection } from '@jupyterlab/services';

@@ -2,8 +2,8 @@
  * Reads what linters have found in the editors of a notebook: language servers (jupyterlab-lsp) and all others that use
  * CodeMirror's lint package.
  *
- * It is read from the marks in the text, because each extension brings its own copy of the package with its own state.
- * Knows no server: `live_notebooks.ts` answers its requests.
+ * The diagnostics are read from the marks in the text, because each extension brings its own copy of the lint package
+ * with its own state. This module knows no server: `live_notebooks.ts` answers the server's requests.
  */
 
 import type { EditorState } from '@codemirror/state';
@@ -15,12 +15,13 @@ import { EditorDiagnostic, Severity } from '../wire/protocol';
 
 const SCHEME = 'jupyter:';
 
-/** What `@codemirror/lint` keeps with a mark: several diagnostics or, before version 6.8, one. */
+/** What `@codemirror/lint` stores in a mark: several diagnostics or, before version 6.8, one diagnostic. */
 interface LintMark {
   readonly diagnostic?: Finding;
   readonly diagnostics?: readonly Finding[];
 }
 
+/** A diagnostic as `@codemirror/lint` has it. `from` and `to` are offsets in the text. */
 interface Finding {
   readonly from: number;
   readonly to: number;
@@ -29,6 +30,7 @@ interface Finding {
   readonly source?: string;
 }
 
+/** Return the URI of a notebook or of one of its cells. */
 export function toUri(path: string, cell?: string): string {
   const fragment = cell === undefined ? '' : `#${encodeURIComponent(cell)}`;
   return `${SCHEME}${path.split('/').map(encodeURIComponent).join('/')}${fragment}`;
@@ -50,7 +52,7 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
     if (view === undefined) {
       return [];
     }
-    // From the editor's own class: another copy of the package has another facet.
+    // The facet is read from the editor's own class, because another copy of the package has another facet.
     const { decorations } = view.constructor as typeof EditorView;
     return listFindings(view.state, decorations).map(found =>
       toDiagnostic(toUri(path, cell.model.id), view.state, found)
@@ -68,8 +70,8 @@ export function listFindings(state: EditorState, decorations: typeof EditorView.
     const mark = set.iter();
     while (mark.value !== null) {
       const { diagnostic, diagnostics } = mark.value.spec as LintMark;
-      for (const one of [...(diagnostics ?? []), ...(diagnostic === undefined ? [] : [diagnostic])]) {
-        found.add(one);
+      for (const finding of [...(diagnostics ?? []), ...(diagnostic === undefined ? [] : [diagnostic])]) {
+        found.add(finding);
       }
       mark.next();
     }
@@ -79,12 +81,12 @@ export function listFindings(state: EditorState, decorations: typeof EditorView.
 
 export function toDiagnostic(uri: string, state: EditorState, finding: Finding): EditorDiagnostic {
   const { severity, message, source } = finding;
-  const range = { start: positionAt(state, finding.from), end: positionAt(state, finding.to) };
+  const range = { start: toPosition(state, finding.from), end: toPosition(state, finding.to) };
   return { uri, severity, source: source ?? 'editor', range, message };
 }
 
-/** Return the position of an offset. An offset from before the text became shorter becomes its end. */
-function positionAt({ doc }: EditorState, offset: number): { readonly line: number; readonly character: number } {
+/** Return the position of an offset. If the text has become shorter than that, return the position of its end. */
+function toPosition({ doc }: EditorState, offset: number): { readonly line: number; readonly character: number } {
   const at = Math.max(0, Math.min(offset, doc.length));
   const line = doc.lineAt(at);
   return { line: line.number - 1, character: at - line.from };

@@ -1,10 +1,13 @@
 /**
  * Plans and makes changes in the shared model of a live notebook, and converts its cells for the server.
  *
- * A list of changes is first planned on a draft (`planSteps`), which refuses what cannot be made. Only then are the steps
- * made (`applySteps`), in one transaction, which is one step to undo. For example, an `edit` of a cell whose source has
- * changed since the model read it is refused, and no other change of the list is made either. Knows no widget:
- * `live_notebooks.ts` finds the notebook; how a step enters two undo histories is in `undo_history.ts`.
+ * A list of changes is first planned on a draft of the notebook (`planSteps`). If one of them cannot be made, the whole
+ * list is refused. Otherwise the steps are made (`applySteps`) in one transaction, which is one step to undo. For
+ * example, an `edit` of a cell whose source has changed since the model read it is refused, and then no other change of
+ * the list is made either.
+ *
+ * This module knows no widget: `live_notebooks.ts` finds the notebook. `undo_history.ts` puts a step into two undo
+ * histories.
  */
 
 import type {
@@ -21,10 +24,10 @@ import { CellState, NewCell, NotebookCell, NotebookEditParams } from '../wire/pr
 
 export type NotebookChange = NotebookEditParams['changes'][number];
 
-/** The reason why a request is refused, as a sentence for the model. */
+/** A request cannot be carried out. The message is a sentence for the model. */
 export class Refusal extends Error {}
 
-/** What a plan must know about an existing cell. */
+/** The properties of an existing cell that a plan depends on. */
 export interface CellOutline {
   readonly id: string;
   readonly cellType: string;
@@ -34,7 +37,7 @@ export interface CellOutline {
   readonly deletable?: boolean;
 }
 
-/** One step of a plan. Indexes are those at the moment when the step is made. */
+/** One step of a plan. Its indexes are valid when all steps before it are made. */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
   | { readonly kind: 'source'; readonly id: string; readonly source: string }
@@ -48,7 +51,7 @@ export function planSteps(cells: readonly CellOutline[], changes: readonly Noteb
   return changes.flatMap(change => planChange(draft, change));
 }
 
-/** Return the steps of one change, and change `draft` as they will change the notebook. */
+/** Return the steps of one change, and make the same change in `draft`. */
 function planChange(draft: CellOutline[], change: NotebookChange): readonly Step[] {
   switch (change.kind) {
     case 'insert': {
@@ -59,7 +62,7 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
     }
     case 'edit': {
       const index = findIndex(draft, change.cellId, change.was);
-      const cell = cellAt(draft, index);
+      const cell = getCell(draft, index);
       if (cell.editable === false) {
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be edited`);
       }
@@ -68,7 +71,7 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
     }
     case 'delete': {
       const index = findIndex(draft, change.cellId, change.was);
-      const cell = requireIdle(cellAt(draft, index));
+      const cell = requireIdle(getCell(draft, index));
       if (cell.deletable === false) {
         throw new Refusal(`cell ${cell.id} is marked in its metadata as one that is not to be deleted`);
       }
@@ -77,7 +80,7 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
     }
     case 'move': {
       const from = findIndex(draft, change.cellId);
-      const cell = requireIdle(cellAt(draft, from));
+      const cell = requireIdle(getCell(draft, from));
       draft.splice(from, 1);
       const to = Math.min(Math.max(findPlace(draft, change.index, change.after), 0), draft.length);
       draft.splice(to, 0, cell);
@@ -88,13 +91,16 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
   }
 }
 
-/** Plan to put back a cell. If its type has changed since then, it is another cell in the model, which is replaced. */
+/**
+ * Plan to restore a cell as it was before a change. If the type of the cell is another now, the cell is replaced,
+ * because a cell of the model cannot change its type.
+ */
 function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
   if (was === undefined && !draft.some(({ id }) => id === cell.id)) {
     return [planInsert(draft, newIndex, cell)];
   }
   const index = findIndex(draft, cell.id, was);
-  const current = requireIdle(cellAt(draft, index));
+  const current = requireIdle(getCell(draft, index));
   if (current.cellType === cell.cellType) {
     draft[index] = { ...current, source: cell.source };
     return [{ kind: 'restore', cell }];
@@ -111,8 +117,10 @@ function planInsert(draft: CellOutline[], index: number, cell: NewCell | Noteboo
 }
 
 /**
- * Return the index of a place: directly behind the cell `after`, at the top for an empty id, else `index`. Cells may have
- * moved since the user saw the change. Throws: Refusal, when that cell is gone.
+ * Return the index at which a cell is inserted: directly after the cell `after`, or at the top if `after` is empty.
+ * Only if `after` is undefined, `index` counts, because cells may have moved since the user saw the change.
+ *
+ * Throws: Refusal, when the cell `after` is gone.
  */
 export function findPlace(draft: readonly { readonly id: string }[], index: number, after: string | undefined): number {
   if (after === undefined || after === '') {
@@ -120,24 +128,25 @@ export function findPlace(draft: readonly { readonly id: string }[], index: numb
   }
   const anchor = draft.findIndex(({ id }) => id === after);
   if (anchor < 0) {
-    throw new Refusal(`cell ${after} is gone, directly behind which it was to stand`);
+    throw new Refusal(`cell ${after} is gone, after which the cell was to be placed`);
   }
   return anchor + 1;
 }
 
+/** Return the index of a cell. Throws: Refusal, when the cell is gone or its source is not `was` any more. */
 function findIndex(draft: readonly CellOutline[], id: string, was?: string): number {
   const index = draft.findIndex(cell => cell.id === id);
   if (index < 0) {
     throw new Refusal(`cell ${id} is gone`);
   }
-  const { source } = cellAt(draft, index);
+  const { source } = getCell(draft, index);
   if (was !== undefined && was !== source) {
     throw new Refusal(`cell ${id} was changed meanwhile; it is now:\n${source}`);
   }
   return index;
 }
 
-/** Throw if a cell is running: the kernel's output goes to the cell that was run, and would be lost with it. */
+/** Return the cell. Throws: Refusal, if the cell is running, because the output of the kernel would be lost with it. */
 function requireIdle(cell: CellOutline): CellOutline {
   if (cell.running === true) {
     throw new Refusal(`cell ${cell.id} is running: only its source can be changed until it has ended`);
@@ -145,7 +154,7 @@ function requireIdle(cell: CellOutline): CellOutline {
   return cell;
 }
 
-function cellAt(draft: readonly CellOutline[], index: number): CellOutline {
+function getCell(draft: readonly CellOutline[], index: number): CellOutline {
   const cell = draft[index];
   if (cell === undefined) {
     throw new RangeError(`no cell ${String(index)}`);
@@ -198,7 +207,8 @@ function makeSteps(model: YNotebook, steps: readonly Step[]): void {
 }
 
 /**
- * Replace only what differs, so that a cursor elsewhere in the cell stays, and so does what somebody else types there.
+ * Set the source of a cell. Only what differs is replaced, so that a cursor elsewhere in the cell stays, and so does
+ * what another user types there.
  */
 function rewrite(cell: ISharedCell | undefined, source: string): void {
   const old = cell?.getSource() ?? '';
@@ -221,10 +231,12 @@ function rewrite(cell: ISharedCell | undefined, source: string): void {
   }
 }
 
+/** Whether a cut at `offset` would split a character of two code units. */
 function splitsCharacter(text: string, offset: number): boolean {
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(offset - 1, 0), offset + 1));
 }
 
+/** Give a cell the source, metadata, outputs and attachments of `old`. */
 function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
   const { source, metadata, executionCount, outputs, attachments } = old;
   rewrite(cell, source);
@@ -242,7 +254,8 @@ function restore(cell: ISharedCell | undefined, old: NotebookCell): void {
 }
 
 /**
- * Convert a cell for the model. One without metadata is trusted like a cell that the user inserts: it has no outputs.
+ * Convert a cell of the server for Lab's model. A cell without metadata is new. It is trusted like a cell that the user
+ * inserts, because it has no outputs.
  */
 function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell): SharedCell.Cell {
   const { metadata, executionCount, outputs = [], attachments }: Partial<NotebookCell> = rest;
@@ -259,7 +272,7 @@ function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell)
   } as unknown as SharedCell.Cell;
 }
 
-/** Convert a cell for the server. `state` is that of a code cell. */
+/** Convert a cell of Lab's model for the server. `state` is the state of a code cell. */
 export function toNotebookCell(cell: ISharedCell, state?: CellState): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();

@@ -1,7 +1,8 @@
 /**
- * The notebooks that are open in Lab, for the server: listed, read, edited and run in the live model, as a user would.
+ * Answers the server's requests about the notebooks that are open in Lab: it lists, reads, edits and runs them in the
+ * live model, as a user would.
  *
- * Knows no chat. How a change is planned and made is in `live_cells.ts`, how a cell is run in `run_cell.ts`.
+ * This module knows no chat. `live_cells.ts` plans and makes changes, `run_cell.ts` runs a cell.
  */
 
 import type { ISharedCell, YNotebook } from '@jupyter/ydoc';
@@ -34,18 +35,23 @@ import {
 import { followOutput } from './follow_output';
 import { waitForKernel, runToEnd, readStates } from './run_cell';
 
+/** The parts of Lab that the assistant uses to find, open and run notebooks. */
 export interface LabParts {
   readonly tracker: INotebookTracker;
+  /** Opens a file. */
   readonly openPath: (path: string) => Promise<unknown>;
   /** Brings an open notebook to the front. */
   readonly reveal: (id: string) => void;
+  /** Runs cells, if Lab has another way to run them than its default. */
   readonly executor?: INotebookCellExecutor;
   /** Returns the widget that is in front in Lab's main area. */
   readonly frontWidget?: () => Widget | null;
 }
 
 export class LiveNotebooks implements NotebookHost {
+  /** The marks of the cells that the assistant changed. */
   readonly marks = new ChangedMarks();
+  /** Receives the answers of inline edits. `inline/edit_cells.ts` sets it. */
   receiveRewrite: NotebookHost['receiveRewrite'] = () => undefined;
   private readonly executor: INotebookCellExecutor;
 
@@ -53,6 +59,7 @@ export class LiveNotebooks implements NotebookHost {
     this.executor = lab.executor ?? { runCell };
   }
 
+  /** List the open notebooks, the active one first. */
   list(): NotebookListResult {
     const current = this.lab.tracker.currentWidget?.context.localPath;
     const found = new Map<string, NotebookInfo>();
@@ -68,29 +75,31 @@ export class LiveNotebooks implements NotebookHost {
         ...(instructions !== '' && { instructions })
       });
     }
-    return { notebooks: [...found.values()].sort((one, other) => Number(other.active) - Number(one.active)) };
+    return { notebooks: [...found.values()].sort((left, right) => Number(right.active) - Number(left.active)) };
   }
 
+  /** Throws: Refusal, when the notebook is not open. */
   async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
     return toDocument(await this.waitForPanel(path));
   }
 
+  /** Make all of the changes or none, and return the notebook after them. Throws: Refusal. */
   async edit({ path, changes }: NotebookEditParams): Promise<NotebookDocument> {
     const panel = await this.waitForPanel(path);
     const { context } = panel;
     if (context.model.readOnly || context.contentsModel?.writable === false) {
       throw new Refusal(`${path} is read-only`);
     }
-    // From here to the answer nothing is awaited, so nobody can change the notebook in between.
+    // From here on nothing is awaited, so nobody can change the notebook between the plan and the answer.
     const steps = planSteps(outlineCells(panel), changes);
     const model = context.model.sharedModel as YNotebook;
-    const views = this.listPanels().filter(one => one.context === context);
-    const keeps = views.map(({ content }) => rememberView(content));
+    const views = this.listPanels().filter(view => view.context === context);
+    const restores = views.map(({ content }) => rememberView(content));
     this.marks.pauseDuring(() => {
       applySteps(model, steps);
     });
-    for (const keep of keeps) {
-      keep();
+    for (const restore of restores) {
+      restore();
     }
     context.model.deletedCells.push(...steps.flatMap(step => (step.kind === 'delete' ? [step.id] : [])));
     this.updateMarks(views, changes);
@@ -98,6 +107,10 @@ export class LiveNotebooks implements NotebookHost {
     return toDocument(panel);
   }
 
+  /**
+   * Run cells one after the other, and return them with their outputs. A failed cell ends the run, unless its tag
+   * allows it to fail. Output is reported while the cells run, if `runId` is not empty. Throws: Refusal.
+   */
   async run(
     { path, cellIds, runId }: NotebookRunParams,
     signal: AbortSignal,
@@ -135,12 +148,14 @@ export class LiveNotebooks implements NotebookHost {
     return { status, ran: ran.flatMap(id => after.filter(cell => cell.id === id)) };
   }
 
+  /** Open a notebook or bring it to the front, and scroll to a cell. Throws: Refusal. */
   async open({ path, cellId }: NotebookOpenParams): Promise<Done> {
     const open = this.findPanel(path);
     if (open === undefined) {
       await this.lab.openPath(path);
     } else if (!open.isVisible) {
-      // Not when it is visible already: that would take the focus from a user who types elsewhere.
+      // A visible notebook is left where it is: bringing it to the front takes the focus from a user who types
+      // elsewhere.
       this.lab.reveal(open.id);
     }
     const panel = await this.waitForPanel(path);
@@ -151,14 +166,14 @@ export class LiveNotebooks implements NotebookHost {
     return {};
   }
 
-  /** Write a text that the user approved into a cell: as one step to undo, and without a mark. */
+  /** Write a text that the user has approved into a cell. This is one step to undo, and sets no mark. */
   writeSource(cell: ISharedCell, source: string): void {
     this.marks.pauseDuring(() => {
       applySteps(cell.notebook as YNotebook, [{ kind: 'source', id: cell.id, source }]);
     });
   }
 
-  /** Return the diagnostics of one open notebook or, without a URI, of all. A notebook that is not open has none. */
+  /** Return the diagnostics of one notebook or, without a URI, of all. Only open notebooks have diagnostics. */
   getDiagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
     const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [parsePath(uri)];
     const panels = paths.flatMap(path => (path === undefined ? [] : [this.findPanel(path)]));
@@ -170,12 +185,13 @@ export class LiveNotebooks implements NotebookHost {
     return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
   }
 
+  /** Return a view of the notebook: the view in front if it is one, otherwise any. */
   private findPanel(path: string): NotebookPanel | undefined {
     const all = this.listPanels().filter(({ context }) => context.localPath === path);
     return all.find(panel => panel === this.lab.tracker.currentWidget) ?? all[0];
   }
 
-  /** Throws: Refusal. */
+  /** Return a view of the notebook when it is loaded. Throws: Refusal, when the notebook is not open. */
   private async waitForPanel(path: string): Promise<NotebookPanel> {
     const panel = this.findPanel(path);
     await panel?.context.ready;
@@ -185,7 +201,7 @@ export class LiveNotebooks implements NotebookHost {
     return panel;
   }
 
-  /** Mark the changed cells, and remove the marks of those that were put back. */
+  /** Mark the changed cells. Cells that were restored by `put` lose their marks. */
   private updateMarks(views: readonly NotebookPanel[], changes: readonly NotebookChange[]): void {
     for (const change of changes) {
       const id = 'cell' in change ? change.cell.id : change.cellId;
@@ -200,15 +216,18 @@ export class LiveNotebooks implements NotebookHost {
   }
 }
 
+/** Return the notebook as the server reads it. */
 function toDocument(panel: NotebookPanel): NotebookDocument {
   const { context, content, sessionContext } = panel;
   const kernel = sessionContext.session?.kernel;
   const active = content.activeCell?.model.id;
   const selection = readSelection(content);
-  const how = readStates(content);
+  const states = readStates(content);
   return {
     path: context.localPath,
-    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell => toNotebookCell(cell, how.get(cell.id))),
+    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell =>
+      toNotebookCell(cell, states.get(cell.id))
+    ),
     language: readLanguage(panel),
     ...(kernel && { kernelId: kernel.id, kernelStatus: kernel.status }),
     ...(active !== undefined && { activeCellId: active }),
@@ -223,7 +242,7 @@ function readLanguage({ context }: NotebookPanel): string {
   return known === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : known;
 }
 
-/** Return the selection. A cell that was never visible has no editor, and so no selection. */
+/** Return the selection in the active cell. A cell that was never visible has no editor, so no selection. */
 function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   const editor = activeCell?.editor;
   if (!activeCell || !editor) {
@@ -241,6 +260,7 @@ function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   };
 }
 
+/** Return what a plan must know about the cells of a notebook. */
 function outlineCells({ content }: NotebookPanel): CellOutline[] {
   return content.widgets.map(({ model }) => ({
     id: model.id,
@@ -252,7 +272,10 @@ function outlineCells({ content }: NotebookPanel): CellOutline[] {
   }));
 }
 
-/** Set whether the cells that were put back were edited after their last run: only the change itself says so. */
+/**
+ * Set for each cell that was restored by `put` whether it was edited after its last run. Lab cannot know that: only the
+ * change says it.
+ */
 function restoreDirtyState({ content }: NotebookPanel, changes: readonly NotebookChange[]): void {
   for (const change of changes) {
     const state = change.kind === 'put' ? change.cell.state : undefined;
@@ -265,7 +288,7 @@ function restoreDirtyState({ content }: NotebookPanel, changes: readonly Noteboo
   }
 }
 
-/** Throws: Refusal. */
+/** Return the view of a cell. Throws: Refusal, when the cell is gone. */
 function findCell({ content }: NotebookPanel, id: string): Cell {
   const cell = content.widgets.find(({ model }) => model.id === id);
   if (cell === undefined) {
@@ -274,15 +297,15 @@ function findCell({ content }: NotebookPanel, id: string): Cell {
   return cell;
 }
 
-/** Whether the cell has Jupyter's tag for cells that may fail without stopping those after them. */
+/** Whether the cell has Jupyter's tag for cells whose failure does not stop the cells after them. */
 function mayFail({ model }: Cell): boolean {
   const tags: unknown = model.getMetadata('tags');
   return Array.isArray(tags) && tags.includes('raises-exception');
 }
 
 /**
- * Remember the view of each cell and return a function that restores it. A move is a deletion and an insertion in the
- * model, which loses the view.
+ * Remember what only the view knows about each cell, and return a function that restores it. It is lost when a cell is
+ * moved, because a move is a deletion and an insertion in the model.
  */
 function rememberView(notebook: Notebook): () => void {
   const active = notebook.activeCell?.model.id;

@@ -1,7 +1,9 @@
 /**
- * Loads `live_notebooks.ts` and lends the notebooks of this page to the server as soon as a cell asks something.
+ * Lends the notebooks of this page to the server as soon as a cell asks the assistant something. To lend means: the
+ * server may read, edit and run them. The panel need not be open for that.
  *
- * The panel need not be open for that. Knows no message: the link is in `lend_link.ts`.
+ * This module knows no message: the link is in `lend_link.ts`, the notebooks are in `live_notebooks.ts`, which is
+ * loaded when it is needed.
  */
 
 import { Cell } from '@jupyterlab/cells';
@@ -10,13 +12,14 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import type { LabParts, LiveNotebooks } from './live_notebooks';
 
-/** A cell with a question to the assistant, or one that loads the extension. */
-const ASKS = /^\s*%%?eca\b|\bjupyter_eca\b/m;
-/** The kernel in which every code cell is a question. */
-const PROMPTS = 'eca';
+/** Matches a cell that asks the assistant a question, or loads the extension. */
+const QUESTION = /^\s*%%?eca\b|\bjupyter_eca\b/m;
+/** The name of the kernel in which every code cell is a question. */
+const PROMPT_KERNEL = 'eca';
 
 export class PageNotebooks {
-  private host: Promise<LiveNotebooks> | undefined;
+  private notebooks: Promise<LiveNotebooks> | undefined;
+  /** Whether the link over which the notebooks are lent is open, or is being opened. */
   private isLent = false;
 
   constructor(
@@ -24,16 +27,16 @@ export class PageNotebooks {
     private readonly lab: LabParts
   ) {
     NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
-      if (!this.isLent && (ASKS.test(cell.model.sharedModel.getSource()) || this.isPrompt(notebook, cell))) {
+      if (!this.isLent && (QUESTION.test(cell.model.sharedModel.getSource()) || this.isPrompt(notebook, cell))) {
         void this.lend();
       }
     });
   }
 
-  /** Load the notebooks. The panel and cells share them, so that each can remove the marks of the other. */
+  /** Return the notebooks. The panel and cells share one object, so that each removes the marks that the other set. */
   load(): Promise<LiveNotebooks> {
-    this.host ??= import('./live_notebooks').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
-    return this.host;
+    this.notebooks ??= import('./live_notebooks').then(({ LiveNotebooks }) => new LiveNotebooks(this.lab));
+    return this.notebooks;
   }
 
   /** Lend the notebooks until the link closes. The next cell that asks lends them again. */
@@ -51,8 +54,9 @@ export class PageNotebooks {
     }
   }
 
+  /** Whether the cell runs in the kernel whose code cells are questions. */
   private isPrompt(notebook: Notebook, cell: Cell): boolean {
-    const panel = this.lab.tracker.find(one => one.content === notebook);
-    return cell.model.type === 'code' && panel?.sessionContext.session?.kernel?.name === PROMPTS;
+    const panel = this.lab.tracker.find(({ content }) => content === notebook);
+    return cell.model.type === 'code' && panel?.sessionContext.session?.kernel?.name === PROMPT_KERNEL;
   }
 }

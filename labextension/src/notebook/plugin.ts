@@ -1,7 +1,7 @@
 /**
- * The plugin with the commands to ask the assistant in a new cell, and to stop it.
+ * The plugin with two commands: ask the assistant in a new cell, and stop the assistant.
  *
- * Only says where the commands are shown and when they can run. What they do is in `insert_cell.ts` and `stop.ts`.
+ * It decides where the commands are shown and when they can run. What they do is in `insert_cell.ts` and `stop.ts`.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';

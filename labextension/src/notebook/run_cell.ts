@@ -1,7 +1,7 @@
 /**
  * Runs a cell of an open notebook as a user would, and reads the states of cells from Lab.
  *
- * Knows no server: `live_notebooks.ts` answers its requests.
+ * This module knows no server: `live_notebooks.ts` answers the server's requests.
  */
 
 import { ISessionContext } from '@jupyterlab/apputils';
@@ -12,20 +12,21 @@ import type { ISignal, Signal } from '@lumino/signaling';
 import { Refusal } from './live_cells';
 import { CellState, RunStatus } from '../wire/protocol';
 
-/** How long to wait for a kernel that starts with its notebook. */
+/** How long to wait for a kernel that starts when its notebook is opened. */
 const START_MS = 60_000;
 
-/** The statuses of a kernel that loses its queue of requests. */
+/** The statuses in which a kernel has lost its queue of requests. */
 const LOST = new Set(['dead', 'autorestarting', 'restarting', 'terminating']);
 
 /**
- * Return the states of all code cells. Lab calls a cell `running` as soon as it is queued. A kernel runs cells in the order
- * in which they were sent, so only the first of them really runs.
+ * Return the state of each code cell, by its id. Lab calls a cell `running` as soon as it is queued. A kernel runs
+ * cells in the order in which they were sent, so only the cell that was sent first is running, and the others are
+ * queued.
  */
 export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
   const code = notebook.widgets.filter(cell => cell instanceof CodeCell);
   const sent = code.filter(({ model }) => model.executionState === 'running');
-  const [first] = [...sent].sort((one, other) => readSentTime(one).localeCompare(readSentTime(other)));
+  const [first] = [...sent].sort((left, right) => readSentTime(left).localeCompare(readSentTime(right)));
   return new Map(
     code.map(cell => {
       const { id, executionState, executionCount, isDirty } = cell.model;
@@ -37,32 +38,33 @@ export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
   );
 }
 
+/** Return when the last run of a cell was sent to the kernel, as an ISO date. */
 function readSentTime(cell: CodeCell): string {
-  // Lab's type does not say that there is no future before the first run.
+  // Before the first run there is no future, although Lab's type has one always.
   const future = cell.outputArea.future as typeof cell.outputArea.future | null | undefined;
   return future?.msg.header.date ?? '';
 }
 
-/** Wait until the kernel can run code. Throws: Refusal, when it cannot. */
+/** Wait until the kernel can run code. Throws: Refusal, when it is dead or missing, or waits for input of the user. */
 export async function waitForKernel(session: ISessionContext): Promise<void> {
   if (!session.isReady && !session.isTerminating) {
     await Promise.race([session.ready, new Promise(resolve => window.setTimeout(resolve, START_MS))]);
   }
   if (session.isTerminating || session.session?.kernel?.status === 'dead') {
-    throw new Refusal('the kernel of this notebook is dead or shutting down: the user can start it anew');
+    throw new Refusal('the kernel of this notebook is dead or shutting down: the user can restart it');
   }
   if (session.hasNoKernel || !session.session?.kernel) {
     throw new Refusal('this notebook has no kernel: the user can choose one at the top right of the notebook');
   }
   if (session.pendingInput) {
-    throw new Refusal('the kernel waits for something that the user is asked to type into a cell');
+    throw new Refusal('the kernel waits for input: the user must type it into a cell of the notebook');
   }
 }
 
 /**
  * Run one cell to its end. `NotebookActions.runCells` is not used, because it takes the focus from a user who types.
  *
- * Throws: Refusal, when the kernel or the cell is gone before that, or when the cell is run again by somebody else.
+ * Throws: Refusal, when the kernel or the cell is gone before the end, or when somebody else runs the cell again.
  */
 export async function runToEnd(
   panel: NotebookPanel,
@@ -88,7 +90,7 @@ export async function runToEnd(
       emit(NotebookActions.executed, { notebook, ...args });
     }
   });
-  onAbort(signal, ended.signal, () => {
+  callOnAbort(signal, ended.signal, () => {
     interruptWhenRunning(panel, cell, ended.signal);
   });
   let runAgain = false;
@@ -110,12 +112,15 @@ export async function runToEnd(
   }
 }
 
-/** Return the status of a failed run. Throws: Refusal, and every error that is not an answer of the kernel. */
+/**
+ * Return the status of a failed run. Throws: Refusal when the cell did not run, and every error that is not of the
+ * kernel.
+ */
 function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus {
   if (!(error instanceof Error) || !error.message.startsWith('KernelReplyNotOK')) {
     throw error;
   }
-  // An aborted run has no error name, which Lab's type does not allow for.
+  // The reply for a cell that the kernel skipped has no error name, although Lab's type has one always.
   const { errorName } = error as { errorName?: KernelError['errorName'] };
   if (signal.aborted || errorName === 'KeyboardInterrupt') {
     return 'interrupted';
@@ -127,25 +132,27 @@ function readFailure(cell: Cell, error: unknown, signal: AbortSignal): RunStatus
 }
 
 /**
- * Whether the cell runs again: Lab drops a run for a newer one of the same cell. When the kernel is lost, none remains.
+ * Whether an unfinished run ended because the cell was run again: Lab drops the older run then. The other reason is
+ * that the kernel was lost, and then the cell has no live run.
  */
 function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
 }
 
+/** Return why a run did not come to its end. */
 function explainUnfinished(cell: Cell, runAgain: boolean): Refusal {
   const { id } = cell.model;
   if (runAgain) {
-    return new Refusal(`cell ${id} was run anew by somebody else before it had ended: that run goes on`);
+    return new Refusal(`somebody else ran cell ${id} again before it had ended: that newer run continues`);
   }
   return new Refusal(
     cell.isDisposed
       ? `cell ${id} was deleted while it ran`
-      : `the kernel died or was started anew while cell ${id} ran: its variables are gone`
+      : `the kernel died or was restarted while cell ${id} ran: its variables are gone`
   );
 }
 
-/** Resolve when the kernel loses its queue of requests. */
+/** Resolve when the kernel loses its queue of requests. `ended` aborts when this is not of interest any more. */
 function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promise<'lost'> {
   return new Promise(resolve => {
     const handleKernelChange = (): void => {
@@ -165,7 +172,8 @@ function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promis
   });
 }
 
-function onAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
+/** Call a function when `signal` aborts, or at once if it is aborted, unless `ended` aborts before that. */
+function callOnAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
   if (signal.aborted) {
     call();
   } else {
@@ -174,7 +182,8 @@ function onAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): voi
 }
 
 /**
- * Interrupt the kernel as soon as this cell runs. While the cell is queued, an interrupt would hit a cell of the user.
+ * Interrupt the kernel as soon as this cell runs. While the cell is queued, an interrupt would stop another cell, which
+ * the user runs.
  */
 function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSignal): void {
   const { sessionContext: session, content: notebook } = panel;
@@ -197,7 +206,7 @@ function interruptWhenRunning(panel: NotebookPanel, cell: Cell, ended: AbortSign
   interruptIfRunning();
 }
 
-/** Emit a signal that Lab emits for its own runs: its table of contents, for example, shows what is running. */
+/** Emit a signal that Lab emits for its own runs. For example, its table of contents shows which cells are running. */
 function emit<T>(signal: ISignal<unknown, T>, args: T): void {
   (signal as Signal<unknown, T>).emit(args);
 }

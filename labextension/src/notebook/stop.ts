@@ -1,7 +1,8 @@
 /**
  * Stops the assistant in all chats and reports how many there were.
  *
- * Loaded on first use; its connection is closed as soon as the chats are stopped. The command is in `plugin.ts`.
+ * The command in `plugin.ts` loads this module when it is used. The connection is closed as soon as the chats are
+ * stopped.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -12,9 +13,10 @@ import { Client } from '../wire/client';
 import { openLink } from '../wire/link';
 import { LinkError } from '../wire/rpc';
 
-/** Long enough to read a line, short enough not to disturb. */
+/** How long the notification is shown: long enough to read a line, and short enough not to disturb. */
 const READING_TIME_MS = 5000;
 
+/** Stop the assistant in all chats, and notify the user of the result. */
 export async function stopAssistant(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
   try {
     const stopped = await stopChats(settings);

@@ -1,15 +1,22 @@
 /**
- * Makes a change one step in both undo histories of Lab: that of the notebook (Undo Cell Operation, the key Z) and that of
- * each cell (Ctrl+Z). So the user can undo it from where they are.
+ * Makes a change one step in both undo histories of Lab: the history of the notebook (Undo Cell Operation, the key Z)
+ * and the history of each changed cell (Ctrl+Z). So the user can undo the change wherever the focus is.
  *
- * Yjs does not know that a step is in two histories. If a step is undone and redone in one history, the other can undo only
- * half of it, and text is lost. If a step is undone in one history below newer steps of the other, texts of different
- * times are mixed. Therefore a step that is undone in one history is removed from the other, and a step that is followed
- * by typing in its cell belongs to the history of that cell only. A cell that undoes its part of a larger step cannot redo
- * that part. Example: the assistant edits cell 1; Ctrl+Z in cell 1 undoes the edit, and Z in the notebook then undoes what
- * came before it.
+ * Yjs does not know that a step is in two histories. Without care, two things go wrong:
  *
- * Knows no change: `live_cells.ts` makes it.
+ * - A step is undone and redone in one history. The other history can then undo only half of it, and text is lost.
+ * - A step is undone in one history although the other has newer steps. Texts of different times are then mixed.
+ *
+ * Therefore three rules apply here:
+ *
+ * - A step that is undone in one history is removed from the other.
+ * - When the user types in the cell after a step, the step stays only in the history of the cell.
+ * - A cell that undoes its part of a larger step cannot redo that part.
+ *
+ * Example: the assistant edits cell 1. Ctrl+Z in cell 1 undoes the edit. Z in the notebook then undoes what came before
+ * the edit.
+ *
+ * This module does not know what is changed: `live_cells.ts` makes the changes.
  */
 
 import type { YNotebook } from '@jupyter/ydoc';
@@ -17,17 +24,20 @@ import type { YNotebook } from '@jupyter/ydoc';
 type History = YNotebook['undoManager'];
 type Step = History['undoStack'][number];
 
-/** Steps in the history of a cell that are in the notebook's history, too. */
+/** The steps in histories of cells that are also in the history of their notebook. */
 const shared = new WeakSet<Step>();
 
 /** True while a step is being added to several histories. */
-let making = false;
+let isApplying = false;
 
-/** Make `change` one step of `whole` and of each of `cells`. `alone`: the change is only in the source of one cell. */
+/**
+ * Make `change` one step in the history of the notebook, `whole`, and in the histories of its changed `cells`. `alone`:
+ * the change is only in the source of one cell.
+ */
 export function applyAsOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
   const parts = cells.filter(part => part !== whole);
   const all = [whole, ...parts];
-  // A new origin, because it is removed below: the histories must not stop tracking their own one.
+  // The origin is new, because it is removed below, and the histories must not stop tracking their own origin.
   const origin = {};
   for (const history of all) {
     history.addTrackedOrigin(origin);
@@ -35,11 +45,11 @@ export function applyAsOneStep(whole: History, cells: readonly History[], alone:
     history.stopCapturing();
   }
   const before = all.map(history => history.undoStack.at(-1));
-  making = true;
+  isApplying = true;
   try {
     whole.doc.transact(change, origin);
   } finally {
-    making = false;
+    isApplying = false;
     for (const history of all) {
       history.removeTrackedOrigin(origin);
       history.stopCapturing();
@@ -51,6 +61,7 @@ export function applyAsOneStep(whole: History, cells: readonly History[], alone:
   linkSteps(whole, step, parts, partial, alone);
 }
 
+/** Apply the rules above to the new step of the notebook, and to its parts in the histories of cells. */
 function linkSteps(
   whole: History,
   step: Step | undefined,
@@ -58,28 +69,28 @@ function linkSteps(
   partial: readonly (Step | undefined)[],
   alone: boolean
 ): void {
-  onUndo(whole, step, () => {
+  callOnUndo(whole, step, () => {
     parts.forEach((part, n) => {
       forgetStep(part, partial[n]);
     });
   });
   whole.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
     for (const part of type === 'redo' ? parts : []) {
-      part.undoStack = part.undoStack.filter(one => !shared.has(one));
+      part.undoStack = part.undoStack.filter(candidate => !shared.has(candidate));
     }
   });
   parts.forEach((part, n) => {
-    const mine = partial[n];
-    if (mine !== undefined) {
-      shared.add(mine);
+    const partialStep = partial[n];
+    if (partialStep !== undefined) {
+      shared.add(partialStep);
     }
     part.on('stack-item-added', ({ type }: { readonly type: 'undo' | 'redo' }) => {
-      if (alone && mine !== undefined && type === 'undo' && !making) {
-        shared.delete(mine);
-        whole.undoStack = whole.undoStack.filter(one => one !== step);
+      if (alone && partialStep !== undefined && type === 'undo' && !isApplying) {
+        shared.delete(partialStep);
+        whole.undoStack = whole.undoStack.filter(candidate => candidate !== step);
       }
     });
-    onUndo(part, mine, () => {
+    callOnUndo(part, partialStep, () => {
       if (!alone) {
         part.redoStack.pop();
       }
@@ -88,13 +99,14 @@ function linkSteps(
   });
 }
 
-/** Remove a step, and everything that could be redone: it was undone from a text that has changed since. */
+/** Remove a step from a history. Nothing can be redone afterwards, because the text has changed since it was undone. */
 function forgetStep(history: History, step: Step | undefined): void {
-  history.undoStack = history.undoStack.filter(one => one !== step);
+  history.undoStack = history.undoStack.filter(candidate => candidate !== step);
   history.clear(false, true);
 }
 
-function onUndo(history: History, step: Step | undefined, call: () => void): void {
+/** Call a function once, when a step is undone in a history. */
+function callOnUndo(history: History, step: Step | undefined, call: () => void): void {
   const handlePop = ({ stackItem }: { readonly stackItem: Step }): void => {
     if (stackItem === step) {
       history.off('stack-item-popped', handlePop);

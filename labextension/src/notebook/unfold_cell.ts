@@ -1,22 +1,27 @@
 /**
- * Shows the source of a cell while a change of it is to be decided: of rendered text, and of input that is collapsed.
+ * Shows the source of a cell while a change of the cell waits for a decision: of a rendered Markdown cell, and of a
+ * cell whose input is collapsed.
  *
- * Text that was opened for a decision is rendered again after it. Knows no change: `review/controller.ts` says which cells.
+ * A Markdown cell that was opened for a decision is rendered again afterwards. This module knows no change:
+ * `review/controller.ts` says which cells are opened.
  */
 
 import { Cell, MarkdownCell } from '@jupyterlab/cells';
 
+/** Whether the source of a cell cannot be seen. */
 export function isHidden(cell: Cell): boolean {
   return cell.inputHidden || (cell instanceof MarkdownCell && cell.rendered);
 }
 
 export class CellUnfolder {
+  /** The cells that were opened, and must be rendered again. */
   private readonly opened = new Set<MarkdownCell>();
   private readonly followed = new WeakSet<Cell>();
 
   /** `onChange` is called when a followed cell is rendered or its source is shown, by the user or by this class. */
   constructor(private readonly onChange: () => void) {}
 
+  /** Follow a cell; see `onChange`. */
   follow(cell: Cell): void {
     if (cell instanceof MarkdownCell && !this.followed.has(cell)) {
       this.followed.add(cell);
@@ -24,7 +29,7 @@ export class CellUnfolder {
     }
   }
 
-  /** Show the source of rendered text. Input that the user collapsed stays collapsed. */
+  /** Show the source of a rendered Markdown cell. Input that the user has collapsed stays collapsed. */
   showSource(cell: Cell): void {
     if (cell instanceof MarkdownCell && cell.rendered && !cell.inputHidden) {
       this.opened.add(cell);
@@ -37,17 +42,18 @@ export class CellUnfolder {
     }
   }
 
+  /** Show the source of any cell. Collapsed input is expanded. */
   show(cell: Cell): void {
     cell.inputHidden = false;
     this.showSource(cell);
   }
 
   /**
-   * Render the text of all opened cells but those that are still `open`. A cell that has the focus is left as it is.
+   * Render all opened cells except those whose changes are `undecided`. A cell that has the focus is left as it is.
    */
-  renderDecided(open: ReadonlySet<Cell>): void {
+  renderDecided(undecided: ReadonlySet<Cell>): void {
     for (const cell of this.opened) {
-      if (!open.has(cell)) {
+      if (!undecided.has(cell)) {
         this.opened.delete(cell);
         if (!cell.isDisposed && cell.editor?.hasFocus() !== true) {
           cell.rendered = true;

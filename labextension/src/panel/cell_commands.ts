@@ -1,7 +1,7 @@
 /**
- * The commands on a cell that open something of the assistant: a question in the panel, an edit box in the cell.
+ * The commands of a cell: ask about the cell in the panel, and edit the cell with the assistant.
  *
- * Knows no session: `place.ts` loads the panel when a command needs it.
+ * This module knows no session: `place.ts` loads the panel when a command needs it.
  */
 
 import { INotebookTracker } from '@jupyterlab/notebook';
@@ -12,7 +12,7 @@ import { CommandRegistry } from '@lumino/commands';
 import { assistantIcon } from '../view/common/assistant_icon';
 import { PanelPlace } from './place';
 
-/** Menus, toolbars and shortcuts name these in schema/plugin.json. */
+/** Menus, toolbars and shortcuts in schema/plugin.json use these ids. */
 export const CellCommand = { ask: 'eca:ask-cell', edit: 'eca:edit-cell' } as const;
 const OPEN = 'eca:open-panel';
 

@@ -1,7 +1,7 @@
 /**
- * Shows an offer of the server as one of Lab's notifications. Nothing is opened or started before a click.
+ * Shows an offer of the server as a notification of Lab. Nothing is opened or started before the user clicks.
  *
- * What the server can offer is in `chat/offers.ts`.
+ * `chat/offers.ts` says what the server can offer.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -9,6 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 
 import { Offer } from '../chat/offers';
 
+/** Show an offer. `signIn` is called with the server's name when the user wants to sign in. */
 export function showOffer(offer: Offer, trans: TranslationBundle, signIn: (server: string) => void): void {
   if (offer.kind === 'link') {
     const { text, url } = offer;

@@ -1,7 +1,8 @@
 /**
- * The panel in Lab: its session, and what of Lab its views use. Loaded when the panel is first shown.
+ * The panel in Lab: it creates the session, and gives the views what they use of Lab (`Env`).
  *
- * Knows no menu and no command: those are in `plugin.ts`. The widget's counterpart is `widget/index.tsx`.
+ * The module is loaded when the panel is first shown. It knows no menu and no command: those are in `plugin.ts`. The
+ * counterpart in the widget is `widget/index.tsx`.
  */
 
 import { ServerConnection } from '@jupyterlab/services';
@@ -18,7 +19,7 @@ import { ApprovalRules } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';
 import { Drafts } from '../chat/drafts';
 import { createFlags } from '../chat/flags';
-import { pathOf } from '../render/sanitize';
+import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { openLink } from '../wire/link';
 import type { LabParts, LiveNotebooks } from '../notebook/live_notebooks';
@@ -35,9 +36,10 @@ import { Session } from '../chat/session';
 import { App } from '../view/App';
 import { Env, EnvProvider } from '../view/common/env';
 
+/** What the panel gets from its plugin. */
 export interface PanelParts {
   readonly settings: ServerConnection.ISettings;
-  /** The first link, which is opened before the panel is loaded. An error of it is shown by the session only. */
+  /** The first link, which is opened before the panel is loaded. If that fails, only the session shows the error. */
   readonly link: Promise<Link>;
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
@@ -92,7 +94,7 @@ export class AssistantPanel extends ReactWidget {
     this.instructions = new ActiveInstructions(tracker);
     const remembered = new TabStorage(settings.baseUrl);
     this.drafts = new Drafts(remembered);
-    const known = remembered.getChat();
+    const initialChat = remembered.getChat();
     let first: Promise<Link> | undefined = link;
     this.session = new Session({
       notebooks,
@@ -101,8 +103,8 @@ export class AssistantPanel extends ReactWidget {
         first = undefined;
         return opened;
       },
-      ...(known !== undefined && { known }),
-      newId: () => UUID.uuid4(),
+      ...(initialChat !== undefined && { initialChat }),
+      createId: () => UUID.uuid4(),
       callLater: (call, ms) => {
         const timer = window.setTimeout(call, ms);
         return () => {
@@ -135,7 +137,10 @@ export class AssistantPanel extends ReactWidget {
     super.dispose();
   }
 
-  /** Ask with the place in the notebook as context: in the chat that is shown or, while that one runs, in a new one. */
+  /**
+   * Ask a question with the place in the notebook as context, in the chat that is shown. While that chat runs, ask in a
+   * new chat.
+   */
   async ask(message: string): Promise<void> {
     const contexts = this.surroundings.read();
     await this.connecting;
@@ -150,7 +155,7 @@ export class AssistantPanel extends ReactWidget {
   /** Focus the prompt box: now or, when the panel is opened for the first time, as soon as it is drawn. */
   focus(): void {
     const focusBox = (): boolean => {
-      // Not simply the first text area: that may belong to the instructions of the notebook.
+      // The first text area may be that of the notebook's instructions, so the prompt box is found by its role.
       const box = this.node.querySelector<HTMLElement>('textarea[role=combobox]');
       box?.focus();
       return box !== null;
@@ -178,8 +183,9 @@ export class AssistantPanel extends ReactWidget {
     );
   }
 
+  /** Open the file of a link that was clicked, or on which Enter was pressed. */
   private readonly openClickedPath = (event: Event): void => {
-    const path = pathOf(event.target);
+    const path = findLinkedPath(event.target);
     if (path !== undefined && (!(event instanceof KeyboardEvent) || event.key === 'Enter')) {
       event.preventDefault();
       this.env.openPath(path);

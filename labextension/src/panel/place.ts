@@ -1,7 +1,9 @@
 /**
- * The place of the panel in Lab: there from the start, and empty until the panel is first shown.
+ * The place of the panel in Lab: an empty widget that Lab shows from the start, and that loads the panel when the panel
+ * is first shown.
  *
- * Other plugins get the panel through it, and decide whether they wait for the panel or load it.
+ * Other plugins get the panel from it. They can load the panel (`loadPanel`), or wait until something else has loaded
+ * it (`loaded`).
  */
 
 import { Token } from '@lumino/coreutils';
@@ -17,28 +19,29 @@ export const IPanelPlace = new Token<PanelPlace>('jupyter-eca:IPanelPlace', 'Whe
 export class PanelPlace extends Widget {
   private panel: Promise<AssistantPanel> | undefined;
   private resolveLoaded: (panel: AssistantPanel) => void = () => undefined;
-  /** Resolves when the panel is loaded, by whatever caused that. */
+  /** Resolves when the panel is loaded. */
   readonly loaded = new Promise<AssistantPanel>(resolve => {
     this.resolveLoaded = resolve;
   });
 
-  /** `elastic`: the panel may become as narrow as its place. */
+  /** `isElastic`: the panel may become narrower than its content needs, because the width of its place is fixed. */
   constructor(
     private readonly load: () => Promise<AssistantPanel>,
-    elastic: boolean
+    isElastic: boolean
   ) {
     super();
     this.id = 'jupyter-eca:panel';
     this.layout = new PanelLayout();
-    // Code and buttons do not fit into less. Set here, because the style sheet is loaded later.
-    this.node.style.minWidth = elastic ? '' : '320px';
+    // Code and buttons need this width. It is set here, because the style sheet is loaded later.
+    this.node.style.minWidth = isElastic ? '' : '320px';
   }
 
+  /** Ask a question in the panel. */
   ask(message: string): void {
     void this.loadPanel().then(panel => panel.ask(message));
   }
 
-  /** Open the edit box in the active cell of a notebook. The panel need not be visible. */
+  /** Open the edit box in the active cell of a notebook. The panel is loaded for that, but is not shown. */
   edit(notebook: NotebookPanel): void {
     void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));
   }

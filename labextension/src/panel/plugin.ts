@@ -31,7 +31,7 @@ type Area = 'left' | 'right' | 'main';
 
 export const panelPlugin: JupyterFrontEndPlugin<PanelPlace> = {
   id: 'jupyter-eca:panel',
-  description: 'The panel to talk with the assistant in.',
+  description: 'Shows the panel in which the user talks with the assistant.',
   autoStart: true,
   provides: IPanelPlace,
   requires: [INotebookTracker, IRenderMimeRegistry],
@@ -62,7 +62,7 @@ function activate(
   const lab = { tracker, openPath, reveal, frontWidget, ...(executor && { executor }) };
   const page = new PageNotebooks(settings, lab);
   const place = new PanelPlace(async () => {
-    // The server loads much for its first link: it does so while the panel is loaded here.
+    // For its first link the server has much to load. It does that while the panel is loaded here.
     const link = import('../wire/link').then(({ openLink }) => openLink(settings));
     link.catch(() => undefined);
     const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.load()]);
@@ -96,8 +96,15 @@ function activate(
       args: {
         type: 'object',
         properties: {
-          area: { type: 'string', enum: ['left', 'right', 'main'], description: 'Where it is put' },
-          message: { type: 'string', description: 'Asked at once, with what is worked on in the notebook' }
+          area: {
+            type: 'string',
+            enum: ['left', 'right', 'main'],
+            description: 'The area in which the panel is shown'
+          },
+          message: {
+            type: 'string',
+            description: 'A question that is asked at once, with the place in the notebook as context'
+          }
         }
       }
     },

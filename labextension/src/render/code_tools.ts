@@ -1,7 +1,7 @@
 /**
  * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
  *
- * Knows no notebook: what the buttons do comes as `CodeTools` (`code_types.ts`).
+ * This module knows no notebook: `CodeTools` (in `code_types.ts`) has the functions that the buttons call.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -15,6 +15,7 @@ export function addCodeTools(host: HTMLElement, code: CodeTools, trans: Translat
   }
 }
 
+/** Add the buttons to one block of code. */
 function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
   const frame = block.parentElement;
   if (frame === null) {
@@ -29,19 +30,19 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
     createButton('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(text())),
     createButton('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
   );
-  const around = document.createElement('div');
-  around.className = 'eca-Code';
-  frame.replaceWith(around);
+  const wrapper = document.createElement('div');
+  wrapper.className = 'eca-Code';
+  frame.replaceWith(wrapper);
   frame.tabIndex = 0;
-  around.append(frame, tools);
+  wrapper.append(frame, tools);
 }
 
 function createButton(icon: string, label: string, act: () => void): HTMLButtonElement {
-  const made = document.createElement('button');
-  made.type = 'button';
-  made.className = `eca-Code-tool eca-mod-${icon}`;
-  made.title = label;
-  made.setAttribute('aria-label', label);
-  made.addEventListener('click', act);
-  return made;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = `eca-Code-tool eca-mod-${icon}`;
+  button.title = label;
+  button.setAttribute('aria-label', label);
+  button.addEventListener('click', act);
+  return button;
 }

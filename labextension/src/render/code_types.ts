@@ -1,12 +1,12 @@
 /**
- * What can be done with a block of code, wherever it is shown.
+ * The types of the functions that a user can call for a block of code in an answer.
  *
- * Knows no element: `code_tools.ts` draws the buttons, and each front (panel, widget) brings the functions.
+ * This module knows no element: `code_tools.ts` draws the buttons, and the panel and the widget provide the functions.
  */
 
 export interface CodeTools {
   readonly copy: (text: string) => Promise<void>;
-  /** Undefined where there is no notebook to put code into. */
+  /** Where code can be inserted; undefined when there is no notebook. */
   readonly place: CodePlace | undefined;
 }
 

@@ -1,9 +1,11 @@
 /**
- * Keeps the diagrams that a model wrote as code until the reader asks for the drawing.
+ * Shows a Mermaid diagram that a model wrote as code, and draws it only when the reader presses a button.
  *
- * Lab's Markdown parser draws a block of Mermaid as soon as it meets one, in the live page and before any sanitiser sees
- * it. The source may name pictures and styles of any address (`<img src=…>` in a label, `img:` of a shape, `url(…)`), so
- * drawing it would send what the model knows to that address. Knows no chat: `markdown.ts` calls it.
+ * The reason is security. Lab's Markdown parser draws a Mermaid block as soon as it finds it, in the live page and
+ * before any sanitiser sees the drawing. The source may contain pictures and styles from any address (`<img src=…>` in
+ * a label, `img:` of a shape, `url(…)`), so drawing it would send what the model knows to that address.
+ *
+ * This module knows no chat: `markdown.ts` calls it.
  */
 
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -11,26 +13,26 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 type Parser = NonNullable<IRenderMimeRegistry['markdownParser']>;
 
-/** Unicode never gives this character a meaning, so no text of a model needs it. */
+/** The character that splits the word `mermaid`. Unicode never gives it a meaning, so no text of a model needs it. */
 const SPLIT = '\uFDD0';
 
 /**
- * Parts of a source that can make the drawing load something, or open something: addresses, functions of CSS that load,
- * HTML, and what can spell these in another way (entities of HTML and of Mermaid, escapes of CSS).
+ * Matches parts of a source that can make the drawing load or open something: addresses, functions of CSS that load,
+ * HTML, and other ways to write these (entities of HTML and of Mermaid, escapes of CSS).
  */
 const LOADS =
   /\/\/|\b(?:https?|wss?|ftp|blob|javascript)\s*:|data:|(?:url|src|image|image-set|cross-fade)\s*\(|@import|@\{|<\s*(?!\/?(?:br|b|i|em|strong|sub|sup)\b)[a-z!/]|<\/?\w+[^>]*=|&#|#\w+;|ﬂ°|\\/i;
 
-/** Return whether drawing the diagram may load something, as far as its source tells. */
+/** Return whether the source shows that drawing the diagram may load something. */
 export function mayLoad(source: string): boolean {
   return LOADS.test(source);
 }
 
 /**
- * Return a parser that draws no diagram. It hides the word `mermaid` from the parser wherever it stands, because parsers
- * disagree about where a block of code begins.
+ * Return a parser that draws no diagram. It hides the word `mermaid` from the parser everywhere in the text, and not
+ * only where a block of code begins, because parsers disagree about where that is.
  */
-export function withoutDiagrams(parser: Parser): Parser {
+export function disableDiagrams(parser: Parser): Parser {
   return {
     render: async source => {
       const split = source.replaceAll(SPLIT, '').replaceAll(/(m)(ermaid)/gi, `$1${SPLIT}$2`);
@@ -39,13 +41,14 @@ export function withoutDiagrams(parser: Parser): Parser {
   };
 }
 
-/** Add a button to each diagram in an element that was just rendered: it draws the diagram in place of its source. */
+/** Add a button to each diagram in an element that was just rendered. The button draws the diagram. */
 export function addDiagramButtons(host: HTMLElement, parser: Parser, trans: TranslationBundle): void {
   for (const code of host.querySelectorAll<HTMLElement>('pre > code.language-mermaid')) {
     addButton(code, parser, trans);
   }
 }
 
+/** Add the button to one diagram. */
 function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle): void {
   const frame = code.parentElement;
   const source = code.textContent;
@@ -73,7 +76,9 @@ function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle):
   frame?.after(button);
 }
 
-/** Return the diagram as a picture, which loads nothing; undefined when the source has an error. */
+/**
+ * Return the diagram as an image element, in which nothing is loaded. Return undefined when the source has an error.
+ */
 async function drawDiagram(source: string, parser: Parser): Promise<HTMLImageElement | undefined> {
   const ticks = (source.match(/`+/g) ?? []).map(({ length }) => length + 1);
   const fence = '`'.repeat(Math.max(3, ...ticks));

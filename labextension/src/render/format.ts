@@ -1,24 +1,30 @@
 /**
  * Formats text and figures for a reader. Pure.
  *
- * Knows no element and no translation: Markdown is rendered in `markdown.ts`.
+ * This module knows no element and no translation: Markdown is rendered in `markdown.ts`.
  */
 
 const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Return the text without terminal escapes, control characters and marks that change the direction of writing. */
+/** Return the text without terminal escapes, control characters and characters that change the writing direction. */
 export function toPlainText(text: string): string {
   return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
 }
 
-/** Characters that are not drawn, or look like a blank, a slash or a semicolon; but the space, the tab and the end of a line. */
+/**
+ * Characters that are not drawn, or that look like a space, a slash or a semicolon. The space, the tab and the line
+ * break themselves are not among them.
+ */
 const HIDDEN =
   /(?![\t\n ])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u2044\u2215\u29f8\uff0f\u037e]/u;
-/** Arabic, Syriac, the scripts of India and its neighbours, Mongolian. */
+/** Letters of scripts that need joiners: Arabic, Syriac, the scripts of India and its neighbours, Mongolian. */
 const JOINED = /[\u0620-\u06dc\u06de-\u070e\u0710-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]/;
 const PICTOGRAPH = /[\xa9\xae\u203c-\u3299\u{1f000}-\u{1faff}]/u;
-/** Joiners and selectors are kept where writing needs them. */
+/**
+ * Finds the hidden characters (the group `hidden`). The other alternatives match joiners and selectors where a script
+ * or an emoji needs them, so that they are kept.
+ */
 const NAMED = new RegExp(
   `(?<=${JOINED.source})[\\u200c\\u200d](?=${JOINED.source})` +
     `|(?<=${PICTOGRAPH.source}\\ufe0f?)\\u200d(?=${PICTOGRAPH.source})` +
@@ -26,33 +32,33 @@ const NAMED = new RegExp(
     `|(?<hidden>${HIDDEN.source})`,
   'gu'
 );
-/** Cyrillic, Armenian, Cherokee, and the Greek letters that look like Latin ones. */
+/** Letters that may look like Latin letters: Cyrillic, Armenian, Cherokee, and some Greek letters. */
 const LOOKALIKE =
   /[\u0400-\u052f\u0531-\u0587\u13a0-\u13fd\uab70-\uabbf\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf]/g;
 
 /**
- * Return the text with a name in the place of each character that a page does not draw, or that looks like another. For
- * what somebody approves: nothing of it may be left out, as terminal escapes are by `toPlainText`.
- * `jupyter_eca/apps/kernel/answer/exact_text.py` does the same for terminals.
+ * Return the text in which the code point, such as `\u200b`, replaces each character that a page does not draw, or that
+ * looks like another character. It is for texts that somebody approves: they must be shown whole, while `toPlainText`
+ * removes terminal escapes. `jupyter_eca/apps/kernel/answer/exact_text.py` does the same for terminals.
  */
 export function toExactText(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
     .replace(NAMED, (found, ...rest) =>
-      (rest.at(-1) as { hidden?: string }).hidden === undefined ? found : nameOf(found)
+      (rest.at(-1) as { hidden?: string }).hidden === undefined ? found : formatCodePoint(found)
     )
-    .replace(/[\p{L}\p{N}_]+/gu, word => (/[A-Za-z]/.test(word) ? word.replace(LOOKALIKE, nameOf) : word));
+    .replace(/[\p{L}\p{N}_]+/gu, word => (/[A-Za-z]/.test(word) ? word.replace(LOOKALIKE, formatCodePoint) : word));
 }
 
-function nameOf(character: string): string {
+function formatCodePoint(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** As many empty lines could move the end of a command out of sight. */
+/** Matches four or more empty lines: so many could move the end of a command out of sight. */
 const EMPTY_LINES = /(?<=\n)((?:[ \t]*\n){4,})/;
 
-/** Split a text at its long runs of empty lines, which are given as their numbers. */
+/** Split a text at its long runs of empty lines. Each run is returned as the number of its lines. */
 export function splitAtEmptyLines(text: string): readonly (string | number)[] {
   return text.split(EMPTY_LINES).map((part, index) => (index % 2 === 1 ? part.split('\n').length - 1 : part));
 }
@@ -86,12 +92,12 @@ export function formatDuration(ms: number): string {
   return `${String(Math.floor(ms / 60_000))} min ${String(Math.round((ms % 60_000) / 1000))} s`;
 }
 
-/** Return the last part of a path, by which a reader knows the file. */
+/** Return the last part of a path, which is the name of the file. */
 export function baseName(path: string): string {
   return path.replace(/\/+$/, '').split('/').at(-1) ?? path;
 }
 
-/** How many characters of an id are shown: enough to tell ids apart. */
+/** How many characters of an id are shown: enough to distinguish ids. */
 const SHORT = 8;
 
 /** Return the summary of a call with the ids of cells replaced by their numbers: a reader does not know the ids. */

@@ -1,10 +1,10 @@
 /**
- * Structured results of tools (JSON), and whether the text of a result says the same. Pure.
+ * Formats structured results of tools (JSON), and decides whether the text of a result repeats its JSON. Pure.
  *
- * Knows no element. `jupyter_eca/apps/kernel/answer/json_results.py` decides the same for cells.
+ * This module knows no element. `jupyter_eca/apps/kernel/answer/json_results.py` decides the same for cells.
  */
 
-/** Return the JSON with indents, or a text that is no JSON as it is. */
+/** Return the JSON with indents. A text that is not JSON is returned unchanged. */
 export function formatJson(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), undefined, 2);
@@ -14,8 +14,8 @@ export function formatJson(json: string): string {
 }
 
 /**
- * Return whether the text of a result says what its JSON says. MCP asks servers to send both. FastMCP puts a result that is
- * no object into an object with the key `result`, and writes each entry of a list as a text of its own.
+ * Return whether the text of a result repeats what its JSON says. MCP asks servers to send both. FastMCP puts a result
+ * that is not an object into an object with the key `result`, and writes each entry of a list as a text of its own.
  */
 export function repeatsText(json: string, text: string): boolean {
   let value: unknown;
@@ -26,16 +26,16 @@ export function repeatsText(json: string, text: string): boolean {
   }
   const isWrapped = typeof value === 'object' && value !== null && Object.keys(value).join() === 'result';
   const values = isWrapped ? [value, (value as { readonly result: unknown }).result] : [value];
-  return values.some(one => {
-    const texts = [asText(one), Array.isArray(one) ? one.map(asText).join('') : asText(one)];
-    return texts.some(other => withoutSpace(other) === withoutSpace(text));
+  return values.some(candidate => {
+    const texts = [toText(candidate), Array.isArray(candidate) ? candidate.map(toText).join('') : toText(candidate)];
+    return texts.some(other => removeSpace(other) === removeSpace(text));
   });
 }
 
-function asText(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function withoutSpace(text: string): string {
+function removeSpace(text: string): string {
   return text.replace(/\s+/g, '');
 }

@@ -1,14 +1,14 @@
 /**
  * Renders Markdown into an element with Lab's own parser, highlighter, sanitiser and typesetter.
  *
- * Knows no chat. The widget, which runs without Lab, has its own renderer in `widget/markdown.ts`.
+ * This module knows no chat. The widget may run without Lab, so it has its own renderer in `widget/markdown.ts`.
  */
 
 import { IRenderMimeRegistry, renderMarkdown } from '@jupyterlab/rendermime';
 import { ITranslator } from '@jupyterlab/translation';
 
 import { addCodeTools } from './code_tools';
-import { addDiagramButtons, withoutDiagrams } from './diagrams';
+import { addDiagramButtons, disableDiagrams } from './diagrams';
 import { sanitizeHtml } from './sanitize';
 import { toPlainText } from './format';
 import { CodeTools } from './code_types';
@@ -16,8 +16,8 @@ import { CodeTools } from './code_types';
 type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 
 /**
- * Return a function that renders Markdown into an element. An element is rendered once at a time and the newest text
- * last, because the parser may need longer for a shorter text.
+ * Return a function that renders Markdown into an element. The parser may need longer for an older, shorter text than
+ * for the text that follows it. So only one text at a time is rendered into an element, and the newest text last.
  */
 export function createMarkdownRenderer(
   rendermime: IRenderMimeRegistry,
@@ -34,7 +34,7 @@ export function createMarkdownRenderer(
       )
   };
   const parser = rendermime.markdownParser;
-  const plainParser = parser === null ? null : withoutDiagrams(parser);
+  const plainParser = parser === null ? null : disableDiagrams(parser);
   const renderOnce: RenderMarkdown = async (host, source) => {
     await renderMarkdown({
       host,

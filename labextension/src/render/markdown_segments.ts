@@ -1,17 +1,21 @@
 /**
- * Splits Markdown that is still being written where later text cannot change how earlier text looks. Pure.
+ * Splits Markdown that a model is still writing, at places where later text cannot change how earlier text looks. Pure.
  *
- * Knows no parser: `view/common/Markdown.tsx` renders each segment alone.
+ * This module knows no parser: `view/common/Markdown.tsx` renders each segment alone.
  */
 
+/** Matches the line that begins or ends a block of code. */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-/** What may continue after an empty line: lists, indented text, quotes, rows of tables, definitions, HTML. */
-const GOES_ON = /^(\s|[-*+>|<[]|\d+[.)])/;
+/**
+ * Matches a line that may continue what stands before an empty line: lists, indented text, quotes, rows of tables,
+ * definitions, HTML.
+ */
+const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
 
 /**
- * Split the text into segments, which together are the text. All but the last stay the same when more text comes.
+ * Split the text into segments. Joined, they are the text. When more text is added, only the last segment changes.
  *
- * Each segment is rendered alone, so that growing text of any length costs only what its last paragraph costs.
+ * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again.
  */
 export function splitSegments(text: string): readonly string[] {
   const segments: string[] = [];
@@ -22,7 +26,7 @@ export function splitSegments(text: string): readonly string[] {
   for (let at = 0; at < text.length;) {
     const end = text.indexOf('\n', at) + 1 || text.length;
     const line = text.slice(at, end);
-    if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !GOES_ON.test(line)) {
+    if (blank && fence === '' && !maths && at > start && line.trim() !== '' && !CONTINUATION.test(line)) {
       segments.push(text.slice(start, at));
       start = at;
     }

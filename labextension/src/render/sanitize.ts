@@ -1,27 +1,33 @@
 /**
  * Makes HTML that a model wrote safe: it loads nothing, cannot look like a part of Lab, and shows where links lead.
  *
- * Runs after Lab's own sanitiser, which removes scripts but keeps remote images, media and styles. Knows no Markdown:
- * `markdown.ts` and `widget/markdown.ts` call it.
+ * It runs after Lab's own sanitiser, which removes scripts but keeps remote images, media and styles. This module knows
+ * no Markdown: `markdown.ts` and `widget/markdown.ts` call it.
  */
 
+/** The elements that are kept. Other elements are replaced by their content. */
 const TAGS = new Set(
   (
     'A ABBR B BLOCKQUOTE BR CITE CODE DD DEL DETAILS DIV DL DT EM FIGCAPTION FIGURE H1 H2 H3 H4 H5 H6 HR I IMG INPUT ' +
     'INS KBD LI MARK OL P PRE Q S SAMP SMALL SPAN STRONG SUB SUMMARY SUP TABLE TBODY TD TFOOT TH THEAD TR U UL VAR'
   ).split(' ')
 );
+/** The attributes that are kept. */
 const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir', 'disabled', 'href', 'lang']);
 for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
   ATTRIBUTES.add(name);
 }
-/** The classes of highlighted code. With other classes, also those of its editor, text could look like a dialog of Lab or
- * lie over a tool call. */
+/**
+ * Matches the classes that are kept, which are those of highlighted code. With other classes, even with those of the
+ * code editor, a text could look like a dialog of Lab or cover a tool call.
+ */
 const CLASSES = /^(language-[\w+#-]+|cm-s-jupyter|ͼ\w+)$/;
-const DRAWN = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
-const LEADS_OUT = /^(https?:|mailto:)/i;
+/** Matches the address of an image that contains its data, so that nothing is loaded. */
+const DATA_IMAGE = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
+/** Matches the address of a link that leads out of Lab. */
+const OUTSIDE_LINK = /^(https?:|mailto:)/i;
 
-/** The attribute of a link to a file of the workspace, which Lab opens; see `pathOf`. */
+/** The attribute with the path of a link to a file of the workspace. Lab opens the file; see `findLinkedPath`. */
 const PATH = 'data-eca-path';
 
 /** Return safe HTML. `describeImage` gives the text of the link that replaces a remote image. */
@@ -40,7 +46,7 @@ export function sanitizeHtml(html: string, describeImage: (alt: string) => strin
     element.classList.remove(...[...element.classList].filter(name => !CLASSES.test(name)));
     if (element.tagName === 'A') {
       restrictLink(element);
-    } else if (element.tagName === 'IMG' && !DRAWN.test(element.getAttribute('src') ?? '')) {
+    } else if (element.tagName === 'IMG' && !DATA_IMAGE.test(element.getAttribute('src') ?? '')) {
       element.replaceWith(createImageLink(page, element, describeImage));
     } else if (element.tagName === 'INPUT' && element.getAttribute('type') !== 'checkbox') {
       element.remove();
@@ -49,16 +55,19 @@ export function sanitizeHtml(html: string, describeImage: (alt: string) => strin
   return page.body.innerHTML;
 }
 
-/** Return the file that a click in sanitised HTML should open. */
-export function pathOf(target: EventTarget | null): string | undefined {
+/** Return the path of the file that a click in sanitised HTML should open. */
+export function findLinkedPath(target: EventTarget | null): string | undefined {
   const link = target instanceof Element ? target.closest(`[${PATH}]`) : null;
   return link?.getAttribute(PATH) ?? undefined;
 }
 
-/** A link to the web shows where it leads. A link into the page would navigate away from Lab, so it opens a file. */
+/**
+ * Make a link safe. A link to the web shows its address. A link without a scheme would navigate away from Lab, so it
+ * opens a file of the workspace instead.
+ */
 function restrictLink(link: Element): void {
   const address = link.getAttribute('href') ?? '';
-  if (LEADS_OUT.test(address)) {
+  if (OUTSIDE_LINK.test(address)) {
     link.setAttribute('title', address);
     link.setAttribute('target', '_blank');
     // Lab sets `rel` itself afterwards, with fewer restrictions than this.
@@ -74,6 +83,7 @@ function restrictLink(link: Element): void {
   }
 }
 
+/** Return a link that replaces a remote image, so that the image is loaded only when the user follows the link. */
 function createImageLink(page: Document, image: Element, describeImage: (alt: string) => string): Element {
   const address = image.getAttribute('src') ?? '';
   const link = page.createElement('a');

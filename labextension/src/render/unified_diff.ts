@@ -1,7 +1,7 @@
 /**
  * Parses a diff in the unified format into lines with their numbers. Pure.
  *
- * Knows no element: `view/common/Diff.tsx` draws the lines.
+ * This module knows no element: `view/common/Diff.tsx` draws the lines.
  */
 
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';
@@ -15,8 +15,10 @@ export interface DiffLine {
   readonly new?: number;
 }
 
+/** Matches the head of a hunk, with the first line number before and after the change. */
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
 
+/** Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`. */
 export function parseDiff(diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = [];
   let [before, after] = [0, 0];

@@ -1,7 +1,7 @@
 /**
- * Bars in a cell that say what is proposed or was changed there, with buttons.
+ * The bar in a cell that describes a proposed or finished change of the assistant, with buttons to decide about it.
  *
- * Knows no server: `controller.ts` fills them.
+ * This module knows no server and no change: `controller.ts` fills the bars.
  */
 
 import { Cell } from '@jupyterlab/cells';
@@ -11,26 +11,32 @@ import { toExactText } from '../render/format';
 
 import '../../style/review.css';
 
+/** Decides the colour of the bar. */
 export type Tone = 'added' | 'removed' | 'changed';
 
 export interface BarButton {
   readonly label: string;
+  /** Called when the button is pressed. */
   readonly act: () => void;
+  /** Whether this is the main button, which is highlighted. */
   readonly main?: boolean;
 }
 
 export interface BarContent {
   readonly tone: Tone;
+  /** The sentence that describes the change. */
   readonly words: string;
-  /** The source of a cell that does not exist: one to be inserted, or one that was deleted. */
+  /** The source of a cell that is not in the notebook, because it is to be inserted or was deleted. */
   readonly source?: string;
   readonly buttons: readonly BarButton[];
 }
 
 export class CellBar extends Widget {
-  private shown = '';
+  /** The content that is drawn, as JSON. */
+  private drawn = '';
   private buttons: readonly BarButton[] = [];
 
+  /** `label` is the name of the bar for a screen reader. */
   constructor(label: string) {
     super();
     this.addClass('eca-CellBar');
@@ -43,11 +49,11 @@ export class CellBar extends Widget {
   /** Fill the bar. It is drawn again only when its content has changed, so that the focus stays in it. */
   fill({ tone, words, source, buttons }: BarContent): void {
     this.buttons = buttons;
-    const now = JSON.stringify([tone, words, source, buttons.map(({ label }) => label)]);
-    if (now === this.shown) {
+    const content = JSON.stringify([tone, words, source, buttons.map(({ label }) => label)]);
+    if (content === this.drawn) {
       return;
     }
-    this.shown = now;
+    this.drawn = content;
     const hadFocus = this.node.contains(document.activeElement);
     this.node.dataset.tone = tone;
     const head = document.createElement('div');
@@ -56,7 +62,7 @@ export class CellBar extends Widget {
     text.className = 'eca-CellBar-words';
     text.dir = 'auto';
     text.textContent = words;
-    head.append(text, ...buttons.map((one, n) => this.createButton(one, n)));
+    head.append(text, ...buttons.map((button, index) => this.createButton(button, index)));
     const pre = document.createElement('pre');
     pre.textContent = toExactText(source ?? '');
     pre.tabIndex = 0;
@@ -66,31 +72,32 @@ export class CellBar extends Widget {
     }
   }
 
-  private createButton({ label, main = false }: BarButton, n: number): HTMLElement {
+  private createButton({ label, main = false }: BarButton, index: number): HTMLElement {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = `eca-Hunk-button${main ? ' eca-mod-main' : ''}`;
     button.textContent = label;
     button.addEventListener('click', () => {
-      this.buttons[n]?.act();
+      this.buttons[index]?.act();
     });
     return button;
   }
 }
 
 /**
- * A bar `above` or `below` a cell is about another cell, which does not exist. A bar `within` a cell is about that
- * cell.
+ * Where a bar stands in a cell. `within`: it is about this cell. `above` or `below`: it is about a cell that is not in
+ * the notebook, and would stand or stood above or below this cell.
  */
 export type BarPlace = 'above' | 'within' | 'below';
 
-export function insertBar(cell: Cell, bar: Widget, stand: BarPlace): void {
+/** Insert a bar into the layout of a cell. */
+export function insertBar(cell: Cell, bar: Widget, place: BarPlace): void {
   const layout = cell.layout as PanelLayout;
   const input = layout.widgets.findIndex(widget => widget.hasClass('jp-Cell-inputWrapper'));
-  const places: Readonly<Record<BarPlace, number>> = {
+  const indexes: Readonly<Record<BarPlace, number>> = {
     above: 1,
     within: Math.max(input, 1),
     below: layout.widgets.length - 1
   };
-  layout.insertWidget(places[stand], bar);
+  layout.insertWidget(indexes[place], bar);
 }

@@ -1,8 +1,10 @@
 /**
- * Compares the source of a cell with another text, in hunks. The user decides about each; typing moves them along.
+ * Compares the source of a cell with another text. The result is a list of hunks, which the user applies or drops one
+ * by one. When the user types in the cell, the hunks are moved to their new places.
  *
- * The text before and after each decision is remembered with its hunks, so that they come back when the user undoes or
- * redoes the decision. Knows no editor and no server: hunks are drawn by `hunk_view.ts`, the arithmetic is in `hunks.ts`.
+ * The texts before and after each decision are remembered with their hunks, so that the hunks come back when the user
+ * undoes or redoes the decision. This module knows no editor and no server: `hunk_view.ts` draws the hunks, `hunks.ts`
+ * computes them.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -20,7 +22,8 @@ import {
 } from './hunks';
 
 /**
- * `made`: the cell has the assistant's text and is compared with the old one. `proposed`: the cell has the user's text.
+ * Which text the cell has. `made`: the assistant's text, which is compared with the text before the change. `proposed`:
+ * the user's text, which is compared with what the assistant proposes.
  */
 export type Side = 'made' | 'proposed';
 
@@ -28,12 +31,17 @@ type SourceCell = Pick<ISharedCell, 'changed' | 'getSource'>;
 
 export class CellDiff {
   /** Called whenever the hunks have changed. */
-  readonly watchers = new Set<() => void>();
-  private now: TextWithHunks;
-  private readonly gone = new Set<number>();
-  private readonly left = new Set<number>();
-  private readonly known = new Map<string, readonly Hunk[]>();
-  private writing = false;
+  readonly subscribers = new Set<() => void>();
+  /** The source of the cell, with the hunks that are not decided. */
+  private current: TextWithHunks;
+  /** The ids of all hunks that were applied or dropped. */
+  private readonly decidedIds = new Set<number>();
+  /** The ids of the hunks that were dropped. */
+  private readonly droppedIds = new Set<number>();
+  /** The hunks of each text before or after a decision. */
+  private readonly hunksByText = new Map<string, readonly Hunk[]>();
+  /** Whether the change of the source that is under way is ours. */
+  private isWriting = false;
 
   /** `write` writes a text into the cell, as one step to undo. */
   constructor(
@@ -41,104 +49,108 @@ export class CellDiff {
     readonly side: Side,
     private readonly write: (source: string) => void
   ) {
-    this.now = { text: cell.getSource(), hunks: [] };
+    this.current = { text: cell.getSource(), hunks: [] };
     cell.changed.connect(this.follow);
   }
 
   dispose(): void {
     this.cell.changed.disconnect(this.follow);
-    this.watchers.clear();
+    this.subscribers.clear();
   }
 
   get text(): string {
-    return this.now.text;
+    return this.current.text;
   }
 
   get hunks(): readonly Hunk[] {
-    return this.now.hunks;
+    return this.current.hunks;
   }
 
   /** Whether any hunk was decided. */
   get isBegun(): boolean {
-    return this.gone.size > 0;
+    return this.decidedIds.size > 0;
   }
 
-  /** The ids of the hunks that were dropped, which leaves the text as it is. */
+  /** The ids of the hunks that were dropped. Dropping a hunk leaves the text as it is. */
   get dropped(): readonly number[] {
-    return [...this.left];
+    return [...this.droppedIds];
   }
 
-  /** Compare with `other`, which was made from the source `base`. `whole`: no more text of `other` will follow. */
+  /** Compare with `other`, a changed version of the source `base`. `whole`: `other` is complete. */
   compare(base: string, other: string, whole = true): void {
     const hunks = whole ? findHunks(base, other) : findHunksSoFar(base, other);
     const source = this.cell.getSource();
-    this.now = mapHunks({ text: base, hunks }, computeDelta(base, source));
-    this.notifyWatchers();
+    this.current = mapHunks({ text: base, hunks }, computeDelta(base, source));
+    this.notifySubscribers();
   }
 
+  /** Put the other text of a hunk into the cell. */
   apply(id: number): void {
-    this.gone.add(id);
-    this.decide(applyHunk(this.now, id));
+    this.decidedIds.add(id);
+    this.decide(applyHunk(this.current, id));
   }
 
-  /** Apply all hunks but those that the user has edited. */
+  /** Apply all hunks except those that the user has edited. */
   applyAll(): void {
-    for (const { id, touched } of this.now.hunks) {
+    for (const { id, touched } of this.current.hunks) {
       if (!touched) {
-        this.gone.add(id);
+        this.decidedIds.add(id);
       }
     }
-    this.decide(applyAllHunks(this.now));
+    this.decide(applyAllHunks(this.current));
   }
 
+  /** Remove a hunk and leave the text of the cell as it is. */
   drop(id: number): void {
-    this.gone.add(id);
-    this.left.add(id);
+    this.decidedIds.add(id);
+    this.droppedIds.add(id);
     // When the user undoes another decision, this hunk must not come back.
-    for (const [text, hunks] of this.known) {
-      this.known.set(text, dropHunk({ text, hunks }, id).hunks);
+    for (const [text, hunks] of this.hunksByText) {
+      this.hunksByText.set(text, dropHunk({ text, hunks }, id).hunks);
     }
-    this.decide(dropHunk(this.now, id));
+    this.decide(dropHunk(this.current, id));
   }
 
   dropAll(): void {
-    for (const { id } of this.now.hunks) {
+    for (const { id } of this.current.hunks) {
       this.drop(id);
     }
   }
 
-  private notifyWatchers(): void {
-    for (const watcher of [...this.watchers]) {
-      watcher();
+  private notifySubscribers(): void {
+    for (const subscriber of [...this.subscribers]) {
+      subscriber();
     }
   }
 
+  /** Make `after` the current text, and write it into the cell if it differs from the text there. */
   private decide(after: TextWithHunks): void {
-    const before = this.now;
-    this.now = after;
+    const before = this.current;
+    this.current = after;
     if (after.text !== before.text) {
-      this.known.set(before.text, before.hunks);
-      this.known.set(after.text, after.hunks);
-      this.writing = true;
+      this.hunksByText.set(before.text, before.hunks);
+      this.hunksByText.set(after.text, after.hunks);
+      this.isWriting = true;
       try {
         this.write(after.text);
       } finally {
-        this.writing = false;
+        this.isWriting = false;
       }
     }
-    this.notifyWatchers();
+    this.notifySubscribers();
   }
 
+  /** Update the hunks after a change of the source that is not ours: the user has typed, undone or redone something. */
   private readonly follow = (_: unknown, { sourceChange }: { readonly sourceChange?: unknown }): void => {
-    if (sourceChange === undefined || this.writing) {
+    if (sourceChange === undefined || this.isWriting) {
       return;
     }
     const text = this.cell.getSource();
-    const again = this.known.get(text);
-    const moved = mapHunks(this.now, sourceChange as Parameters<typeof mapHunks>[1]);
+    const remembered = this.hunksByText.get(text);
+    const moved = mapHunks(this.current, sourceChange as Parameters<typeof mapHunks>[1]);
     // When several changes are reported at once, the reported delta does not lead to the present text.
-    const sound = moved.text === text ? moved : mapHunks(this.now, computeDelta(this.now.text, text));
-    this.now = again === undefined ? sound : { text, hunks: again };
-    this.notifyWatchers();
+    const shifted = moved.text === text ? moved : mapHunks(this.current, computeDelta(this.current.text, text));
+    this.current = remembered === undefined ? shifted : { text, hunks: remembered };
+    this.notifySubscribers();
   };
 }

@@ -1,8 +1,11 @@
 /**
- * Shows what the assistant wants to change and what it changed in the cells themselves, to be decided there.
+ * Shows the proposed and the finished changes of the assistant in the cells themselves, where the user decides about
+ * them.
  *
- * The session knows what there is (`notes.ts` reads it off). Each edit has a `CellDiff`, which lives as long as the
- * server lists the change, so that decided hunks stay decided while the cell is edited further.
+ * The changes come from the state of the session, in which `notes.ts` finds them. The controller draws them again
+ * whenever the state changes. Each edit of a cell has a `CellDiff`. It exists as long as the server lists the change,
+ * so that hunks which were decided stay decided while the user edits the cell. This module draws nothing itself: bars
+ * are in `cell_bar.ts`, hunks in `hunk_painter.ts`.
  */
 
 import type { ISharedCell } from '@jupyter/ydoc';
@@ -14,35 +17,41 @@ import { BarButton, BarContent, CellBar, insertBar } from './cell_bar';
 import { CellDiff } from './cell_diff';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { HunkPainter } from './hunk_painter';
-import { Look } from './hunk_view';
+import { HunkStyle } from './hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
 import { TabStorage } from '../chat/tab_storage';
 import { Note, listNotes } from './notes';
 import { Session } from '../chat/session';
 import { isHidden, CellUnfolder } from '../notebook/unfold_cell';
 
-type Edit = Extract<Note, { readonly what: 'edit' }>;
+type EditNote = Extract<Note, { readonly kind: 'edit' }>;
 
+/** The review of one edit of a cell. */
 interface ReviewedEdit {
   readonly diff: CellDiff;
   readonly cell: ISharedCell;
-  readonly look: Look;
-  settled: boolean;
-  /** Its hunks were shown once. If the user hides them afterwards, they stay hidden. */
+  readonly style: HunkStyle;
+  /** Whether the server was told that all hunks are decided. */
+  reported: boolean;
+  /** Whether its hunks were shown once. If the user hides them afterwards, they stay hidden. */
   seen: boolean;
 }
 
 export class ReviewController {
+  /** The edits that are reviewed, by the keys of their notes. */
   private readonly edits = new Map<string, ReviewedEdit>();
+  /** The bars that are shown in each cell, by the keys of their notes. */
   private readonly bars = new Map<Cell, Map<string, CellBar>>();
+  /** The cells in which hunks are drawn. */
   private painted = new Set<Cell>();
-  /** The cells of the changes in the server's last list, by the keys of their notes. */
+  /** The ids of the cells with undecided changes, by the keys of the notes. */
   private listed: ReadonlyMap<string, string> = new Map();
+  /** The notebooks whose lists of cells are followed. */
   private readonly followed = new WeakSet<NotebookPanel>();
-  private readonly unfolding = new CellUnfolder(() => {
+  private readonly unfolder = new CellUnfolder(() => {
     this.refreshLater();
   });
-  private due = false;
+  private isRefreshPlanned = false;
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -65,124 +74,129 @@ export class ReviewController {
 
   /** Refresh once for all changes of this turn of the event loop. */
   private readonly refreshLater = (): void => {
-    if (!this.due) {
-      this.due = true;
+    if (!this.isRefreshPlanned) {
+      this.isRefreshPlanned = true;
       queueMicrotask(() => {
-        this.due = false;
+        this.isRefreshPlanned = false;
         this.refresh();
       });
     }
   };
 
+  /** Show the notes of all open notebooks, and remove what no note needs any more. */
   private refresh(): void {
     const chats = Object.values(this.session.state.chats);
-    const seen = new Set<string>();
-    const shown = new Map<Cell, Map<string, CellBar>>();
+    const noteKeys = new Set<string>();
+    const shownBars = new Map<Cell, Map<string, CellBar>>();
     const listed = new Map<string, string>();
-    const before = this.painted;
+    const paintedBefore = this.painted;
     this.painted = new Set();
     this.tracker.forEach(panel => {
       const cells = panel.isDisposed ? undefined : panel.content.model?.sharedModel.cells;
       if (cells !== undefined) {
-        this.follow(panel);
+        this.followCells(panel);
         for (const note of listNotes(panel.context.localPath, cells, chats)) {
-          seen.add(note.key);
-          if (note.owner.kind === 'changes' && note.what !== 'delete') {
+          noteKeys.add(note.key);
+          if (note.owner.kind === 'changes' && note.kind !== 'delete') {
             listed.set(note.key, note.anchor);
           }
-          this.show(panel, note, shown);
+          this.showNote(panel, note, shownBars);
         }
       }
     });
-    for (const [key, kept] of this.edits) {
-      if (!seen.has(key)) {
+    for (const [key, edit] of this.edits) {
+      if (!noteKeys.has(key)) {
         this.edits.delete(key);
-        kept.diff.dispose();
+        edit.diff.dispose();
       }
     }
-    before.forEach(cell => {
+    paintedBefore.forEach(cell => {
       if (!this.painted.has(cell)) {
         this.painter.clear(cell, 'review');
       }
     });
-    this.unfolding.renderDecided(this.painted);
-    this.clear(shown);
-    this.unmark(listed);
+    this.unfolder.renderDecided(this.painted);
+    this.removeOldBars(shownBars);
+    this.removeDecidedMarks(listed);
   }
 
-  private follow(panel: NotebookPanel): void {
+  /** Refresh when the list of cells of a notebook changes. */
+  private followCells(panel: NotebookPanel): void {
     if (!this.followed.has(panel)) {
       this.followed.add(panel);
       panel.content.model?.cells.changed.connect(this.refreshLater);
     }
   }
 
-  private show(panel: NotebookPanel, note: Note, shown: Map<Cell, Map<string, CellBar>>): void {
+  /** Show a note in its cell: a bar and, for an edit, the hunks. Add the bar to `shownBars`. */
+  private showNote(panel: NotebookPanel, note: Note, shownBars: Map<Cell, Map<string, CellBar>>): void {
     const cell = panel.content.widgets.find(({ model }) => model.id === note.anchor);
     if (cell === undefined) {
       return;
     }
-    const kept = note.what === 'edit' ? this.findEdit(panel, note, cell) : undefined;
-    if (kept !== undefined) {
-      // Proposed changes are shown first. Those that were made wait until the proposed ones are decided.
-      if (kept.diff.hunks.length === 0 || this.painted.has(cell)) {
+    const edit = note.kind === 'edit' ? this.getEdit(panel, note, cell) : undefined;
+    if (edit !== undefined) {
+      // `listNotes` lists proposed changes first. Finished changes of the cell are shown when those are decided.
+      if (edit.diff.hunks.length === 0 || this.painted.has(cell)) {
         return;
       }
       this.painted.add(cell);
-      if (note.what === 'edit') {
-        this.unfold(note, cell, kept);
+      if (note.kind === 'edit') {
+        this.unfold(note, cell, edit);
       }
-      this.painter.paint(cell, 'review', kept.diff.hunks, kept.look);
+      this.painter.paint(cell, 'review', edit.diff.hunks, edit.style);
     }
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
-    bar.fill(this.buildContent(note, cell, kept));
-    shown.set(cell, (shown.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
+    bar.fill(this.buildContent(note, cell, edit));
+    shownBars.set(cell, (shownBars.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
     void cell.ready.then(
       () => {
         if (!bar.isDisposed && bar.parent === null && !cell.isDisposed) {
-          insertBar(cell, bar, note.below ? 'below' : sourceOf(note) === undefined ? 'within' : 'above');
+          insertBar(cell, bar, note.below ? 'below' : getMissingSource(note) === undefined ? 'within' : 'above');
         }
       },
       () => undefined
     );
   }
 
-  /** Unfold a change that waits for approval, so that it is seen. One that was made is only unfolded on request. */
-  private unfold({ owner }: Edit, cell: Cell, kept: ReviewedEdit): void {
-    this.unfolding.follow(cell);
-    if (owner.kind === 'call' && !kept.seen) {
-      this.unfolding.showSource(cell);
+  /** Unfold the cell once if its change waits for approval. For a finished change, the user must ask for it. */
+  private unfold({ owner }: EditNote, cell: Cell, edit: ReviewedEdit): void {
+    this.unfolder.follow(cell);
+    if (owner.kind === 'call' && !edit.seen) {
+      this.unfolder.showSource(cell);
     }
-    kept.seen = true;
+    edit.seen = true;
   }
 
-  private findEdit(panel: NotebookPanel, note: Edit, { model }: Cell): ReviewedEdit {
+  /** Return the review of an edit. Begin it when it is new, or when the model has another object for the cell. */
+  private getEdit(panel: NotebookPanel, note: EditNote, { model }: Cell): ReviewedEdit {
     const cell = model.sharedModel;
     const before = this.edits.get(note.key);
     if (before?.cell === cell) {
       return before;
     }
-    // A cell that was moved is another object in the model.
+    // Moving a cell in Lab's model creates another object for it.
     before?.diff.dispose();
     const side = note.owner.kind === 'call' ? 'proposed' : 'made';
     const diff = new CellDiff(cell, side, source => {
       this.notebooks.writeSource(cell, source);
     });
-    const kept: ReviewedEdit = { diff, cell, look: this.createLook(panel, note, diff), settled: false, seen: false };
-    this.edits.set(note.key, kept);
+    const edit: ReviewedEdit = { diff, cell, style: this.createStyle(panel, note, diff), reported: false, seen: false };
+    this.edits.set(note.key, edit);
     diff.compare(note.base, note.other);
     this.storage.getKeptHunks(note.key).forEach(id => {
       diff.drop(id);
     });
-    diff.watchers.add(() => {
+    diff.subscribers.add(() => {
       this.storage.setKeptHunks(note.key, diff.hunks.length === 0 ? [] : diff.dropped);
-      this.settle(note, kept);
+      this.reportDecision(note, edit);
       this.refreshLater();
     });
-    return kept;
+    return edit;
   }
 
-  private createLook(panel: NotebookPanel, { owner }: Edit, diff: CellDiff): Look {
+  /** Return how the hunks of an edit are drawn. The hunks of a proposal have no buttons: the bar decides about all. */
+  private createStyle(panel: NotebookPanel, { owner }: EditNote, diff: CellDiff): HunkStyle {
     const { trans } = this;
     const focusThen = (act: (id: number) => void) => (id: number) => {
       panel.content.activate();
@@ -190,13 +204,13 @@ export class ReviewController {
     };
     const touched = trans.__('You have edited this part since');
     if (owner.kind === 'call') {
-      return { side: 'proposed', choices: [], caption: trans.__('Proposed'), touched };
+      return { side: 'proposed', buttons: [], caption: trans.__('Proposed'), touched };
     }
     return {
       side: 'made',
       caption: trans.__('Text before the change'),
       touched,
-      choices: [
+      buttons: [
         {
           label: trans.__('Keep'),
           act: focusThen(id => {
@@ -213,15 +227,15 @@ export class ReviewController {
     };
   }
 
-  /** Tell the server when the last hunk of a change is decided. */
-  private settle({ owner, other }: Edit, kept: ReviewedEdit): void {
-    if (owner.kind !== 'changes' || kept.diff.hunks.length > 0 || !kept.diff.isBegun || kept.settled) {
-      kept.settled &&= kept.diff.hunks.length === 0;
+  /** When the last hunk of a finished change is decided, report that to the server. */
+  private reportDecision({ owner, other }: EditNote, edit: ReviewedEdit): void {
+    if (owner.kind !== 'changes' || edit.diff.hunks.length > 0 || !edit.diff.isBegun || edit.reported) {
+      edit.reported &&= edit.diff.hunks.length === 0;
       return;
     }
-    kept.settled = true;
+    edit.reported = true;
     const { chatId, changes } = owner;
-    if (kept.diff.text === other) {
+    if (edit.diff.text === other) {
       void loadChanges(this.session, chatId);
     } else {
       void keepChanges(this.session, changes, chatId);
@@ -229,9 +243,10 @@ export class ReviewController {
   }
 
   /**
-   * Remove the marks of cells whose changes were decided, here or in the panel. Undoing a move marks the cell again.
+   * Remove the marks of cells whose changes were decided, here or in the panel. This is needed here, because undoing a
+   * move marks the cell again.
    */
-  private unmark(listed: ReadonlyMap<string, string>): void {
+  private removeDecidedMarks(listed: ReadonlyMap<string, string>): void {
     const open = new Set(listed.values());
     const decided = new Set([...this.listed].flatMap(([key, id]) => (listed.has(key) || open.has(id) ? [] : [id])));
     this.listed = listed;
@@ -246,10 +261,11 @@ export class ReviewController {
     }
   }
 
-  private clear(shown: Map<Cell, Map<string, CellBar>>): void {
+  /** Remove the bars that are not in `shownBars`. If a removed bar had the focus, the notebook gets it. */
+  private removeOldBars(shownBars: Map<Cell, Map<string, CellBar>>): void {
     for (const [cell, bars] of this.bars) {
       for (const [key, bar] of bars) {
-        if (shown.get(cell)?.get(key) !== bar) {
+        if (shownBars.get(cell)?.get(key) !== bar) {
           const hadFocus = bar.node.contains(document.activeElement);
           bar.dispose();
           if (hadFocus) {
@@ -259,26 +275,28 @@ export class ReviewController {
       }
     }
     this.bars.clear();
-    shown.forEach((bars, cell) => this.bars.set(cell, bars));
+    shownBars.forEach((bars, cell) => this.bars.set(cell, bars));
   }
 
-  private buildContent(note: Note, cell: Cell, kept: ReviewedEdit | undefined): BarContent {
-    const source = sourceOf(note);
-    const words = note.owner.kind === 'call' ? this.describeProposal(note, cell) : this.describeChange(note, kept);
-    const tone = note.what === 'insert' ? 'added' : note.what === 'delete' ? 'removed' : 'changed';
-    const hidden = kept !== undefined && isHidden(cell);
-    const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, kept)];
+  /** Return the words and buttons of a note's bar. */
+  private buildContent(note: Note, cell: Cell, edit: ReviewedEdit | undefined): BarContent {
+    const source = getMissingSource(note);
+    const words = note.owner.kind === 'call' ? this.describeProposal(note, cell) : this.describeChange(note, edit);
+    const tone = note.kind === 'insert' ? 'added' : note.kind === 'delete' ? 'removed' : 'changed';
+    const hidden = edit !== undefined && isHidden(cell);
+    const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
     return { tone, words, buttons, ...(source !== undefined && { source }) };
   }
 
+  /** Describe a change that waits for approval. */
   private describeProposal(note: Note, cell: Cell): string {
     const { trans } = this;
-    switch (note.what) {
+    switch (note.kind) {
       case 'edit':
         return cell.model.sharedModel.getSource() === note.base
           ? trans.__('The assistant wants to change this cell')
           : trans.__(
-              'The assistant wants to change this cell, but the cell has changed since then. If you approve, nothing is changed and the assistant is told why.'
+              'The assistant wants to change this cell, but the cell has changed since then. If you approve, the cell stays as it is, and the assistant learns why.'
             );
       case 'insert':
         return trans.__('The assistant wants to insert a cell here');
@@ -289,11 +307,12 @@ export class ReviewController {
     }
   }
 
-  private describeChange(note: Note, kept: ReviewedEdit | undefined): string {
+  /** Describe a change that was made. */
+  private describeChange(note: Note, edit: ReviewedEdit | undefined): string {
     const { trans } = this;
-    switch (note.what) {
+    switch (note.kind) {
       case 'edit': {
-        const count = kept?.diff.hunks.length ?? 0;
+        const count = edit?.diff.hunks.length ?? 0;
         return trans._n('%1 change of the assistant', '%1 changes of the assistant', count);
       }
       case 'insert':
@@ -305,7 +324,8 @@ export class ReviewController {
     }
   }
 
-  private listButtons({ owner }: Note, kept: ReviewedEdit | undefined): BarButton[] {
+  /** Return the buttons of a bar: Approve and Reject for a proposal, Keep and Undo for a change that was made. */
+  private listButtons({ owner }: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
     if (owner.kind === 'call') {
       const { id, chatId } = owner;
@@ -326,27 +346,28 @@ export class ReviewController {
       ];
     }
     const { changes, chatId } = owner;
-    const several = kept !== undefined && kept.diff.hunks.length > 1;
+    const several = edit !== undefined && edit.diff.hunks.length > 1;
     return [
       {
         label: several ? trans.__('Keep all') : trans.__('Keep'),
         act: () => {
-          if (kept === undefined) {
+          if (edit === undefined) {
             void keepChanges(session, changes, chatId);
           } else {
-            kept.diff.dropAll();
+            edit.diff.dropAll();
           }
         }
       },
       {
         label: several ? trans.__('Undo all') : trans.__('Undo'),
         act: () => {
-          const whole = kept === undefined || (!kept.diff.isBegun && kept.diff.text === changes.at(-1)?.text?.after);
-          // The server undoes a whole change with its outputs and informs the model, but not while a turn is running.
+          const whole = edit === undefined || (!edit.diff.isBegun && edit.diff.text === changes.at(-1)?.text?.after);
+          // The server undoes a whole change, with the outputs of the cell, and informs the model. While a turn is
+          // running it refuses to, and then only the text is undone here.
           if (whole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
             void undoChanges(session, changes, chatId);
           } else {
-            kept?.diff.applyAll();
+            edit?.diff.applyAll();
           }
         }
       }
@@ -361,14 +382,14 @@ export class ReviewController {
     return {
       label: this.trans.__('Show'),
       act: () => {
-        this.unfolding.show(cell);
+        this.unfolder.show(cell);
         this.refreshLater();
       }
     };
   }
 }
 
-/** Return the source of a cell that does not exist; undefined for a note about an existing one. */
-function sourceOf(note: Note): string | undefined {
-  return note.what === 'insert' || note.what === 'delete' ? note.source : undefined;
+/** Return the source of a cell that is to be inserted or was deleted; undefined for a note about an existing cell. */
+function getMissingSource(note: Note): string | undefined {
+  return note.kind === 'insert' || note.kind === 'delete' ? note.source : undefined;
 }

@@ -1,36 +1,41 @@
 /**
- * Keeps the hunks of cells drawn in their editors. Those of an inline edit come before those of a review.
+ * Keeps hunks drawn in the editors of cells. While a cell has hunks of an inline edit, its hunks of a review are
+ * hidden.
  *
- * Knows no decision: a single hunk is drawn by `hunk_view.ts`.
+ * This module knows no decision: `review/controller.ts` and `inline/edit_cells.ts` say what is drawn. `hunk_view.ts`
+ * draws a single hunk.
  */
 
 import { Cell } from '@jupyterlab/cells';
 import type { CodeMirrorEditor } from '@jupyterlab/codemirror';
 
 import { Hunk } from './hunks';
-import { drawHunks, Look } from './hunk_view';
+import { drawHunks, HunkStyle } from './hunk_view';
 
+/** Where hunks come from: an inline edit, or the review of changes. */
 export type Layer = 'edit' | 'review';
 
 interface Drawing {
   readonly hunks: readonly Hunk[];
-  readonly look: Look;
+  readonly style: HunkStyle;
 }
 
 type Layers = Partial<Record<Layer, Drawing>>;
 
 export class HunkPainter {
+  /** The hunks that should be drawn in each cell. */
   private readonly wanted = new WeakMap<Cell, Layers>();
+  /** The hunks that are drawn in each cell. */
   private readonly drawn = new WeakMap<Cell, readonly Hunk[]>();
 
   /** Draw hunks in a cell, as soon as it has an editor. */
-  paint(cell: Cell, layer: Layer, hunks: readonly Hunk[], look: Look): void {
+  paint(cell: Cell, layer: Layer, hunks: readonly Hunk[], style: HunkStyle): void {
     const before = this.wanted.get(cell) ?? {};
-    if (before[layer]?.hunks === hunks && before[layer].look === look) {
+    if (before[layer]?.hunks === hunks && before[layer].style === style) {
       return;
     }
-    this.wanted.set(cell, { ...before, [layer]: { hunks, look } });
-    // Never at once: an editor that reports a change is still updating.
+    this.wanted.set(cell, { ...before, [layer]: { hunks, style } });
+    // Not drawn at once: an editor that reports a change is still updating, and must not be changed then.
     void cell.ready.then(
       () => {
         this.flush(cell);
@@ -41,21 +46,22 @@ export class HunkPainter {
 
   /** Remove the hunks of a layer from a cell. */
   clear(cell: Cell, layer: Layer): void {
-    const look = this.wanted.get(cell)?.[layer]?.look;
-    if (look !== undefined) {
-      this.paint(cell, layer, [], look);
+    const style = this.wanted.get(cell)?.[layer]?.style;
+    if (style !== undefined) {
+      this.paint(cell, layer, [], style);
     }
   }
 
+  /** Draw the layer that should be seen in a cell, unless it is drawn already. */
   private flush(cell: Cell): void {
     const view = (cell.editor as Partial<CodeMirrorEditor> | null)?.editor;
     const { edit, review } = this.wanted.get(cell) ?? {};
-    const top = edit !== undefined && edit.hunks.length > 0 ? edit : review;
-    const now = top ?? edit;
-    if (cell.isDisposed || view === undefined || now === undefined || this.drawn.get(cell) === now.hunks) {
+    const shown = edit !== undefined && edit.hunks.length > 0 ? edit : review;
+    const top = shown ?? edit;
+    if (cell.isDisposed || view === undefined || top === undefined || this.drawn.get(cell) === top.hunks) {
       return;
     }
-    this.drawn.set(cell, now.hunks);
-    drawHunks(view, now.hunks, now.look);
+    this.drawn.set(cell, top.hunks);
+    drawHunks(view, top.hunks, top.style);
   }
 }

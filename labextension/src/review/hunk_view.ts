@@ -1,7 +1,8 @@
 /**
- * Draws hunks in an editor: their lines are coloured, and the other text stands beside them with its buttons.
+ * Draws hunks in an editor: the lines of a hunk are coloured, and the other text stands above or below them, with
+ * buttons.
  *
- * Knows no cell: `hunk_painter.ts` decides which hunks are drawn where.
+ * This module knows no cell: `hunk_painter.ts` decides which hunks are drawn in which editor.
  */
 
 import { presentableDiff } from '@codemirror/merge';
@@ -13,14 +14,16 @@ import { Side } from './cell_diff';
 import { Hunk } from './hunks';
 
 /** A button of a hunk. */
-export interface Choice {
+export interface HunkButton {
   readonly label: string;
+  /** Called with the id of the hunk. */
   readonly act: (id: number) => void;
 }
 
-export interface Look {
+/** How the hunks of a cell are drawn. */
+export interface HunkStyle {
   readonly side: Side;
-  readonly choices: readonly Choice[];
+  readonly buttons: readonly HunkButton[];
   /** The name of the other text, for a screen reader. */
   readonly caption: string;
   /** The note at a hunk that the user has edited. */
@@ -32,14 +35,16 @@ const setDecorations = StateEffect.define<DecorationSet>();
 const decorationField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(set, transaction) {
-    const anew = transaction.effects.find(effect => effect.is(setDecorations));
-    return anew === undefined ? set.map(transaction.changes) : anew.value;
+    const replacement = transaction.effects.find(effect => effect.is(setDecorations));
+    return replacement === undefined ? set.map(transaction.changes) : replacement.value;
   },
   provide: field => EditorView.decorations.from(field)
 });
 
-/** Draw hunks in place of those before. Must not be called while the editor is updating. */
-export function drawHunks(view: EditorView, hunks: readonly Hunk[], look: Look): void {
+/**
+ * Draw hunks in an editor, and remove those that were drawn before. Must not be called while the editor is updating.
+ */
+export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkStyle): void {
   const fits = hunks.filter(({ to }) => to <= view.state.doc.length);
   if (view.state.field(decorationField, false) === undefined) {
     if (fits.length === 0) {
@@ -50,67 +55,70 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], look: Look):
   view.dispatch({
     effects: setDecorations.of(
       Decoration.set(
-        fits.flatMap(hunk => decorateHunk(view.state, hunk, look)),
+        fits.flatMap(hunk => decorateHunk(view.state, hunk, style)),
         true
       )
     )
   });
 }
 
-/** Texts of more characters are not compared letter by letter. */
+/** Texts with more characters than this are not compared letter by letter: that would take too long. */
 const COMPARED = 5000;
 
-function decorateHunk({ doc }: EditorState, hunk: Hunk, look: Look): Range<Decoration>[] {
-  const ours = look.side === 'made' ? 'added' : 'removed';
+/** Return the decorations of a hunk: coloured lines, marks for changed letters, and the other text as a widget. */
+function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range<Decoration>[] {
+  const tone = style.side === 'made' ? 'added' : 'removed';
   const { from, to } = hunk;
-  const held = doc.sliceString(from, to);
-  const found: Range<Decoration>[] = [];
-  const changes = isComparable(held, hunk.other) ? presentableDiff(held, hunk.other) : [];
-  if (held !== '') {
-    const start = held.startsWith('\n') ? from + 1 : from;
-    const last = doc.lineAt(held.endsWith('\n') && to > start ? to - 1 : to);
+  const own = doc.sliceString(from, to);
+  const decorations: Range<Decoration>[] = [];
+  const changes = isComparable(own, hunk.other) ? presentableDiff(own, hunk.other) : [];
+  if (own !== '') {
+    const start = own.startsWith('\n') ? from + 1 : from;
+    const last = doc.lineAt(own.endsWith('\n') && to > start ? to - 1 : to);
     for (let line = doc.lineAt(start); ; line = doc.line(line.number + 1)) {
-      found.push(Decoration.line({ class: `eca-Hunk-line eca-mod-${ours}` }).range(line.from));
+      decorations.push(Decoration.line({ class: `eca-Hunk-line eca-mod-${tone}` }).range(line.from));
       if (line.number >= last.number) {
         break;
       }
     }
     for (const { fromA, toA } of changes) {
       if (toA > fromA) {
-        found.push(Decoration.mark({ class: `eca-Hunk-part eca-mod-${ours}` }).range(from + fromA, from + toA));
+        decorations.push(Decoration.mark({ class: `eca-Hunk-part eca-mod-${tone}` }).range(from + fromA, from + toA));
       }
     }
   }
   const parts = changes.map(({ fromB, toB }) => [fromB, toB] as const);
-  const widget = new OtherTextWidget(hunk, look, parts);
-  found.push(
-    Decoration.widget({ widget, block: true, side: isBelow(hunk, held, look) ? 1 : -1 }).range(
-      findOffset(doc, hunk, held, look)
+  const widget = new OtherTextWidget(hunk, style, parts);
+  decorations.push(
+    Decoration.widget({ widget, block: true, side: isBelow(hunk, own, style) ? 1 : -1 }).range(
+      findOffset(doc, hunk, own, style)
     )
   );
-  return found;
+  return decorations;
 }
 
-function isComparable(one: string, other: string): boolean {
-  return one !== '' && other !== '' && one.length + other.length < COMPARED;
+function isComparable(own: string, other: string): boolean {
+  return own !== '' && other !== '' && own.length + other.length < COMPARED;
 }
 
-/** Whether the other text stands below the lines: an old text stands above the new one. */
-function isBelow({ other }: Hunk, held: string, { side }: Look): boolean {
-  return held === '' ? other.startsWith('\n') : side === 'proposed';
+/** Whether the other text stands below the lines of the hunk. An old text always stands above the new text. */
+function isBelow({ other }: Hunk, own: string, { side }: HunkStyle): boolean {
+  return own === '' ? other.startsWith('\n') : side === 'proposed';
 }
 
-function findOffset(doc: Text, hunk: Hunk, held: string, look: Look): number {
-  if (!isBelow(hunk, held, look)) {
-    return doc.lineAt(held.startsWith('\n') ? hunk.from + 1 : hunk.from).from;
+/** Return the offset in the document at which the other text is shown. */
+function findOffset(doc: Text, hunk: Hunk, own: string, style: HunkStyle): number {
+  if (!isBelow(hunk, own, style)) {
+    return doc.lineAt(own.startsWith('\n') ? hunk.from + 1 : hunk.from).from;
   }
-  return doc.lineAt(held.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
+  return doc.lineAt(own.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
 }
 
+/** The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. */
 class OtherTextWidget extends WidgetType {
   constructor(
     private readonly hunk: Hunk,
-    private readonly look: Look,
+    private readonly style: HunkStyle,
     private readonly parts: readonly (readonly [number, number])[]
   ) {
     super();
@@ -119,7 +127,7 @@ class OtherTextWidget extends WidgetType {
   override eq(that: OtherTextWidget): boolean {
     const { id, other, touched } = this.hunk;
     return (
-      that.look === this.look &&
+      that.style === this.style &&
       that.hunk.id === id &&
       that.hunk.other === other &&
       that.hunk.touched === touched &&
@@ -128,15 +136,15 @@ class OtherTextWidget extends WidgetType {
   }
 
   override toDOM(): HTMLElement {
-    const { side, choices, caption, touched } = this.look;
+    const { side, buttons, caption, touched } = this.style;
     const node = document.createElement('div');
     node.className = `eca-Hunk eca-mod-${side === 'made' ? 'removed' : 'added'}`;
     node.contentEditable = 'false';
     node.setAttribute('role', 'group');
     node.setAttribute('aria-label', caption);
-    const buttons = document.createElement('div');
-    buttons.className = 'eca-Hunk-buttons';
-    for (const { label, act } of choices) {
+    const bar = document.createElement('div');
+    bar.className = 'eca-Hunk-buttons';
+    for (const { label, act } of buttons) {
       const button = document.createElement('button');
       button.type = 'button';
       button.className = 'eca-Hunk-button';
@@ -144,15 +152,15 @@ class OtherTextWidget extends WidgetType {
       button.addEventListener('click', () => {
         act(this.hunk.id);
       });
-      buttons.append(button);
+      bar.append(button);
     }
     if (this.hunk.touched) {
       const note = document.createElement('span');
       note.className = 'eca-Hunk-note';
       note.textContent = touched;
-      buttons.prepend(note);
+      bar.prepend(note);
     }
-    node.append(...(this.hunk.other === '' ? [] : [this.createText()]), buttons);
+    node.append(...(this.hunk.other === '' ? [] : [this.createText()]), bar);
     return node;
   }
 
@@ -160,6 +168,7 @@ class OtherTextWidget extends WidgetType {
     return true;
   }
 
+  /** Return the other text as an element, in which the letters that differ are marked. */
   private createText(): HTMLElement {
     const { other } = this.hunk;
     const pre = document.createElement('pre');

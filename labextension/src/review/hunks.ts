@@ -1,25 +1,29 @@
 /**
- * The differences between a text and another one, in hunks of whole lines, which are decided one by one while the text is
- * still edited. Pure.
+ * Computes the differences between two texts as hunks of whole lines. The user decides about each hunk, and may edit
+ * the text meanwhile. Pure.
  *
- * Applying a hunk puts the other text in its place; dropping it leaves the text as it is. Edits move the hunks along. A
- * hunk that was edited itself is `touched`: applying it would remove what the user wrote, so it is applied only when the
- * user decides about this hunk, never together with others. Knows no cell: `cell_diff.ts` keeps the hunks of one.
+ * Applying a hunk puts the other text in its place. Dropping a hunk leaves the text as it is. When the text is edited,
+ * the hunks move with it. A hunk in which the user has edited something is `touched`: applying it would remove what the
+ * user wrote. So it is applied only when the user decides about this hunk, never together with others. This module
+ * knows no cell: `cell_diff.ts` keeps the hunks of a cell.
  */
 
 import { diff } from '@codemirror/merge';
 
-/** The characters `[from, to)` of a text, and what stands in their place in the other text. */
+/** A difference between a text and the other text. */
 export interface Hunk {
   readonly id: number;
+  /** The offset in the text at which the hunk begins. */
   readonly from: number;
+  /** The offset in the text after the last character of the hunk. */
   readonly to: number;
-  /** The other text. */
+  /** What stands in the other text in place of these characters. */
   readonly other: string;
-  /** Whether the user has edited these lines since. */
+  /** Whether the user has edited these lines since the texts were compared. */
   readonly touched: boolean;
 }
 
+/** A text, and its hunks in the order of their places. */
 export interface TextWithHunks {
   readonly text: string;
   readonly hunks: readonly Hunk[];
@@ -28,9 +32,13 @@ export interface TextWithHunks {
 /** A change as Yjs reports it. */
 export type Delta = readonly { readonly retain?: number; readonly insert?: unknown; readonly delete?: number }[];
 
-/** For the diff, each different line becomes one character. From this code on, characters consist of two units. */
+/**
+ * The most different lines that are compared. For the diff each different line becomes one character, and characters
+ * from this code on consist of two units.
+ */
 const MOST_LINES = 0xd800;
 
+/** Compare two texts line by line and return the hunks. */
 export function findHunks(text: string, other: string): readonly Hunk[] {
   const [ours, theirs] = [text.split('\n'), other.split('\n')];
   const [starts, others] = [findLineStarts(ours), findLineStarts(theirs)];
@@ -47,7 +55,7 @@ export function findHunks(text: string, other: string): readonly Hunk[] {
   });
 }
 
-/** Return where each line begins, and where one after the last would begin. */
+/** Return the offset of each line, and the offset at which a line after the last would begin. */
 function findLineStarts(lines: readonly string[]): readonly number[] {
   const starts = [0];
   for (const line of lines) {
@@ -56,6 +64,7 @@ function findLineStarts(lines: readonly string[]): readonly number[] {
   return starts;
 }
 
+/** Return the differences in line numbers. With too many different lines, the whole text is one difference. */
 function diffLines(ours: readonly string[], theirs: readonly string[]): ReturnType<typeof diff> {
   const codes = new Map<string, number>();
   const encode = (lines: readonly string[]): string =>
@@ -80,25 +89,30 @@ export function computeDelta(before: string, after: string): Delta {
   });
 }
 
-/** Return text and hunks after a change. A hunk is removed when the user has typed the other text there themselves. */
+/**
+ * Return the text and its hunks after a change. A hunk is removed when its lines have become equal to the other text.
+ */
 export function mapHunks(hunked: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = hunked;
   let at = 0;
   for (const { retain = 0, insert, delete: gone = 0 } of delta) {
     at += retain;
-    const put = typeof insert === 'string' ? insert : '';
+    const inserted = typeof insert === 'string' ? insert : '';
     const [before, place, end] = [text, at, at + gone];
-    text = before.slice(0, place) + put + before.slice(end);
+    text = before.slice(0, place) + inserted + before.slice(end);
     const after = text;
     hunks = hunks
-      .map(hunk => (put === '' ? mapDeletion(hunk, place, end) : mapInsertion(hunk, before, place, put.length)))
-      .map(hunk => (isWhole(hunk, after) ? hunk : { ...hunk, touched: true }));
-    at += put.length;
+      .map(hunk =>
+        inserted === '' ? mapDeletion(hunk, place, end) : mapInsertion(hunk, before, place, inserted.length)
+      )
+      .map(hunk => (isAtLineStart(hunk, after) ? hunk : { ...hunk, touched: true }));
+    at += inserted.length;
   }
   const now = text;
   return { text: now, hunks: hunks.filter(({ from, to, other }) => now.slice(from, to) !== other) };
 }
 
+/** Return the hunk after `length` characters were inserted at `at`. `text` is the text before that. */
 function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hunk {
   const { from, to, other } = hunk;
   const held = text.slice(from, to);
@@ -107,7 +121,8 @@ function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hun
     return at < from ? behind : hunk;
   }
   if (held === '') {
-    // Lines would be inserted here: before the line that begins here, or after the one that ends here.
+    // The hunk inserts lines here. They come before the line that begins here or, with a leading line break, after the
+    // line that ends here.
     return other.startsWith('\n') ? behind : hunk;
   }
   if (at === from && held.startsWith('\n')) {
@@ -116,6 +131,7 @@ function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hun
   return at === to && held.endsWith('\n') ? hunk : { ...hunk, to: to + length, touched: true };
 }
 
+/** Return the hunk after the characters `[start, end)` were deleted. */
 function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
   const { from, to, touched } = hunk;
   const moveBack = (place: number): number => place - Math.max(Math.min(place, end) - start, 0);
@@ -127,13 +143,15 @@ function mapDeletion(hunk: Hunk, start: number, end: number): Hunk {
   };
 }
 
-/** Whether the hunk still begins where a line begins or, at the end of the text, where one ends. */
-function isWhole({ from, to, other }: Hunk, text: string): boolean {
+/**
+ * Whether the hunk still begins at the start of a line. A hunk with a leading line break begins at the end of a line.
+ */
+function isAtLineStart({ from, to, other }: Hunk, text: string): boolean {
   const end = text.slice(from, to).startsWith('\n') || (from === to && other.startsWith('\n'));
   return end ? from === text.length || text[from] === '\n' : from === 0 || text[from - 1] === '\n';
 }
 
-/** Return the text with the other text of the hunk in its place. */
+/** Return the text in which the other text of a hunk is in its place, and the remaining hunks. */
 export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   const index = hunks.findIndex(hunk => hunk.id === id);
   const hunk = hunks[index];
@@ -143,13 +161,13 @@ export function applyHunk({ text, hunks }: TextWithHunks, id: number): TextWithH
   const grown = hunk.other.length - (hunk.to - hunk.from);
   return {
     text: text.slice(0, hunk.from) + hunk.other + text.slice(hunk.to),
-    hunks: hunks.flatMap((one, n) =>
-      n < index ? [one] : n === index ? [] : [{ ...one, from: one.from + grown, to: one.to + grown }]
+    hunks: hunks.flatMap((other, n) =>
+      n < index ? [other] : n === index ? [] : [{ ...other, from: other.from + grown, to: other.to + grown }]
     )
   };
 }
 
-/** Apply all hunks but those that the user has edited. */
+/** Apply all hunks except those that the user has edited. */
 export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
   return hunked.hunks.reduceRight<TextWithHunks>(
     (now, { id, touched }) => (touched ? now : applyHunk(now, id)),
@@ -157,11 +175,12 @@ export function applyAllHunks(hunked: TextWithHunks): TextWithHunks {
   );
 }
 
+/** Remove a hunk and leave the text as it is. */
 export function dropHunk({ text, hunks }: TextWithHunks, id: number): TextWithHunks {
   return { text, hunks: hunks.filter(hunk => hunk.id !== id) };
 }
 
-/** Return the hunks of an answer that is still incomplete. Lines that have not come yet do not count as removed. */
+/** Return the hunks of an answer that is incomplete. Lines that it does not have yet do not count as removed. */
 export function findHunksSoFar(text: string, answer: string): readonly Hunk[] {
   const end = answer.lastIndexOf('\n');
   return (end < 0 ? [] : findHunks(text, answer.slice(0, end))).flatMap(hunk => {

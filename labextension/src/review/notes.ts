@@ -1,7 +1,8 @@
 /**
- * Lists what is to be decided in a notebook, cell by cell: calls that wait for approval, and changes made. Pure.
+ * Lists the decisions that wait for the user in a notebook, as notes at its cells. A note is about a call that waits
+ * for approval, or about changes that were made. Pure.
  *
- * Knows no editor: `controller.ts` shows the notes.
+ * This module knows no editor: `controller.ts` shows the notes.
  */
 
 import { Blocks } from '../chat/blocks';
@@ -11,20 +12,21 @@ import { Chat } from '../chat/state';
 
 type CellChanged = Extract<Change, { readonly type: 'cell' }>;
 
-/** What is decided: a waiting call, or changes that were made. */
+/** What the user decides about: a waiting call, or changes that were made. */
 export type Owner =
   | { readonly kind: 'call'; readonly chatId: ChatId; readonly id: string }
   | { readonly kind: 'changes'; readonly chatId: ChatId; readonly changes: readonly Change[] };
 
-/** What would happen, or happened, to a cell. */
+/** What would happen to a cell, or has happened to it. */
 export type NoteContent =
-  /** The source was `base` when it was compared with `other`. */
-  | { readonly what: 'edit'; readonly base: string; readonly other: string }
-  | { readonly what: 'insert' | 'delete'; readonly source?: string }
+  /** `base` is the source of the cell with which `other` was compared. For a change that was made, `other` is older. */
+  | { readonly kind: 'edit'; readonly base: string; readonly other: string }
+  | { readonly kind: 'insert' | 'delete'; readonly source?: string }
   /** The places count from 1. */
-  | { readonly what: 'move'; readonly from: number; readonly to: number };
+  | { readonly kind: 'move'; readonly from: number; readonly to: number };
 
 export type Note = NoteContent & {
+  /** Identifies the note; the same as long as the call or the changes are. */
   readonly key: string;
   readonly owner: Owner;
   /** The id of the cell in which the note is shown. */
@@ -38,6 +40,7 @@ interface CellSource {
   readonly source: string;
 }
 
+/** List the notes of the notebook at `path`. For each chat, proposals come before changes that were made. */
 export function listNotes(path: string, cells: readonly CellSource[], chats: readonly Chat[]): readonly Note[] {
   return cells.length === 0
     ? []
@@ -45,7 +48,8 @@ export function listNotes(path: string, cells: readonly CellSource[], chats: rea
 }
 
 /**
- * List the proposals of waiting calls. Of several calls about one cell only the first: the others build on its result.
+ * List the proposals of waiting calls. If several calls are about the same cell, list only the first: the others build
+ * on its result.
  */
 function listProposals(path: string, cells: readonly CellSource[], chat: Chat): readonly Note[] {
   const taken = new Set<string>();
@@ -57,7 +61,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
           if (note === undefined || taken.has(note.anchor)) {
             return [];
           }
-          if (note.what !== 'insert') {
+          if (note.kind !== 'insert') {
             taken.add(note.anchor);
           }
           return [{ ...note, key: `call ${id} ${String(n)}`, owner: { kind: 'call' as const, chatId, id } }];
@@ -71,6 +75,7 @@ interface WaitingCall {
   readonly details: FileChangeDetails;
 }
 
+/** List the waiting calls of a chat and of its subagents. */
 function listWaiting({ id, status, blocks, agents }: Chat): readonly WaitingCall[] {
   return status === 'idle'
     ? []
@@ -90,37 +95,39 @@ function listWaitingIn(chatId: ChatId, blocks: Blocks): readonly WaitingCall[] {
 
 type PlacedNote = NoteContent & Pick<Note, 'anchor' | 'below'>;
 
+/** Return the note for a proposed change. Undefined when its cell is gone, and for `put`, which restores a cell. */
 function placeProposal(
   cells: readonly CellSource[],
   change: NonNullable<FileChangeDetails['cells']>[number]
 ): PlacedNote | undefined {
   const index = 'cellId' in change ? cells.findIndex(({ id }) => id === change.cellId) : -1;
-  const there = { anchor: cells[index]?.id ?? '', below: false };
+  const existing = { anchor: cells[index]?.id ?? '', below: false };
   switch (change.kind) {
     case 'edit':
-      return index < 0 ? undefined : { ...there, what: 'edit', base: change.was, other: change.source };
+      return index < 0 ? undefined : { ...existing, kind: 'edit', base: change.was, other: change.source };
     case 'delete':
-      return index < 0 ? undefined : { ...there, what: 'delete' };
+      return index < 0 ? undefined : { ...existing, kind: 'delete' };
     case 'move':
-      return index < 0 ? undefined : { ...there, what: 'move', from: index + 1, to: change.index + 1 };
+      return index < 0 ? undefined : { ...existing, kind: 'move', from: index + 1, to: change.index + 1 };
     case 'insert': {
-      // It is approved for this place: directly behind a cell, wherever that is by now.
+      // The user approves an insertion directly after a certain cell, even if that cell has moved.
       const { after } = change;
       const behind = after === undefined || after === '' ? undefined : cells.findIndex(({ id }) => id === after);
       const place = placeMissingCell(cells, behind === undefined ? change.index : behind + 1);
-      return behind === -1 ? undefined : { ...place, what: 'insert', source: change.cell.source };
+      return behind === -1 ? undefined : { ...place, kind: 'insert', source: change.cell.source };
     }
     case 'put':
       return undefined;
   }
 }
 
-/** Return where a cell that does not exist would stand, or stood. */
+/** Return the place of a cell that is to be inserted or was deleted: above the cell at `index`, or below the last. */
 function placeMissingCell(cells: readonly CellSource[], index: number): Pick<Note, 'anchor' | 'below'> {
   const next = cells[index];
   return { anchor: (next ?? cells.at(-1))?.id ?? '', below: next === undefined };
 }
 
+/** List one note for each cell that the chat has changed. */
 function listMade(path: string, cells: readonly CellSource[], { id: chatId, changes = [] }: Chat): readonly Note[] {
   const byCell = new Map<string, CellChanged[]>();
   for (const change of changes) {
@@ -136,12 +143,16 @@ function listMade(path: string, cells: readonly CellSource[], { id: chatId, chan
   });
 }
 
-/** Return the last changes of a cell, as far back as each begins with the text that the one before it left. */
+/**
+ * Return the last changes of a cell that form a chain: each begins with the text that the change before it has left.
+ * Where somebody else changed the cell in between, the chain begins after that.
+ */
 function takeChain(all: readonly CellChanged[]): readonly CellChanged[] {
-  const apart = all.findLastIndex((one, n) => n > 0 && one.text?.before !== all[n - 1]?.text?.after);
-  return all.slice(Math.max(apart, 0));
+  const start = all.findLastIndex((change, n) => n > 0 && change.text?.before !== all[n - 1]?.text?.after);
+  return all.slice(Math.max(start, 0));
 }
 
+/** Return the note for a chain of changes of a cell; undefined when there is nothing to show. */
 function placeMade(
   cells: readonly CellSource[],
   cellId: string,
@@ -157,15 +168,15 @@ function placeMade(
   if (index < 0) {
     return before === undefined || after !== undefined
       ? undefined
-      : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), what: 'delete', source: before };
+      : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), kind: 'delete', source: before };
   }
-  const there = { anchor: cellId, below: false };
+  const place = { anchor: cellId, below: false };
   if (before === undefined || after === undefined) {
-    return before === undefined ? { ...there, what: 'insert' } : undefined;
+    return before === undefined ? { ...place, kind: 'insert' } : undefined;
   }
   if (before !== after) {
-    return { ...there, what: 'edit', base: last.left ?? after, other: before };
+    return { ...place, kind: 'edit', base: last.left ?? after, other: before };
   }
   const { placeBefore: from } = first;
-  return from === undefined ? undefined : { ...there, what: 'move', from, to: index + 1 };
+  return from === undefined ? undefined : { ...place, kind: 'move', from, to: index + 1 };
 }

@@ -1,7 +1,8 @@
 /**
- * What was spent: on the last message, in the chat that the panel shows, in its notebook, and today.
+ * The section of the settings with the costs: of the last message, of the chat that the panel shows, of its notebook,
+ * and of today.
  *
- * The server adds it up. Estimates are in `view/composer/Estimate.tsx`.
+ * The server adds up the costs. Estimates are in `view/composer/Estimate.tsx`.
  */
 
 import * as React from 'react';
@@ -18,7 +19,7 @@ export function Costs({ session }: { readonly session: Session }): React.ReactEl
   const { id, usage, title } = session.chat;
   React.useEffect(() => {
     void session.ask('chat/costs', { chatId: id }).then(setCosts);
-    // When the usage has changed, something was spent since.
+    // When the usage has changed, the costs have changed, too.
   }, [session, id, usage]);
   return costs === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
@@ -51,7 +52,7 @@ export function CostTable({
           <th scope="col">{trans.__('Cost')}</th>
           <th scope="col">{trans.__('Requests')}</th>
           <th scope="col">{trans.__('Tokens read')}</th>
-          <th scope="col">{trans.__('of them cached')}</th>
+          <th scope="col">{trans.__('Of these cached')}</th>
           <th scope="col">{trans.__('Tokens written')}</th>
         </tr>
       </thead>

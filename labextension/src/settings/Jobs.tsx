@@ -1,7 +1,7 @@
 /**
- * Background jobs: their state, their output, and a button to stop them.
+ * The section of the settings with the background jobs: their status, their output, and a button that stops them.
  *
- * The server runs them; this view only asks.
+ * The server runs the jobs. This view only sends requests.
  */
 
 import * as React from 'react';
@@ -12,7 +12,7 @@ import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Toggle } from '../view/common/Toggle';
 
-/** How often the output of a running job is read while it is shown. */
+/** The pause after which the output of a running job is read again while it is shown. */
 const AGAIN_MS = 2000;
 
 export function Jobs({ session }: { readonly session: Session }): React.ReactElement {
@@ -21,7 +21,7 @@ export function Jobs({ session }: { readonly session: Session }): React.ReactEle
   React.useEffect(() => {
     void session.ask('jobs/list', {}).then(params => {
       if (params !== undefined) {
-        session.dispatch({ type: 'told', method: 'jobs/updated', params });
+        session.dispatch({ type: 'notification', method: 'jobs/updated', params });
       }
     });
   }, [session]);
@@ -49,7 +49,7 @@ interface Props {
 export function JobCard({ job, read, onKill }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [open, setOpen] = React.useState(false);
-  const says: Readonly<Record<JobStatus, string>> = {
+  const statusTexts: Readonly<Record<JobStatus, string>> = {
     running: trans.__('running'),
     completed: trans.__('done'),
     failed: trans.__('failed'),
@@ -59,7 +59,7 @@ export function JobCard({ job, read, onKill }: Props): React.ReactElement {
     <li className="eca-Card" aria-label={job.label}>
       <div className="eca-Card-head">
         <code dir="auto">{toPlainText(job.label)}</code>
-        <span className={`eca-Badge eca-mod-${job.status}`}>{says[job.status]}</span>
+        <span className={`eca-Badge eca-mod-${job.status}`}>{statusTexts[job.status]}</span>
         <span className="eca-Note">{job.elapsed}</span>
         {job.exitCode !== undefined && <span className="eca-Note">{trans.__('exit code %1', job.exitCode)}</span>}
         {job.chatLabel !== undefined && (
@@ -93,6 +93,7 @@ interface OutputProps extends Pick<Props, 'read'> {
   readonly status: JobStatus;
 }
 
+/** The output of a job. While the job runs, the output is read again and again. */
 function Output({ id, status, read }: OutputProps): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();

@@ -1,8 +1,8 @@
 /**
- * Signing in to a provider, step by step as the server asks.
+ * Signs the user in to a provider. The server decides which step comes next, and this view shows it.
  *
- * What the user types is read from the form at the moment it is sent and is kept nowhere else: not in the state of a
- * view and not in an attribute; the field is empty afterwards. The list of providers is `Providers.tsx`.
+ * The user may type a key. It is read from the form when it is sent, and is stored nowhere else: not in the state of a
+ * view and not in an attribute. The field is empty afterwards. The list of providers is `Providers.tsx`.
  */
 
 import * as React from 'react';
@@ -12,59 +12,67 @@ import { useEnv } from '../view/common/env';
 
 interface Props {
   readonly provider: ProviderStatus;
+  /** Begins a sign-in and returns its first step. */
   readonly login: (method?: string) => Promise<LoginStep>;
+  /** Sends what the user has typed and returns the next step. */
   readonly enter: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
-  /** The error messages of the server, the newest last. */
+  /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
+  /** Called when the sign-in has ended, or the user closes this view. */
   readonly onEnd: () => void;
 }
 
 export function Login({ provider, login, enter, errors, onEnd }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [step, setStep] = React.useState<LoginStep>();
-  const [refused, setRefused] = React.useState('');
+  const [requestError, setRequestError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
-  const take = (next: Promise<LoginStep>): Promise<void> => {
-    setRefused('');
+  const showStep = (next: Promise<LoginStep>): Promise<void> => {
+    setRequestError('');
     setBusy(true);
     return next
       .then(setStep, (error: unknown) => {
-        setRefused(error instanceof Error ? error.message : String(error));
+        setRequestError(error instanceof Error ? error.message : String(error));
       })
       .finally(() => {
         setBusy(false);
       });
   };
-  const begin = React.useRef(() => take(login()));
+  const begin = React.useRef(() => showStep(login()));
   React.useEffect(() => {
     void begin.current();
   }, []);
-  // The sign-in continues in the browser. When it succeeds, the server notifies all clients.
-  const away = step?.action === 'authorize' || step?.action === 'device-code';
+  // The sign-in continues on another page. When it succeeds, the server notifies all clients.
+  const isElsewhere = step?.action === 'authorize' || step?.action === 'device-code';
   const signedIn = provider.auth.status === 'authenticated' && provider.auth.source === 'login';
-  const before = React.useRef(signedIn);
+  const wasSignedIn = React.useRef(signedIn);
   React.useEffect(() => {
-    if (away && signedIn && !before.current) {
+    if (isElsewhere && signedIn && !wasSignedIn.current) {
       onEnd();
     }
-  }, [away, signedIn, onEnd]);
-  // When it fails, the server sends an error message. It is repeated here, because the list of messages may be out of
-  // sight in the settings.
-  const heard = React.useRef(errors.length);
-  const trouble = refused !== '' ? refused : away ? (errors.slice(heard.current).at(-1) ?? '') : '';
+  }, [isElsewhere, signedIn, onEnd]);
+  // When the sign-in fails on the other page, the server sends an error message. It is repeated here, because the user
+  // may not see the list of messages in the settings.
+  const earlierErrors = React.useRef(errors.length);
+  const error =
+    requestError !== '' ? requestError : isElsewhere ? (errors.slice(earlierErrors.current).at(-1) ?? '') : '';
   return (
     <div className="eca-Login" role="group" aria-label={trans.__('Sign in to %1', provider.label ?? provider.id)}>
       {step !== undefined && (
-        <Step step={step} onMethod={method => void take(login(method))} onEnter={data => void take(enter(data))} />
+        <Step
+          step={step}
+          onMethod={method => void showStep(login(method))}
+          onEnter={data => void showStep(enter(data))}
+        />
       )}
       {busy && (
         <p className="eca-Note" role="status">
           {trans.__('One moment…')}
         </p>
       )}
-      {trouble !== '' && (
+      {error !== '' && (
         <p className="eca-Trouble" role="alert">
-          {trouble}
+          {error}
         </p>
       )}
       <button type="button" className="eca-Link" onClick={onEnd}>
@@ -74,6 +82,7 @@ export function Login({ provider, login, enter, errors, onEnd }: Props): React.R
   );
 }
 
+/** One step of a sign-in: a choice of methods, a code, a link, or fields to fill in. */
 interface StepProps {
   readonly step: LoginStep;
   readonly onMethod: (method: string) => void;
@@ -105,7 +114,7 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
       )}
       {code !== undefined && (
         <p>
-          {trans.__('Type this code there:')} <code>{code}</code>
+          {trans.__('Type this code on the sign-in page:')} <code>{code}</code>
         </p>
       )}
       {url !== undefined && /^https?:/.test(url) && (
@@ -126,6 +135,7 @@ export function readField(form: FormData, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The form with the fields of a step, for example for a key. */
 function Fields({
   fields,
   onEnter

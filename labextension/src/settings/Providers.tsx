@@ -1,7 +1,8 @@
 /**
- * The providers of models: their sign-in, and where their keys come from.
+ * The section of the settings with the providers of models: where the key of each comes from, and buttons to sign in
+ * and out.
  *
- * The steps of signing in are in `Login.tsx`.
+ * The steps of a sign-in are in `Login.tsx`.
  */
 
 import * as React from 'react';
@@ -14,41 +15,41 @@ import { Login } from './Login';
 export function Providers({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
   const { providers, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const [signing, setSigning] = React.useState('');
+  const [signingIn, setSigningIn] = React.useState('');
   React.useEffect(() => {
     void session.ask('providers/list', {}).then(listed => {
       listed?.providers.forEach(params => {
-        session.dispatch({ type: 'told', method: 'providers/updated', params });
+        session.dispatch({ type: 'notification', method: 'providers/updated', params });
       });
     });
   }, [session]);
-  const shown = Object.values(providers);
+  const list = Object.values(providers);
   return (
     <>
       <p className="eca-Note">
         {trans.__(
-          'A key is sent only to the server. The server keeps it in its keyring or, without a keyring, in memory until it stops.'
+          'A key that you type here is sent only to the Jupyter server. The server stores it in its keyring. Without a keyring, the server keeps it in memory until it stops.'
         )}
       </p>
-      {shown.length === 0 && <p className="eca-Note">{trans.__('Loading…')}</p>}
+      {list.length === 0 && <p className="eca-Note">{trans.__('Loading…')}</p>}
       <ul className="eca-Cards">
-        {shown.map(provider => (
+        {list.map(provider => (
           <Provider
             key={provider.id}
             provider={provider}
             onSignIn={() => {
-              setSigning(provider.id);
+              setSigningIn(provider.id);
             }}
             onSignOut={() => void session.ask('providers/logout', { provider: provider.id })}
           >
-            {signing === provider.id && (
+            {signingIn === provider.id && (
               <Login
                 provider={provider}
                 errors={messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
-                login={method => step(session, provider.id, method)}
+                login={method => requestLogin(session, provider.id, method)}
                 enter={data => session.request('providers/loginInput', { provider: provider.id, data })}
                 onEnd={() => {
-                  setSigning('');
+                  setSigningIn('');
                 }}
               />
             )}
@@ -59,7 +60,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
   );
 }
 
-function step(session: Session, provider: string, method: string | undefined): Promise<LoginStep> {
+function requestLogin(session: Session, provider: string, method: string | undefined): Promise<LoginStep> {
   return session.request('providers/login', { provider, ...(method !== undefined && { method }) });
 }
 
@@ -93,7 +94,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
       <div className="eca-Card-actions">
         {login !== undefined && children === false && (
           <button type="button" className="eca-Button" onClick={onSignIn}>
-            {auth.status === 'authenticated' ? trans.__('Another key…') : trans.__('Sign in…')}
+            {auth.status === 'authenticated' ? trans.__('Use another key…') : trans.__('Sign in…')}
           </button>
         )}
         {auth.source === 'login' && (
@@ -107,6 +108,7 @@ export function Provider({ provider, onSignIn, onSignOut, children }: Props): Re
   );
 }
 
+/** Return the sign-in status of a provider in words. */
 function useStatusText({ auth: { status, source, envVar } }: ProviderStatus): string {
   const { trans } = useEnv();
   switch (status) {
@@ -117,9 +119,9 @@ function useStatusText({ auth: { status, source, envVar } }: ProviderStatus): st
           ? trans.__('key from the configuration')
           : trans.__('signed in');
     case 'expiring':
-      return trans.__('the sign-in ends soon');
+      return trans.__('the sign-in expires soon');
     case 'expired':
-      return trans.__('the sign-in has ended');
+      return trans.__('the sign-in has expired');
     case 'unauthenticated':
       return trans.__('no key');
     case 'local':

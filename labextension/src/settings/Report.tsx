@@ -1,7 +1,8 @@
 /**
- * The report of the server on its set-up: what is there, what is missing, what to do about it.
+ * The section of the settings with the server's report: what is set up, what is missing, and what to do about it. It is
+ * the text that `%eca doctor` shows.
  *
- * The server writes it as Markdown.
+ * The server writes the report as Markdown. This view requests it once.
  */
 
 import * as React from 'react';

@@ -1,7 +1,8 @@
 /**
- * The approval rules, each with the file it comes from. The user's own can be removed.
+ * The section of the settings with the approval rules. Each rule is shown with the file it comes from, and the user's
+ * own rules can be removed.
  *
- * The server applies and writes them. A rule for one call is proposed in `view/tools/RuleProposal.tsx`.
+ * The server applies and writes the rules. `view/tools/RuleProposal.tsx` proposes a rule for a call.
  */
 
 import * as React from 'react';
@@ -13,13 +14,13 @@ import { useEnv } from '../view/common/env';
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, approvalRules } = useEnv();
   const [listed, setListed] = React.useState<ApprovalsListResult>();
-  const look = React.useCallback(async () => {
+  const reload = React.useCallback(async () => {
     setListed(await session.ask('approvals/list', {}));
   }, [session]);
   React.useEffect(() => {
-    void look();
-    return approvalRules?.subscribe(() => void look());
-  }, [look, approvalRules]);
+    void reload();
+    return approvalRules?.subscribe(() => void reload());
+  }, [reload, approvalRules]);
   return listed === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
@@ -27,7 +28,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
       listed={listed}
       onRemove={async ({ decision, rule, argsMatchers = {} }) => {
         await session.ask('approvals/remove', { decision, rule, argsMatchers });
-        await look();
+        await reload();
       }}
     />
   );
@@ -42,14 +43,14 @@ const DECISIONS = ['deny', 'ask', 'allow'] as const;
 
 export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const heads = {
+  const titles = {
     deny: trans.__('Forbidden'),
-    ask: trans.__('Asked about'),
-    allow: trans.__('Run without asking')
+    ask: trans.__('Needs approval'),
+    allow: trans.__('Runs without asking')
   };
   const defaults = {
     deny: trans.__('A call that no rule matches is forbidden.'),
-    ask: trans.__('The assistant asks before it runs a call that no rule matches.'),
+    ask: trans.__('A call that no rule matches needs approval.'),
     allow: trans.__('A call that no rule matches runs without asking.')
   };
   return (
@@ -61,12 +62,12 @@ export function RuleList({ listed: { rules, byDefault }, onRemove }: Props): Rea
       {DECISIONS.map(decision => {
         const some = rules
           .filter(rule => rule.decision === decision)
-          .sort((one, other) => Number(one.builtIn) - Number(other.builtIn));
+          .sort((left, right) => Number(left.builtIn) - Number(right.builtIn));
         return (
           some.length > 0 && (
             <section key={decision}>
-              <h2>{heads[decision]}</h2>
-              <ul className="eca-Rules" aria-label={heads[decision]}>
+              <h2>{titles[decision]}</h2>
+              <ul className="eca-Rules" aria-label={titles[decision]}>
                 {some.map(rule => (
                   <Rule key={`${rule.agent ?? ''}:${rule.rule}`} rule={rule} onRemove={onRemove} />
                 ))}
@@ -87,7 +88,7 @@ function Rule({ rule, onRemove }: { readonly rule: ApprovalRule } & Pick<Props, 
       ? rule.files.join(', ')
       : rule.builtIn
         ? trans.__('built in')
-        : trans.__('given at the start of the server');
+        : trans.__('set when the server was started');
   return (
     <li>
       <code dir="auto">{rule.rule}</code>

@@ -1,7 +1,8 @@
 /**
- * One tool server: its state, its error, its tools, its log, and buttons for what can be done to it.
+ * Draws a tool server in the settings: its status, its error, its tools, its log, and the buttons that start, stop or
+ * remove it.
  *
- * Knows no session: the list and the requests are in `Servers.tsx`.
+ * This module knows no session: the list and the requests are in `Servers.tsx`.
  */
 
 import * as React from 'react';
@@ -11,6 +12,7 @@ import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Toggle } from '../view/common/Toggle';
 
+/** What the buttons of a server do. `name` is the name of the server. */
 export interface ServerActions {
   readonly onStart: (name: string) => void;
   readonly onStop: (name: string) => void;
@@ -19,8 +21,9 @@ export interface ServerActions {
   readonly onSignIn: (name: string) => void;
   readonly onSignOut: (name: string) => void;
   readonly onRemove: (name: string) => Promise<void>;
+  /** Switches a tool on or off. */
   readonly onSwitch: (server: string, tool: string, on: boolean) => Promise<void>;
-  readonly log: (name: string) => Promise<readonly ServerLogLine[]>;
+  readonly readLog: (name: string) => Promise<readonly ServerLogLine[]>;
 }
 
 type Props = ServerActions & { readonly server: ToolServerUpdatedParams };
@@ -29,16 +32,16 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { name, status, type, tools = [], command, args = [], url, error } = server;
   const [open, setOpen] = React.useState<'tools' | 'log'>();
-  const says = useStatus();
-  const toggle = (what: 'tools' | 'log'): void => {
-    setOpen(open === what ? undefined : what);
+  const statusTexts = useStatusTexts();
+  const toggle = (part: 'tools' | 'log'): void => {
+    setOpen(open === part ? undefined : part);
   };
-  const on = tools.filter(({ disabled }) => !disabled).length;
+  const enabledCount = tools.filter(({ disabled }) => !disabled).length;
   return (
     <li className={`eca-Card eca-mod-${status}`} aria-label={name}>
       <div className="eca-Card-head">
         <strong dir="auto">{type === 'native' ? trans.__('Tools of the assistant') : name}</strong>
-        <span className={`eca-Badge eca-mod-${status}`}>{says[status]}</span>
+        <span className={`eca-Badge eca-mod-${status}`}>{statusTexts[status]}</span>
         <code dir="auto">{url ?? [command, ...args].filter(Boolean).join(' ')}</code>
       </div>
       {error !== undefined && (
@@ -54,7 +57,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
               toggle('tools');
             }}
           >
-            {trans.__('Tools (%1 of %2)', on, tools.length)}
+            {trans.__('Tools (%1 of %2)', enabledCount, tools.length)}
           </Toggle>
         )}
         {type === 'mcp' && (
@@ -72,12 +75,13 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
         )}
       </div>
       {open === 'tools' && <Tools server={name} tools={tools} onSwitch={actions.onSwitch} />}
-      {open === 'log' && <Log name={name} status={status} log={actions.log} />}
+      {open === 'log' && <Log name={name} status={status} readLog={actions.readLog} />}
     </li>
   );
 }
 
-function useStatus(): Readonly<Record<ServerStatus, string>> {
+/** Return the statuses of a tool server in words. */
+function useStatusTexts(): Readonly<Record<ServerStatus, string>> {
   const { trans } = useEnv();
   return {
     starting: trans.__('starting'),
@@ -90,15 +94,15 @@ function useStatus(): Readonly<Record<ServerStatus, string>> {
   };
 }
 
-/** The buttons for what can be done to a server in its present state. */
+/** The buttons that are possible in the present status of a server. */
 function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [removing, setRemoving] = React.useState(false);
-  const runs = status === 'running' || status === 'starting';
+  const isRunning = status === 'running' || status === 'starting';
   const choices: readonly (readonly [boolean, string, (name: string) => void])[] = [
     [status === 'requires-auth', trans.__('Sign in'), actions.onSignIn],
     [hasAuth === true, trans.__('Sign out'), actions.onSignOut],
-    [runs, trans.__('Stop'), actions.onStop],
+    [isRunning, trans.__('Stop'), actions.onStop],
     [status === 'stopped' || status === 'failed', trans.__('Start'), actions.onStart],
     [status === 'disabled', trans.__('Enable'), actions.onEnable],
     [status !== 'disabled', trans.__('Disable'), actions.onDisable]
@@ -140,7 +144,7 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
             setRemoving(false);
           }}
         >
-          {trans.__('Keep')}
+          {trans.__('Cancel')}
         </button>
       )}
     </>
@@ -152,6 +156,7 @@ interface ToolsProps extends Pick<ServerActions, 'onSwitch'> {
   readonly tools: readonly ServerTool[];
 }
 
+/** The tools of a server, each with a checkbox that switches it on or off. */
 function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
   const [busy, setBusy] = React.useState('');
   return (
@@ -181,23 +186,23 @@ function Tools({ server, tools, onSwitch }: ToolsProps): React.ReactElement {
   );
 }
 
-interface LogProps extends Pick<ServerActions, 'log'> {
+interface LogProps extends Pick<ServerActions, 'readLog'> {
   readonly name: string;
   readonly status: ServerStatus;
 }
 
-/** The log of a server, read again whenever its status changes. */
-function Log({ name, status, log }: LogProps): React.ReactElement {
+/** The log of a server. It is read again whenever the status of the server changes. */
+function Log({ name, status, readLog }: LogProps): React.ReactElement {
   const { trans } = useEnv();
   const [lines, setLines] = React.useState<readonly ServerLogLine[]>();
-  const look = React.useCallback(() => void log(name).then(setLines), [log, name]);
-  React.useEffect(look, [look, status]);
+  const reload = React.useCallback(() => void readLog(name).then(setLines), [readLog, name]);
+  React.useEffect(reload, [reload, status]);
   return (
     <div className="eca-Log">
       <pre tabIndex={0} aria-label={trans.__('Log of %1', name)}>
         {lines === undefined || lines.length === 0 ? trans.__('Nothing yet.') : lines.map(formatLog).join('\n')}
       </pre>
-      <button type="button" className="eca-Button" onClick={look}>
+      <button type="button" className="eca-Button" onClick={reload}>
         {trans.__('Read again')}
       </button>
     </div>

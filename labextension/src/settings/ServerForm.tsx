@@ -1,7 +1,7 @@
 /**
- * The form for a new MCP server: a program on the machine of the Jupyter server, or an address.
+ * The form for a new MCP server, which is a program on the machine of the Jupyter server, or has a web address.
  *
- * Knows no session: `Servers.tsx` sends what was typed. The command line is parsed in `command_line.ts`.
+ * This module knows no session: `Servers.tsx` sends what the user has typed. `command_line.ts` parses the command line.
  */
 
 import * as React from 'react';
@@ -12,37 +12,37 @@ import { useEnv } from '../view/common/env';
 import { readField } from './Login';
 
 interface Props {
-  /** Returns what is wrong with the server; empty when it was added. */
+  /** Adds a server. Returns the error message; empty when the server was added. */
   readonly onAdd: (params: McpAddServerParams) => Promise<string>;
   readonly onCancel: () => void;
 }
 
-/** The name stands in commands (`/server:prompt`) and in the names of tools. */
+/** Matches a valid name. The name is a part of commands (`/server:prompt`) and of the names of tools. */
 const NAME = /^[A-Za-z0-9_.-]+$/;
 
 export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [kind, setKind] = React.useState<'command' | 'url'>('command');
-  const [trouble, setTrouble] = React.useState('');
+  const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    const said = new FormData(event.currentTarget);
-    const params = readServer(name => readField(said, name));
-    if (!NAME.test(readField(said, 'name').trim())) {
-      setTrouble(
+    const data = new FormData(event.currentTarget);
+    const params = readServer(name => readField(data, name));
+    if (!NAME.test(readField(data, 'name').trim())) {
+      setError(
         trans.__(
-          'A name has letters, digits, dots, hyphens and underscores only, for example my-server. Change the name.'
+          'The name may have only letters, digits, dots, hyphens and underscores, for example my-server. Change the name.'
         )
       );
       return;
     }
     if (params === undefined) {
-      setTrouble(trans.__('A line must be NAME=value.'));
+      setError(trans.__('Each line must have the form NAME=value. Change the lines that do not.'));
       return;
     }
     setBusy(true);
-    setTrouble(await onAdd(params));
+    setError(await onAdd(params));
     setBusy(false);
   };
   return (
@@ -53,18 +53,18 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
       </label>
       <fieldset>
         <legend>{trans.__('Reached by')}</legend>
-        {(['command', 'url'] as const).map(one => (
-          <label key={one}>
+        {(['command', 'url'] as const).map(choice => (
+          <label key={choice}>
             <input
               type="radio"
               name="kind"
-              value={one}
-              checked={kind === one}
+              value={choice}
+              checked={kind === choice}
               onChange={() => {
-                setKind(one);
+                setKind(choice);
               }}
             />
-            {one === 'command' ? trans.__('a program') : trans.__('an address')}
+            {choice === 'command' ? trans.__('a program') : trans.__('an address')}
           </label>
         ))}
       </fieldset>
@@ -104,9 +104,9 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
           <option value="workspace">{trans.__('this workspace')}</option>
         </select>
       </label>
-      {trouble !== '' && (
+      {error !== '' && (
         <p className="eca-Trouble" role="alert">
-          {trouble}
+          {error}
         </p>
       )}
       <div className="eca-Card-actions">
@@ -121,7 +121,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
   );
 }
 
-/** Read the server from the fields; undefined when they cannot be parsed. */
+/** Read the server from the fields of the form. Return undefined when a field cannot be parsed. */
 export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
   const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: field('name').trim(), scope } as const;

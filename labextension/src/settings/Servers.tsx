@@ -1,7 +1,7 @@
 /**
- * The tool servers: asks the server for them and passes on what the user does to one.
+ * The section of the settings with the tool servers. It lists them, and sends what the user does to the Jupyter server.
  *
- * One of them is drawn by `Server.tsx`, the form for a new one by `ServerForm.tsx`.
+ * `Server.tsx` draws a single tool server, `ServerForm.tsx` the form for a new one.
  */
 
 import * as React from 'react';
@@ -16,9 +16,9 @@ export function Servers({ session }: { readonly session: Session }): React.React
   const { trans } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [adding, setAdding] = React.useState(false);
-  const actions = React.useMemo(() => actionsOf(session), [session]);
+  const actions = React.useMemo(() => createActions(session), [session]);
   const shown = Object.values(servers).sort(
-    (one, other) => one.type.localeCompare(other.type) || one.name.localeCompare(other.name)
+    (left, right) => left.type.localeCompare(right.type) || left.name.localeCompare(right.name)
   );
   return (
     <>
@@ -28,12 +28,12 @@ export function Servers({ session }: { readonly session: Session }): React.React
       {adding ? (
         <ServerForm
           onAdd={async params => {
-            const done = await session.ask('mcp/addServer', params);
-            if (done?.error === undefined) {
-              setAdding(done === undefined);
+            const result = await session.ask('mcp/addServer', params);
+            if (result?.error === undefined) {
+              setAdding(result === undefined);
               return '';
             }
-            return done.error.message;
+            return result.error.message;
           }}
           onCancel={() => {
             setAdding(false);
@@ -59,7 +59,8 @@ export function Servers({ session }: { readonly session: Session }): React.React
   );
 }
 
-function actionsOf(session: Session): ServerActions {
+/** Return what the buttons of all tool servers do. */
+function createActions(session: Session): ServerActions {
   return {
     onStart: name => {
       session.notify('mcp/startServer', { name });
@@ -80,14 +81,15 @@ function actionsOf(session: Session): ServerActions {
       session.notify('mcp/logoutServer', { name });
     },
     onRemove: async name => {
-      const done = await session.ask('mcp/removeServer', { name });
-      if (done?.error !== undefined) {
-        session.showMessage('error', done.error.message);
+      const result = await session.ask('mcp/removeServer', { name });
+      if (result?.error !== undefined) {
+        session.showMessage('error', result.error.message);
       }
     },
     onSwitch: async (server, tool, on) => {
       await session.ask('tool/switch', { server, tool, on });
     },
-    log: async (name): Promise<readonly ServerLogLine[]> => (await session.ask('mcp/serverLog', { name }))?.lines ?? []
+    readLog: async (name): Promise<readonly ServerLogLine[]> =>
+      (await session.ask('mcp/serverLog', { name }))?.lines ?? []
   };
 }

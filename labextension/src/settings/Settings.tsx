@@ -1,7 +1,8 @@
 /**
- * The settings of the assistant, section by section.
+ * The settings of the assistant: a list of sections, and the section that is chosen.
  *
- * Keeps only which section is shown: the server keeps the settings, and changes come back from it.
+ * This module keeps no setting: the server keeps them, and sends them again when they change. Each section has a module
+ * of its own in this folder.
  */
 
 import * as React from 'react';

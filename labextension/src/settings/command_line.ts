@@ -1,21 +1,22 @@
 /**
- * Parses what a user types into the form for a server: a command line, and lines of names and values. Pure.
+ * Parses what a user types into the form for a tool server: a command line, and lines of names and values. Pure.
  *
- * Knows no form: that is `ServerForm.tsx`.
+ * This module knows no form: the form is in `ServerForm.tsx`.
  */
 
-/** Split a line into words as a shell does, where only quotes, blanks and backslashes have a meaning. */
+/** Split a line into words as a shell does. Only quotes, spaces and backslashes have a special meaning. */
 export function splitWords(line: string): readonly string[] {
   const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g);
   return [...found].map(([word]) =>
     word.replace(
       /\\(.)|"((?:[^"\\]|\\.)*)"|'([^']*)'/g,
-      (_, one?: string, quoted?: string, raw?: string) => one ?? quoted?.replace(/\\(["\\])/g, '$1') ?? raw ?? ''
+      (_, escaped?: string, double?: string, single?: string) =>
+        escaped ?? double?.replace(/\\(["\\])/g, '$1') ?? single ?? ''
     )
   );
 }
 
-/** Parse lines of `NAME=value` or `Name: value`; undefined when a line is neither. */
+/** Parse lines of `NAME=value` or `Name: value`. Return undefined when a line is neither. */
 export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter(line => line.trim() !== '');
   const found = lines.map(line => /^\s*([\w-]+)\s*[=:]\s*(.*?)\s*$/.exec(line));

@@ -1,7 +1,7 @@
 /**
- * The plugin of the settings: the commands and menus that open them in Lab's main area.
+ * The plugin of the settings: it adds the command that opens them in Lab's main area, and the entries in Lab's palette.
  *
- * The settings themselves (`widget.tsx`) are loaded when they are opened.
+ * The settings themselves (`widget.tsx`) are loaded when the command is used.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -17,7 +17,7 @@ const OPEN = 'eca:open-settings';
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:managing',
-  description: 'Opens the settings of the assistant: servers, providers, rules, jobs, costs.',
+  description: 'Opens the settings of the assistant: MCP servers, providers, approval rules, background jobs, cost.',
   autoStart: true,
   requires: [IPanelPlace],
   optional: [ITranslator, ICommandPalette],
@@ -56,13 +56,13 @@ function activate(
   app.commands.addCommand(OPEN, {
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
-    caption: trans.__('Servers, providers, rules, jobs and cost of the assistant'),
+    caption: trans.__('MCP servers, providers, approval rules, background jobs, cost and report of the assistant'),
     icon: assistantIcon,
     describedBy: {
       args: {
         type: 'object',
         properties: {
-          section: { type: 'string', enum: Object.keys(sections), description: 'What is shown of it' }
+          section: { type: 'string', enum: Object.keys(sections), description: 'The section that is shown' }
         }
       }
     },

@@ -1,7 +1,7 @@
 /**
- * The settings as a widget of Lab's main area. They use the panel's own connection.
+ * Shows the settings in a widget of Lab's main area. The settings use the session of the panel.
  *
- * Knows no command: those are in `plugin.ts`. The sections are in `Settings.tsx`.
+ * This module knows no command: the command is in `plugin.ts`. The sections are in `Settings.tsx`.
  */
 
 import { ReactWidget } from '@jupyterlab/ui-components';
@@ -21,6 +21,7 @@ export class SettingsWidget extends ReactWidget {
     this.addClass('eca-SettingsHost');
   }
 
+  /** Show a section. An unknown name is ignored. */
   showSection(section: string): void {
     if (isSection(section)) {
       this.section = section;

@@ -1,7 +1,7 @@
 /**
- * The plugin that shows the assistant in Lab's status bar: its model, whether it runs, what the chat cost.
+ * The plugin that shows the assistant in Lab's status bar: its model, what it is doing, and the cost of the chat.
  *
- * Loads nothing of the panel: it waits until the panel is loaded. The text is made in `chat/status_text.ts`.
+ * It does not load the panel: it waits until something else has loaded it. `chat/status_text.ts` writes the text.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -13,7 +13,7 @@ import { IPanelPlace, PanelPlace } from '../panel/place';
 
 export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:status',
-  description: 'Shows how the assistant is in the status bar.',
+  description: 'Shows the model, the activity and the cost of the assistant in the status bar.',
   autoStart: true,
   requires: [IPanelPlace],
   optional: [IStatusBar, ITranslator],
@@ -50,7 +50,7 @@ function activate(
     const { describeStatus } = await import('../chat/status_text');
     const show = (): void => {
       const text = describeStatus(session.state, session.chat, trans);
-      // Called ten times a second while the assistant answers: setting the same text again would cost a layout.
+      // Called ten times a second while the assistant answers. To set the same text again would cost a layout.
       if (button.textContent !== text) {
         button.textContent = text;
       }

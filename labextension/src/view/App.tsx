@@ -1,8 +1,8 @@
 /**
- * The panel: the header, a chat with its prompt box, and the list of chats.
+ * The view of the whole panel: the header, a chat with its prompt box, or the list of chats.
  *
- * Holds the state of the view only. The session does what the user asks for (`chat/session.ts`); the parts are in
- * `transcript/`, `tools/` and `composer/`.
+ * It keeps only the state of the view. The session (`chat/session.ts`) does what the user asks for. The parts of the
+ * view are in `transcript/`, `tools/` and `composer/`.
  */
 
 import * as React from 'react';
@@ -42,10 +42,12 @@ import { TrustNotice } from './TrustNotice';
 import { PendingMessage } from './transcript/PendingMessage';
 import { Welcome } from './Welcome';
 
-/** The place of the user in the notebook. `read` returns it as contexts, as it is at that moment. */
+/** The place in the notebook where the user works. */
 export interface Surroundings {
-  readonly subscribe: (watcher: () => void) => () => void;
+  readonly subscribe: (subscriber: () => void) => () => void;
+  /** Returns the place in words; undefined when there is none. */
   readonly current: () => NotebookPlace | undefined;
+  /** Returns the place as contexts of a prompt, as it is at that moment. */
   readonly read: () => readonly ChatContext[];
 }
 
@@ -108,8 +110,8 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
       <Messages session={session} messages={state.messages} />
       <TrustNotice
         untrusted={state.untrusted}
-        onTrust={async held => {
-          await session.ask('workspace/trust', { folder: held.folder, digest: held.digest });
+        onTrust={async ({ folder, digest }) => {
+          await session.ask('workspace/trust', { folder, digest });
         }}
       />
       <Boundary instead={trans.__('This chat could not be shown.')} key={listing ? 'chats' : String(chat.id)}>
@@ -176,9 +178,10 @@ interface ChatViewProps extends Props {
   readonly chat: Chat;
 }
 
+/** A chat with its prompt box. */
 function ChatView({ session, drafts, state, chat, surroundings, instructions }: ChatViewProps): React.ReactElement {
   const { trans } = useEnv();
-  const around = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
+  const place = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   const [chosen, setChosen] = React.useState<UserBlock>();
   // The message may be gone by now: the chat was rolled back, here or in another tab.
   const edited = chosen !== undefined && chat.blocks.some(block => isSameMessage(block, chosen)) ? chosen : undefined;
@@ -193,8 +196,8 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
   );
   const estimates = useEstimates(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
   const onApprove = React.useCallback(
-    (id: string, whole: boolean, chatId?: ChatId) => {
-      session.approve(id, whole, chatId);
+    (id: string, forSession: boolean, chatId?: ChatId) => {
+      session.approve(id, forSession, chatId);
     },
     [session]
   );
@@ -234,7 +237,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
     [session]
   );
   const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
-  const onBack = React.useCallback(
+  const onRollBack = React.useCallback(
     (block: UserBlock, extent: Extent) => {
       if (edited !== undefined) {
         onCancelEdit();
@@ -266,12 +269,12 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
       return session.prompt(text, all);
     }
     const unsent = drafts.get(chat.id).text;
-    const taken = await askAgain(session, edited.contentId, text, all);
-    if (taken) {
+    const accepted = await askAgain(session, edited.contentId, text, all);
+    if (accepted) {
       setChosen(undefined);
       setDraft(unsent, 'replace');
     }
-    return taken;
+    return accepted;
   };
   return (
     <>
@@ -304,7 +307,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
           onEdit={onEdit}
           onRetry={onRetry}
           onFork={onFork}
-          onBack={onBack}
+          onRollBack={onRollBack}
         >
           {chat.plan === true && !busy && (
             <CarryOut
@@ -353,7 +356,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
         draft={draft}
         unsent={drafts.get(chat.id)}
         onUnsent={onUnsent}
-        place={around}
+        place={place}
         query={query}
         estimates={estimates}
         onSend={send}
@@ -367,7 +370,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
             onEdit(last);
           }
         }}
-        onTrouble={text => {
+        onWarning={text => {
           session.showMessage('warning', text);
         }}
       >
@@ -384,7 +387,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
   );
 }
 
-/** Forget what was typed in a chat when it is deleted. */
+/** When a chat is deleted, also delete what was typed in it. */
 function useForgottenDrafts(session: Session, drafts: Drafts): void {
   React.useEffect(() => {
     session.onDeleted = chatId => {
@@ -406,7 +409,10 @@ function useLoadedChanges(session: Session, { id, seq, status, replay }: Chat, c
   }, [session, id, at]);
 }
 
-/** Return another object whenever the same text would go to another model or chat, and so cost something else. */
+/**
+ * Return the functions that make estimates. Whenever the model, agent, variant or chat changes, this is another object:
+ * the same text costs something else then, so the prompt box must request a new estimate.
+ */
 function useEstimates(
   session: Session,
   surroundings: Surroundings,
@@ -414,11 +420,12 @@ function useEstimates(
   chatId: ChatId
 ): EstimateSource {
   return React.useMemo(() => {
-    const all = (contexts: readonly ChatContext[], along: boolean) =>
-      along ? [...surroundings.read(), ...contexts] : contexts;
+    const addPlace = (contexts: readonly ChatContext[], withPlace: boolean) =>
+      withPlace ? [...surroundings.read(), ...contexts] : contexts;
     return {
-      estimate: (text, contexts, along) => estimatePrompt(session, text, all(contexts, along)),
-      estimateWithRequest: (text, contexts, along) => estimateWithRequest(session, text, all(contexts, along))
+      estimate: (text, contexts, withPlace) => estimatePrompt(session, text, addPlace(contexts, withPlace)),
+      estimateWithRequest: (text, contexts, withPlace) =>
+        estimateWithRequest(session, text, addPlace(contexts, withPlace))
     };
   }, [session, surroundings, model, agent, variant, chatId]);
 }
@@ -427,7 +434,7 @@ function isSameMessage(block: Block, message: UserBlock): boolean {
   return block.kind === 'user' && (block.contentId ?? block.key) === (message.contentId ?? message.key);
 }
 
-/** Return the text that was last put into the prompt box from outside, and a function to put one there. */
+/** Return the text that was last put into the prompt box from outside, and a function that puts a text into it. */
 function useDraft(session: Session): readonly [Draft, (text: string, how: Draft['how']) => void] {
   const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '', how: 'add' });
   const put = React.useCallback((text: string, how: Draft['how']) => {

@@ -1,7 +1,7 @@
 /**
- * The list of chats of the workspace: find, open, rename and delete them.
+ * Shows the chats of the workspace, and lets the user find, open, rename and delete them.
  *
- * Knows no session: `App.tsx` passes what each button does.
+ * This module knows no session: `App.tsx` passes what each button does.
  */
 
 import * as React from 'react';
@@ -22,8 +22,8 @@ interface Props {
 export function ChatList({ chats, current, onOpen, onRename, onDelete }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [query, setQuery] = React.useState('');
-  const word = query.trim().toLocaleLowerCase();
-  const found = chats.filter(chat => (chat.title ?? '').toLocaleLowerCase().includes(word));
+  const wanted = query.trim().toLocaleLowerCase();
+  const found = chats.filter(chat => (chat.title ?? '').toLocaleLowerCase().includes(wanted));
   return (
     <div className="eca-Chats">
       <input
@@ -123,7 +123,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
               setDoing(undefined);
             }}
           >
-            {trans.__('Keep')}
+            {trans.__('Cancel')}
           </button>
         </span>
       ) : (
@@ -148,7 +148,7 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
   );
 }
 
-/** Asks for the new name of a chat. An empty name changes nothing. */
+/** The form for the new name of a chat. With an empty name, the chat keeps its old name. */
 function Rename({
   title,
   onDone
@@ -199,7 +199,7 @@ function Rename({
 
 const DAY_MS = 86_400_000;
 
-/** The time for a chat of today, the date for an older one. */
+/** Shows when a chat was changed last: the time within the last 24 hours, otherwise the date. */
 function ChatTime({ at }: { readonly at: number }): React.ReactElement {
   const date = new Date(at);
   const today = Date.now() - at < DAY_MS;

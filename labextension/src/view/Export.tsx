@@ -1,7 +1,8 @@
 /**
  * Asks for the format in which a chat is exported.
  *
- * The server writes the file and says in the chat where it is; see `App.tsx`.
+ * `App.tsx` sends the choice as the command `/export`. The server writes the file, and its answer in the chat says
+ * where the file is.
  */
 
 import * as React from 'react';
@@ -10,7 +11,7 @@ import { Choices } from './common/Choices';
 import { useEnv } from './common/env';
 
 interface Props {
-  /** Undefined when the user cancels. */
+  /** Called with the suffix of the file; undefined when the user cancels. */
   readonly onChoose: (suffix: '.md' | '.ipynb' | undefined) => void;
 }
 

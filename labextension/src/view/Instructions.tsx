@@ -1,32 +1,36 @@
 /**
- * The instructions that the active notebook carries for the assistant: shown, and edited here.
+ * Shows the instructions for the assistant that the active notebook carries, and lets the user edit them.
  *
- * Knows no notebook: `notebook/instructions.ts` reads and writes its metadata.
+ * This module knows no notebook: `notebook/instructions.ts` reads and writes the metadata of the notebook.
  */
 
 import * as React from 'react';
 
 import { useEnv } from './common/env';
 
-/** The instructions of one notebook. Those of a notebook that is not `trusted` are not sent to a model. */
+/** The instructions of one notebook. */
 export interface NotebookInstructions {
   readonly path: string;
+  /** The name of the notebook's file. */
   readonly name: string;
+  /** The instructions; empty when the notebook has none. */
   readonly words: string;
+  /** Whether the notebook is trusted. Otherwise its instructions are not sent to a model. */
   readonly trusted: boolean;
 }
 
 export interface InstructionsSource {
-  readonly subscribe: (watcher: () => void) => () => void;
+  readonly subscribe: (subscriber: () => void) => () => void;
   readonly current: () => NotebookInstructions | undefined;
   readonly save: (path: string, words: string) => void;
 }
 
 export function Instructions({ source }: { readonly source: InstructionsSource }): React.ReactElement | null {
   const found = React.useSyncExternalStore(source.subscribe, source.current);
-  // For another notebook, or when the text was changed elsewhere, what was typed before is discarded.
+  // With another key, React creates the editor again. So what was typed is discarded when another notebook is active,
+  // or when the instructions were changed elsewhere.
   return found === undefined ? null : (
-    <OfNotebook key={`${found.path}\n${found.words}`} found={found} onSave={source.save} />
+    <InstructionsEditor key={`${found.path}\n${found.words}`} found={found} onSave={source.save} />
   );
 }
 
@@ -35,18 +39,18 @@ interface Props {
   readonly onSave: InstructionsSource['save'];
 }
 
-export function OfNotebook({ found, onSave }: Props): React.ReactElement {
+export function InstructionsEditor({ found, onSave }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { path, name, words, trusted } = found;
   const [text, setText] = React.useState(words);
-  const off = words !== '' && !trusted;
+  const isIgnored = words !== '' && !trusted;
   return (
     <details className="eca-Instructions">
       <summary>
         {words === '' ? trans.__('Add instructions for %1', name) : trans.__('Instructions for %1', name)}
-        {off && ` (${trans.__('not used')})`}
+        {isIgnored && ` (${trans.__('not used')})`}
       </summary>
-      {off && (
+      {isIgnored && (
         <p>{trans.__('The assistant does not read them until the notebook is trusted. Run its cells or trust it.')}</p>
       )}
       <textarea

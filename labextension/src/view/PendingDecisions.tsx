@@ -1,7 +1,7 @@
 /**
- * What a turn waits for, and nothing else of its chat: calls to approve, questions, and a button to stop.
+ * Shows only what a turn waits for: calls to approve, questions, and a button that stops the turn.
  *
- * Shown in the card of a cell (`widget/card.tsx`). The panel shows the same within the transcript.
+ * It is used in the card of a cell (`widget/card.tsx`). The panel shows the same within the transcript.
  */
 
 import * as React from 'react';
@@ -19,7 +19,7 @@ import { ToolCard } from './tools/ToolCard';
 
 interface Props {
   readonly session: Session;
-  /** Called before a decision removes its card, and with it the focus. */
+  /** Called just before a decision removes its card, which may have the focus. */
   readonly onDecide: () => void;
 }
 
@@ -63,7 +63,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
         <button
           type="button"
           className="eca-Button"
-          title={trans.__('Run nothing of this and end the answer')}
+          title={trans.__('Run none of these calls and end the answer')}
           onClick={() => {
             onDecide();
             session.stop();
@@ -76,7 +76,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
   );
 }
 
-/** Return the calls of the chat and of its subagents, each with its chat. */
+/** Return the calls of the chat and of its subagents, each with the id of its chat. */
 function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
   const chats = [
     [chat.id, chat.blocks] as const,
@@ -87,6 +87,7 @@ function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
   );
 }
 
+/** Return the functions that decide about the calls of a chat. */
 function createDecide(session: Session, chatId: ChatId, onDecide: () => void): Decide {
   return {
     onApprove: (id, forSession) => {

@@ -1,7 +1,7 @@
 /**
- * The line below the prompt box: the connection, the context used, and the cost of the chat.
+ * Shows the line below the prompt box: the connection, the tokens, the cost of the chat, and how full the context is.
  *
- * Knows no session: `App.tsx` passes the figures.
+ * This module knows no session: `App.tsx` passes the figures.
  */
 
 import * as React from 'react';
@@ -19,7 +19,7 @@ interface Props {
 
 export function StatusLine({ connection, usage, onReconnect }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const says: Readonly<Record<Connection, string>> = {
+  const texts: Readonly<Record<Connection, string>> = {
     connecting: trans.__('Connecting…'),
     open: trans.__('Connected'),
     lost: trans.__('Connection lost, trying again…'),
@@ -27,10 +27,10 @@ export function StatusLine({ connection, usage, onReconnect }: Props): React.Rea
   };
   return (
     <div className="eca-Status">
-      <span className={`eca-Connection eca-mod-${connection}`} title={says[connection]}>
-        <span className="eca-Hidden">{says[connection]}</span>
+      <span className={`eca-Connection eca-mod-${connection}`} title={texts[connection]}>
+        <span className="eca-Hidden">{texts[connection]}</span>
       </span>
-      {connection === 'open' ? <UsageText usage={usage} /> : <span>{says[connection]}</span>}
+      {connection === 'open' ? <UsageText usage={usage} /> : <span>{texts[connection]}</span>}
       {(connection === 'lost' || connection === 'absent') && (
         <button type="button" className="eca-Link" onClick={onReconnect}>
           {trans.__('Try now')}
@@ -63,22 +63,23 @@ function UsageText({ usage }: { readonly usage: UsageContent | null }): React.Re
   );
 }
 
+/** Shows how much of the model's context the chat fills. If the limit is not known, it shows the number of tokens. */
 function Meter({ usage }: { readonly usage: UsageContent }): React.ReactElement {
   const { trans } = useEnv();
-  const most = usage.limit?.context ?? 0;
-  const says = trans.__('Context %1', formatCount(usage.sessionTokens));
-  if (most === 0) {
-    return <span className="eca-Meter">{says}</span>;
+  const limit = usage.limit?.context ?? 0;
+  const text = trans.__('Context %1', formatCount(usage.sessionTokens));
+  if (limit === 0) {
+    return <span className="eca-Meter">{text}</span>;
   }
-  const share = Math.min(1, usage.sessionTokens / most);
-  const label = trans.__('%1 of %2 tokens of context used', formatCount(usage.sessionTokens), formatCount(most));
+  const share = Math.min(1, usage.sessionTokens / limit);
+  const label = trans.__('%1 of %2 tokens of context used', formatCount(usage.sessionTokens), formatCount(limit));
   return (
     <span
       className="eca-Meter"
       role="meter"
       aria-label={label}
       aria-valuemin={0}
-      aria-valuemax={most}
+      aria-valuemax={limit}
       aria-valuenow={usage.sessionTokens}
       title={label}
     >

@@ -1,7 +1,8 @@
 /**
- * Says that a folder brings settings of its own, which do nothing until the user trusts the folder, and lists them.
+ * Tells the user that a folder brings settings of its own, and lists them. The settings have no effect until the user
+ * trusts the folder.
  *
- * The server decides which settings these are. The button trusts the settings that are shown, and no others.
+ * The server decides which settings need trust. The button trusts only the settings that are shown.
  */
 
 import * as React from 'react';

@@ -1,7 +1,7 @@
 /**
- * An empty chat: a few first questions or, when no model is set up, the next steps.
+ * Shows an empty chat: a few first questions or, when no model is set up, how to set one up.
  *
- * Knows no session: `App.tsx` passes the models and the report of the server.
+ * This module knows no session: `App.tsx` passes the models and the report of the server.
  */
 
 import * as React from 'react';
@@ -53,6 +53,7 @@ export function Welcome({ configured, models, welcome, onTry, report }: Props): 
   );
 }
 
+/** Tells a user without a model what to do. */
 function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();

@@ -1,7 +1,8 @@
 /**
- * What a screen reader says about a chat: one line for each change of its status, not each word. Pure.
+ * Writes what a screen reader says about a chat: one line when its status changes, and not each word of an answer.
+ * Pure.
  *
- * Knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
+ * This module knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -9,6 +10,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../chat/blocks';
 import { Chat, State } from '../chat/state';
 
+/** Return the line for the present state; empty when there is nothing to say. */
 export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
   if (connection === 'lost') {
     return trans.__('The connection to the server is lost. Trying again.');

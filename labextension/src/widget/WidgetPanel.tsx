@@ -1,7 +1,7 @@
 /**
- * The panel as a widget, with a note above it when its kernel does not answer.
+ * Shows the panel in the output of a cell, with a note above it when the kernel does not answer.
  *
- * Knows no comm: the connection is set up in `index.tsx`.
+ * This module knows no comm: the connection is set up in `index.tsx`.
  */
 
 import * as React from 'react';

@@ -1,7 +1,9 @@
 /**
- * The card of a cell as a widget: what waits for a decision of the user. One session for each model and page.
+ * The card in the output of a cell, as a widget: it shows the tool calls and questions that wait for the user. There is
+ * one session for each model of the widget and each page.
  *
- * Knows nothing of the rest of the chat; the view is `view/PendingDecisions.tsx`. The panel as a widget is `index.tsx`.
+ * The card shows nothing else of the chat. Its view is `view/PendingDecisions.tsx`. The panel as a widget is
+ * `index.tsx`.
  */
 
 import * as React from 'react';
@@ -13,16 +15,16 @@ import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';
 import { createMarkdownRenderer } from './markdown';
 import { WidgetView, Widget } from './model';
-import { callLater, newId } from './page';
+import { callLater, createId } from './page';
 import { untranslated } from './untranslated';
 
-/** Create the session of a card. The kernel first names the chat, then sends what waits in it. */
+/** Create the session of a card. The kernel first sends the id of the chat, and then what waits in it. */
 export function createCardSession(model: WidgetView['model']): Session {
   const session = new Session({
-    newId,
+    createId,
     callLater,
     open: async () => {
-      const { link, chat } = await openChannel(model, newId(), callLater, () => undefined);
+      const { link, chat } = await openChannel(model, createId(), callLater, () => undefined);
       session.dispatch({ type: 'shown', chatId: chat });
       return link;
     }
@@ -31,21 +33,22 @@ export function createCardSession(model: WidgetView['model']): Session {
 }
 
 /**
- * Create the `Env` of a card. It cannot write approval rules: they would go through the kernel, which must not write
- * them.
+ * Create the `Env` of a card. It has no approval rules, because requests to write them would go through the kernel, and
+ * the kernel must not write rules.
  */
 function createEnv(): Env {
   const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
-  const nowhere = (): void => undefined;
+  const doNothing = (): void => undefined;
   return {
     trans: untranslated,
     code,
     markdown: createMarkdownRenderer(code, untranslated),
-    openPath: nowhere,
-    showCell: nowhere
+    openPath: doNothing,
+    showCell: doNothing
   };
 }
 
+/** Create the widget that anywidget shows as a card. */
 export function createCard(): Widget {
   let shown: { readonly session: Session; readonly env: Env } | undefined;
   return {
@@ -59,7 +62,7 @@ export function createCard(): Widget {
     },
     render: ({ el }) => {
       el.classList.add('eca-Widget');
-      // Keys in here must not be commands of the notebook around it.
+      // Otherwise the notebook around the widget would treat keys in here as commands.
       el.dataset.lmSuppressShortcuts = 'true';
       el.addEventListener('keydown', event => {
         event.stopPropagation();
@@ -84,7 +87,7 @@ export function createCard(): Widget {
   };
 }
 
-/** Give the focus to the cell when a decision was made by the keyboard, so that the user can continue there. */
+/** If the card has the focus, give the focus to its cell, so that the user can continue there with the keyboard. */
 function focusCell(el: HTMLElement): void {
   if (el.contains(document.activeElement)) {
     el.closest<HTMLElement>('.jp-Cell')?.focus();

@@ -1,35 +1,49 @@
 /**
- * A link to the engine through the comm of a widget. What the kernel sends to a model reaches every page that shows the
- * model, so each page chooses a name for its own channel and ignores all others.
+ * A link to the engine through the comm of a widget. The kernel's messages to a model reach every page that shows the
+ * model. So each page chooses an id for its own channel, and ignores the messages of all other channels.
  *
- * The page sends `open`; the kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both send
- * `messages`, until one of them closes. `ping` asks whether the page still exists. Knows no ECA message: `wire/rpc.ts`
- * reads them. The kernel's end is `jupyter_eca/apps/kernel/panel/multi_page_widget.py`.
+ * The page sends `open`. The kernel answers `opened`, with the chat of the notebook's cells, or `closed`. Then both
+ * ends send `messages`, until one of them closes the channel. With `ping` the kernel asks whether the page still
+ * exists.
+ *
+ * This module knows no ECA message: `wire/rpc.ts` reads them. The kernel's end of the channel is
+ * `jupyter_eca/apps/kernel/panel/multi_page_widget.py`.
  */
 
 import { Link, LinkError } from '../wire/rpc';
 import { WidgetModel } from './model';
 
-/** A message of the kernel. Each has some of these fields. */
+/** A message of the kernel. Each message has some of these fields. */
 interface KernelMessage {
+  /** The id of the channel for which the message is. */
   readonly channel?: string;
+  /** The channel is open. */
   readonly opened?: true;
+  /** With `opened`: the id of the chat to show. */
   readonly chat?: string;
+  /** With `opened`: whether the user opened the panel with the id of an earlier chat. */
   readonly resumed?: boolean;
+  /** Messages of the engine. */
   readonly messages?: readonly unknown[];
+  /** The channel is closed, or could not be opened. */
   readonly closed?: true;
+  /** With `closed`: the error, if there is one. */
   readonly why?: string;
+  /** The page must answer, to show that it still exists. */
   readonly ping?: true;
 }
 
 export interface OpenChannel {
   readonly link: Link;
-  /** The chat of the notebook's cells, or the one that the panel was opened with. */
+  /** The id of the chat to show: the chat of the notebook's cells, or the chat that the panel was opened with. */
   readonly chat: string;
+  /** Whether the panel was opened with the id of an earlier chat. */
   readonly resumed: boolean;
 }
 
-/** Open a channel. `onSilence` is called when the kernel has not answered for a while: it may be busy, or gone. */
+/**
+ * Open a channel. `onSilence` is called when the kernel has not answered for `PATIENCE_MS`: it may be busy, or gone.
+ */
 export function openChannel(
   model: WidgetModel,
   channel: string,
@@ -38,26 +52,30 @@ export function openChannel(
 ): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
     const link = new ChannelLink(model, channel);
-    const waiting = callLater(onSilence, PATIENCE_MS);
-    link.onSettled = (told, error) => {
-      waiting();
-      if (told === undefined) {
+    const cancelSilence = callLater(onSilence, PATIENCE_MS);
+    link.onSettled = (answer, error) => {
+      cancelSilence();
+      if (answer === undefined) {
         reject(error ?? new LinkError('the kernel is gone'));
       } else {
-        resolve({ link, chat: told.chat ?? '', resumed: told.resumed === true });
+        resolve({ link, chat: answer.chat ?? '', resumed: answer.resumed === true });
       }
     };
     link.sendToKernel({ open: true });
   });
 }
 
-/** An idle kernel answers within milliseconds; for its first answer it imports modules, which takes a second or two. */
+/**
+ * How long the kernel may take for its answer. An idle kernel answers within milliseconds. Before its first answer it
+ * imports modules, which takes a second or two.
+ */
 const PATIENCE_MS = 4000;
 
 class ChannelLink implements Link {
-  onSettled: (told: KernelMessage | undefined, error?: Error) => void = () => undefined;
-  private received?: (text: string) => void;
-  private closed?: () => void;
+  /** Called with the kernel's answer when the channel is open, and without one when it closes. */
+  onSettled: (answer: KernelMessage | undefined, error?: Error) => void = () => undefined;
+  private onMessage?: (text: string) => void;
+  private onClose?: () => void;
   private ended = false;
 
   constructor(
@@ -82,9 +100,9 @@ class ChannelLink implements Link {
     }
   }
 
-  listen(received: (text: string) => void, closed: () => void): void {
-    this.received = received;
-    this.closed = closed;
+  listen(onMessage: (text: string) => void, onClose: () => void): void {
+    this.onMessage = onMessage;
+    this.onClose = onClose;
   }
 
   close(): void {
@@ -102,7 +120,7 @@ class ChannelLink implements Link {
       this.onSettled(message);
     }
     for (const text of message.messages ?? []) {
-      this.received?.(JSON.stringify(text));
+      this.onMessage?.(JSON.stringify(text));
     }
     if (message.ping === true) {
       this.sendToKernel({});
@@ -116,6 +134,7 @@ class ChannelLink implements Link {
     this.end();
   };
 
+  /** Stop listening to the model, and report that the link is closed. */
   private end(error?: Error): void {
     if (this.ended) {
       return;
@@ -125,6 +144,6 @@ class ChannelLink implements Link {
     this.model.off('comm_live_update', this.handleLoss);
     this.model.off('destroy', this.handleLoss);
     this.onSettled(undefined, error);
-    this.closed?.();
+    this.onClose?.();
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The entry of the widget bundle: starts a panel or the card of a cell, whichever the model asks for.
+ * The entry of the widget bundle. It creates a panel or the card of a cell, depending on the field `card` of the model.
  *
- * Knows no session: see `index.tsx` and `card.tsx`.
+ * This module knows no session: see `index.tsx` and `card.tsx`.
  */
 
 import { createCard } from './card';

@@ -1,7 +1,9 @@
 /**
- * The panel as a widget: one session for each model and page, drawn wherever the model is shown.
+ * The panel as a widget in the output of a cell. There is one session for each model of the widget and each page. All
+ * outputs of a page that show the model share it.
  *
- * Knows no Lab: it also runs in VS Code, Colab and Voilà. Its link through the kernel is `channel.ts`.
+ * This module knows no Lab: it also runs in VS Code, Colab and Voilà. Its link goes through the kernel; see
+ * `channel.ts`.
  */
 
 import * as React from 'react';
@@ -18,16 +20,16 @@ import { Surroundings } from '../view/App';
 import { Env } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
-import { pathOf } from '../render/sanitize';
+import { findLinkedPath } from '../render/sanitize';
 import { createMarkdownRenderer } from './markdown';
 import { findTypesetter, Widget, WidgetModel } from './model';
-import { callLater, newId } from './page';
+import { callLater, createId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
 import { untranslated } from './untranslated';
 
-/** A widget cannot see the notebook around it. What the kernel knows about it is suggested at `@`. */
-const NOWHERE: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };
+/** A widget cannot see the notebook around it. The suggestions at `@` have what the kernel knows about the notebook. */
+const NO_SURROUNDINGS: Surroundings = { subscribe: () => () => undefined, current: () => undefined, read: () => [] };
 const NO_INSTRUCTIONS: InstructionsSource = {
   subscribe: () => () => undefined,
   current: () => undefined,
@@ -38,15 +40,16 @@ class Panel {
   readonly session: Session;
   readonly drafts = new Drafts();
   readonly env: Env;
+  /** Whether the panel was opened with the id of an earlier chat. */
   private resumed = false;
 
   constructor(model: WidgetModel) {
     this.session = new Session({
-      newId,
+      createId,
       callLater,
       open: async () => {
-        const { link, chat, resumed } = await openChannel(model, newId(), callLater, () => {
-          // Shown as lost until the kernel answers.
+        const { link, chat, resumed } = await openChannel(model, createId(), callLater, () => {
+          // The connection is shown as lost until the kernel answers.
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.resumed = resumed;
@@ -80,8 +83,8 @@ class Panel {
   }
 
   /**
-   * Connect. If the server does not show the requested chat to this notebook, start a new one: it would refuse the old
-   * id.
+   * Connect. If the server does not list the requested chat for this notebook, start a new chat, because the server
+   * would refuse a prompt with the old id.
    */
   private async begin(): Promise<void> {
     const { session } = this;
@@ -95,14 +98,14 @@ class Panel {
           'That chat belongs to another notebook, or to this notebook under another path. This is a new chat.'
         ) +
           ' ' +
-          untranslated.__('You find it in the side panel of JupyterLab, under All chats.')
+          untranslated.__('The other chat is in the side panel of JupyterLab, under All chats.')
       );
     }
   }
 
   /**
-   * Show the chat of the notebook's cells, unless the reader is in another one already. This happens before the connection
-   * is open, so that no question goes to the chat that is left. What was typed meanwhile goes along.
+   * Show the chat of the notebook's cells, unless the user has chosen another chat already. This happens before the
+   * connection is open, so that no question is sent to the chat `first`. What was typed there is moved to the new chat.
    */
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;
@@ -125,14 +128,14 @@ export default (): Widget => {
     },
     render: ({ model, el }) => {
       el.classList.add('eca-Widget');
-      // Keys in here must not be commands of the notebook around it.
+      // Otherwise the notebook around the widget would treat keys in here as commands.
       el.dataset.lmSuppressShortcuts = 'true';
       el.addEventListener('keydown', event => {
         event.stopPropagation();
       });
       const { session, drafts, env } = panel ?? new Panel(model);
       el.addEventListener('click', event => {
-        const path = pathOf(event.target);
+        const path = findLinkedPath(event.target);
         if (path !== undefined) {
           env.openPath(path);
         }
@@ -143,15 +146,15 @@ export default (): Widget => {
           env={env}
           session={session}
           drafts={drafts}
-          surroundings={NOWHERE}
+          surroundings={NO_SURROUNDINGS}
           instructions={NO_INSTRUCTIONS}
         />
       );
-      const shown = hideRecord(el, hidden => {
+      const showRecord = hideRecord(el, hidden => {
         model.send({ record: hidden ? 'hidden' : 'shown' });
       });
       return () => {
-        shown();
+        showRecord();
         root.unmount();
       };
     }

@@ -1,7 +1,7 @@
 /**
- * Renders Markdown where there is no Lab: the parser and the sanitiser are in the bundle.
+ * Renders Markdown in a widget. The parser and the sanitiser are in the bundle, because the page may have no Lab.
  *
- * In Lab, `render/markdown.ts` does the same with Lab's own parser.
+ * In the panel of Lab, `render/markdown.ts` does the same with Lab's own parser.
  */
 
 import DOMPurify from 'dompurify';
@@ -18,30 +18,31 @@ import { CodeTools } from '../render/code_types';
 
 const parser = new Marked({ gfm: true, async: false });
 
-/** Draws the formulas in an element. In Lab and Voilà it is Lab's own; elsewhere there may be none. */
+/** Draws the formulas in an element. Lab and Voilà provide it, other front ends may not. */
 export interface Typesetter {
   typeset(host: HTMLElement): void;
 }
 
 /**
- * Return safe HTML, with formulas as they are written. Two sanitisers run one after the other, so that a gap in one of them
- * does no harm.
+ * Return safe HTML, in which formulas are still text. Two sanitisers run one after the other, so that a gap in one of
+ * them does no harm. `describeImage` returns the text of the link that replaces a remote image.
  */
-export function renderHtml(text: string, remote: (alt: string) => string): string {
+export function renderHtml(text: string, describeImage: (alt: string) => string): string {
   const { text: prose, math } = removeMath(toPlainText(text));
   const html = replaceMath(parser.parse(prose) as string, math);
-  return sanitizeHtml(DOMPurify.sanitize(html), remote);
+  return sanitizeHtml(DOMPurify.sanitize(html), describeImage);
 }
 
+/** Return a function that renders Markdown into an element. */
 export function createMarkdownRenderer(
   code: CodeTools,
   trans: TranslationBundle,
   typesetter?: Typesetter
 ): (host: HTMLElement, text: string) => Promise<void> {
-  const remote = (alt: string): string => trans.__('Image, not loaded: %1', alt || trans.__('untitled'));
+  const describeImage = (alt: string): string => trans.__('Image, not loaded: %1', alt || trans.__('untitled'));
   return (host, text) => {
     try {
-      host.innerHTML = renderHtml(text, remote);
+      host.innerHTML = renderHtml(text, describeImage);
       addCodeTools(host, code, trans);
       typesetter?.typeset(host);
     } catch (error) {

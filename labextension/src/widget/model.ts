@@ -1,8 +1,8 @@
 /**
- * The parts of anywidget's front-end interface that the widgets use; see anywidget's documentation of front-end
- * modules.
+ * The types of anywidget's front-end interface, as far as our widgets use it. See "front-end modules" in the
+ * documentation of anywidget.
  *
- * The widgets are `index.tsx` and `card.tsx`.
+ * The widgets themselves are `index.tsx` and `card.tsx`.
  */
 
 import type { Typesetter } from './markdown';
@@ -14,14 +14,16 @@ export interface WidgetModel {
   off(event: string, callback: (...args: never[]) => void): void;
 }
 
-/** A model of ipywidgets, as far as it leads to the page's own parts. Front ends other than Lab and Voilà have fewer. */
+/**
+ * The part of an ipywidgets model from which Lab's typesetter is reached. Only Lab and Voilà have all of these fields.
+ */
 interface ManagedModel {
   readonly widget_manager?: { readonly rendermime?: { readonly latexTypesetter?: Typesetter | null } };
 }
 
 /**
- * Return what draws formulas in this page. anywidget hides the manager of its own model, but not that of the layout, which
- * every widget has.
+ * Return the typesetter of this page; undefined when the page has none. It is found through the layout, which every
+ * widget has, because anywidget hides the manager of the widget's own model.
  */
 export function findTypesetter(model: WidgetModel): Typesetter | undefined {
   const layout = model.get('layout') as ManagedModel | undefined;
@@ -33,7 +35,7 @@ export interface WidgetView {
   readonly el: HTMLElement;
 }
 
-/** Both functions return one that ends what they began. */
+/** A widget as anywidget calls it. Each function returns a function that ends what it began. */
 export interface Widget {
   readonly initialize: (shown: Pick<WidgetView, 'model'>) => () => void;
   readonly render: (shown: WidgetView) => () => void;

@@ -1,17 +1,19 @@
 /**
  * Hides the record of a chat while the panel is alive, so that the same text is not shown twice.
  *
- * The record is the text of the chat in an output of its own after the panel, for readers of the saved notebook. It can be
- * hidden in Lab and Notebook. Outputs of other front ends cannot be found from here; there the kernel folds the text.
- * Knows no chat: the kernel writes the record.
+ * The record is the text of the chat, for readers of the saved notebook. It is an output of its own, after the output
+ * of the panel. It can be hidden in Lab and Notebook. In other front ends the outputs cannot be found from here, so
+ * there the kernel folds the text. This module knows no chat: the kernel writes the record.
  */
 
 /** The element in which Lab and Notebook wrap each output. */
 const OUTPUT = '.jp-OutputArea-child';
+/** The CSS class that hides an output. */
 const HIDDEN = 'eca-mod-live';
 
 /**
- * Hide the record. `onResult` is called once with whether that worked. The returned function shows the record again.
+ * Hide the record. `onResult` is called once, with `true` if the record was found. The returned function shows the
+ * record again.
  */
 export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void): () => void {
   let record: Element | null = null;
@@ -20,7 +22,7 @@ export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void)
     record?.classList.add(HIDDEN);
     return record !== null;
   };
-  // This output is put into the page only after it is drawn, and the record follows later.
+  // Lab puts this output into the page after it is drawn, and the record later still. So several attempts are needed.
   let tries = 0;
   const timer = setInterval(() => {
     tries += 1;
@@ -36,5 +38,7 @@ export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void)
   };
 }
 
+/** The pause between two attempts to find the record. */
 const EVERY_MS = 100;
+/** The most attempts: two seconds are enough for a slow page. */
 const TRIES = 20;

@@ -1,7 +1,7 @@
 /**
  * The ECA client: each request to the server as a typed method, and the handlers for what the server sends.
  *
- * Knows no socket and no view. The JSON-RPC peer is in `rpc.ts`, the WebSocket in `link.ts`, the checks in
+ * This module knows no socket and no view. The JSON-RPC peer is in `rpc.ts`, the WebSocket in `link.ts`, the checks in
  * `validate.ts`.
  */
 
@@ -31,7 +31,7 @@ import {
 import { Link, Notifications, Peer, Requests } from './rpc';
 import { findMisfit } from './validate';
 
-/** All notifications of the server that the panel handles. Its requests are handled one by one. */
+/** All notifications of the server that the panel handles. The server's requests are handled in `Client.connect`. */
 const NOTIFICATIONS = [
   '$/showMessage',
   'chat/cleared',
@@ -50,7 +50,9 @@ const NOTIFICATIONS = [
 
 export type NotificationMethod = (typeof NOTIFICATIONS)[number];
 
-/** A front with a user who sees what the server sends, approves tool calls and answers questions. */
+/**
+ * The part of the page that shows a user what the server sends, and lets them approve tool calls and answer questions.
+ */
 export interface Attendant {
   handleNotification(method: NotificationMethod, params: unknown): void;
   /** `signal` aborts when somebody else has answered, or when no answer is needed any more. */
@@ -59,14 +61,14 @@ export interface Attendant {
 }
 
 /**
- * The notebooks that are open in the page. The model reads the message of what is thrown, so it describes the
- * situation.
+ * The notebooks that are open in the page. When a method throws, the model reads the message of the error. So the
+ * message describes the situation.
  */
 export interface NotebookHost {
   list(): NotebookListResult;
   read(params: NotebookReadParams): Promise<NotebookDocument>;
   edit(params: NotebookEditParams): Promise<NotebookDocument>;
-  /** When `signal` aborts, nobody waits for the result any more, and the kernel is interrupted. */
+  /** Run cells. When `signal` aborts, the server needs no result any more, and the kernel is interrupted. */
   run(
     params: NotebookRunParams,
     signal: AbortSignal,
@@ -75,29 +77,33 @@ export interface NotebookHost {
   open(params: NotebookOpenParams): Promise<Done>;
   /** Return what linters have found in the notebooks. */
   getDiagnostics(params: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult;
-  /** Take a part of the answer when a cell is being rewritten. */
+  /** Receive a part of the answer while a cell is rewritten. */
   receiveRewrite(params: RewriteContentReceivedParams): void;
 }
 
-const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
-const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
-const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
+/** The capabilities of a client with a user, who can approve calls, trust folders and answer questions. */
 const ATTENDED: CodeAssistant = { chat: true, envelope: true, trust: true, chatCapabilities: { askQuestion: true } };
+/** The capabilities of a client without a user. */
+const UNATTENDED: CodeAssistant = { chat: true, envelope: true, unattended: true };
+/** The capabilities of a client that receives nothing about chats. */
+const NO_CHATS: CodeAssistant = { chat: false, unattended: true };
+/** What a client adds to its capabilities when it lends notebooks. */
+const NOTEBOOKS: CodeAssistant = { notebook: true, editor: { diagnostics: true } };
 
 export class Client {
   private constructor(private readonly peer: Peer<ClientMethods, ServerMethods>) {}
 
-  /** Connect to the server. Without an attendant, tool calls cannot be approved here. Throws: LinkError, RpcError. */
+  /** Connect to the server. Without `attendant`, tool calls cannot be approved here. Throws: LinkError, RpcError. */
   static async connect(link: Link, attendant?: Attendant, notebooks?: NotebookHost): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, () => attendant?.handleClose());
     if (attendant !== undefined) {
       for (const method of NOTIFICATIONS) {
         peer.handle(method, params => {
-          const trouble = findMisfit(NOTIFICATION_PARAMS[method], params);
-          if (trouble === undefined) {
+          const misfit = findMisfit(NOTIFICATION_PARAMS[method], params);
+          if (misfit === undefined) {
             attendant.handleNotification(method, params);
           } else {
-            console.warn('ECA: a malformed message was ignored', method, trouble);
+            console.warn('ECA: a malformed message was ignored', method, misfit);
           }
         });
       }
@@ -112,7 +118,9 @@ export class Client {
   }
 
   /**
-   * Connect only to lend notebooks to the server: other clients handle its notifications. Throws: LinkError, RpcError.
+   * Connect only to lend notebooks to the server. Notifications are not handled, because other clients show the chats.
+   *
+   * Throws: LinkError, RpcError.
    */
   static async connectForNotebooks(link: Link, notebooks: NotebookHost, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
@@ -121,7 +129,7 @@ export class Client {
     return new Client(peer);
   }
 
-  /** Connect only to complete text: the server sends nothing of chats. Throws: LinkError, RpcError. */
+  /** Connect only to complete text: the server sends nothing about chats. Throws: LinkError, RpcError. */
   static async connectForCompletion(link: Link, onClose: () => void): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, onClose);
     await initialize(peer, NO_CHATS);
@@ -168,6 +176,7 @@ export class Client {
   }
 }
 
+/** Answer the server's requests about notebooks. */
 function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: NotebookHost): void {
   peer.handle('notebook/list', () => notebooks.list());
   peer.handle('notebook/read', params => notebooks.read(params));

@@ -1,7 +1,7 @@
 /**
  * Opens the WebSocket to the Jupyter server that Lab itself uses, as a `Link` of text messages.
  *
- * Knows no message and no method: `rpc.ts` reads what comes over the link.
+ * This module knows no message and no method: `rpc.ts` reads what comes over the link.
  */
 
 import { URLExt } from '@jupyterlab/coreutils';
@@ -26,24 +26,28 @@ export function openLink(settings: ServerConnection.ISettings): Promise<Link> {
   });
 }
 
-/** Pages cannot set headers on a WebSocket: without cookies the token is part of the address, as in Lab's own URLs. */
+/**
+ * Return the address of the WebSocket. A page cannot set headers on a WebSocket, so without cookies the token is a part
+ * of the address, as in Lab's own URLs.
+ */
 function buildUrl({ wsUrl, token, appendToken }: ServerConnection.ISettings): string {
   const url = URLExt.join(wsUrl, 'eca', 'ws');
   return appendToken && token !== '' ? `${url}?token=${encodeURIComponent(token)}` : url;
 }
 
+/** Return an open WebSocket as a link. */
 function wrapSocket(socket: WebSocket): Link {
   return {
     send: text => {
       socket.send(text);
     },
-    listen: (received, closed) => {
+    listen: (onMessage, onClose) => {
       socket.onmessage = ({ data }: MessageEvent<string>) => {
-        received(data);
+        onMessage(data);
       };
-      socket.onclose = closed;
+      socket.onclose = onClose;
       if (socket.readyState !== WebSocket.OPEN) {
-        closed();
+        onClose();
       }
     },
     close: () => {

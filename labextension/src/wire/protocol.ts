@@ -14,12 +14,16 @@ export interface ApprovalRule {
    * server started.
    */
   readonly files: readonly string[];
+  /** Whether the rule is one of our defaults. */
   readonly builtIn: boolean;
   /** Whether the rule can be removed with `approvals/remove`. */
   readonly own: boolean;
 }
 
-/** Adds a rule. If a file has a rule with this selector already, that file is changed, whatever the scope is. */
+/**
+ * Adds a rule. If a file already has a rule with this selector, that file is changed, even if `scope` names another
+ * one.
+ */
 export interface ApprovalsAddParams {
   readonly decision: 'allow' | 'ask' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
@@ -53,7 +57,7 @@ export interface ApprovalsProposeResult {
   readonly rule?: RuleText;
   /** The files to which the rule can be written, the best one first. */
   readonly places: readonly RulePlace[];
-  /** Why there is no rule. */
+  /** If there is no rule, why. */
   readonly why?: string;
 }
 
@@ -1048,7 +1052,7 @@ export interface JobParams {
   readonly jobId: string;
 }
 
-/** How a job is, or how it ended. */
+/** Whether a job is running, or how it ended. */
 export type JobStatus = 'running' | 'completed' | 'failed' | 'killed';
 
 /** Whether the job was killed. It is false when the job had ended, or is not known. */
@@ -1399,7 +1403,7 @@ export interface OtherContext {
   readonly type: string;
 }
 
-/** How a turn ended; on its last event only. */
+/** How a turn ended. Only the last event of a turn has an outcome. */
 export type Outcome = 'completed' | 'stopped' | 'failed';
 
 /** The output of a cell. */

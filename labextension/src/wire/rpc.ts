@@ -1,16 +1,18 @@
 /**
- * A JSON-RPC 2.0 peer: numbers requests, matches answers to them, runs handlers, and cancels both ways.
+ * A JSON-RPC 2.0 peer: it numbers requests and matches answers to them, runs handlers for requests of the other end,
+ * and lets both ends cancel requests.
  *
- * Knows no socket and no method: the link and the tables of methods come from outside (`link.ts`, `protocol.ts`).
+ * This module knows no socket and no method. The link comes from `link.ts`, the tables of methods from `protocol.ts`.
  */
 
 /** A connection that carries text both ways, one message at a time. */
 export interface Link {
   send(text: string): void;
   /**
-   * Call it once, in the turn of the event loop in which the link was received, unless the link allows a later call.
+   * Set the functions that are called for each message, and when the link closes. Call it once, in the same turn of the
+   * event loop in which the link was received, unless the link allows a later call.
    */
-  listen(received: (text: string) => void, closed: () => void): void;
+  listen(onMessage: (text: string) => void, onClose: () => void): void;
   close(): void;
 }
 
@@ -27,7 +29,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Error codes of JSON-RPC 2.0, section 5.1; the one for a cancelled request is that of LSP. */
+/** Error codes of JSON-RPC 2.0, section 5.1. The code for a cancelled request is that of LSP. */
 export const Code = {
   parse: -32700,
   methodNotFound: -32601,
@@ -38,8 +40,9 @@ export const Code = {
 /** The notification of LSP that cancels the request with its `id`. */
 const CANCEL = '$/cancelRequest';
 
+/** A table of methods: the parameters and the result of each. */
 type Table<T> = { [K in keyof T]: { params: unknown; result: unknown } };
-/** Notifications are the methods whose result is `void`; a request without a result answers `null`. */
+/** The names of the methods that are requests. A result of the type `void` marks a notification, not a request. */
 export type Requests<T extends Table<T>> = { [K in keyof T]: [T[K]['result']] extends [void] ? never : K }[keyof T] &
   string;
 export type Notifications<T extends Table<T>> = Exclude<keyof T & string, Requests<T>>;
@@ -62,10 +65,15 @@ interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
-/** A peer trusts that messages have the generated types: both ends are made from one table. */
+/**
+ * One end of a connection. `Ours` are the methods that we call, `Theirs` those that we handle. The types of messages
+ * are not checked here, because both ends are generated from the same table.
+ */
 export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
+  /** Our requests that have no answer yet. */
   private readonly pending = new Map<Id, PendingRequest>();
-  private readonly handlers = new Map<string, (params: unknown, taken: AbortSignal) => unknown>();
+  private readonly handlers = new Map<string, (params: unknown, signal: AbortSignal) => unknown>();
+  /** Cancel the requests of the other end whose handlers are running. */
   private readonly controllers = new Map<Id, AbortController>();
   private lastId = 0;
   private closed = false;
@@ -84,8 +92,8 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 
   /**
-   * Send a request and wait for its answer. When `signal` aborts, the request is cancelled: the answer is then an error,
-   * unless the answer was already on its way.
+   * Send a request and wait for its answer. When `signal` aborts, the request is cancelled: the answer is then an
+   * error, unless the answer was already on its way.
    *
    * Throws: RpcError when the answer is an error, LinkError when the link closes before it comes.
    */
@@ -118,10 +126,10 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.send({ method, params });
   }
 
-  /** Set the handler of a method. Its signal aborts when the request is cancelled: nobody waits for the result then. */
+  /** Set the handler of a method. Its signal aborts when the other end cancels the request and needs no result. */
   handle<K extends keyof Theirs & string>(
     method: K,
-    handler: (params: Theirs[K]['params'], taken: AbortSignal) => Theirs[K]['result'] | Promise<Theirs[K]['result']>
+    handler: (params: Theirs[K]['params'], signal: AbortSignal) => Theirs[K]['result'] | Promise<Theirs[K]['result']>
   ): void {
     this.handlers.set(method, handler);
   }
@@ -131,6 +139,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     this.link.close();
   }
 
+  /** Handle a message: an answer, a cancellation, a notification or a request. */
   private async receive(text: string): Promise<void> {
     const message = parseMessage(text);
     if (message === undefined) {
@@ -154,6 +163,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     }
   }
 
+  /** Run the handler of a request and return its result or error. */
   private async answer(
     method: string,
     params: unknown,
@@ -170,6 +180,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     }
   }
 
+  /** Pass an answer to the request that waits for it. */
   private settle({ id, result, error }: Message): void {
     const request = this.pending.get(id ?? 0);
     this.pending.delete(id ?? 0);
@@ -180,6 +191,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
     }
   }
 
+  /** Reject all pending requests after the link has closed. */
   private end(): void {
     if (this.closed) {
       return;
@@ -197,7 +209,7 @@ export class Peer<Ours extends Table<Ours>, Theirs extends Table<Theirs>> {
   }
 }
 
-/** Half of an emoji, from a text that was cut, becomes a replacement character: the server refuses it. */
+/** Replace half of a surrogate pair, for example of an emoji in a text that was cut: the server refuses it. */
 function replaceHalves(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\uFFFD') : value;
 }

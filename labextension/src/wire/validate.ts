@@ -1,13 +1,19 @@
 /**
- * Checks a message against the model of its method: the one place where data from outside is not trusted.
+ * Checks that a message of the server has the shape of its method's parameters. No other module checks that.
  *
- * A kind of content that is not known yet passes, because its reader ignores it; so do fields that a newer server adds.
- * Knows no method: `client.ts` decides which messages are checked. The models are generated into `protocol.ts`.
+ * A newer server may add fields and kinds of content. They pass, because their readers ignore what they do not know.
+ * This module knows no method: `client.ts` decides which messages are checked. The shapes are generated into
+ * `protocol.ts`.
  */
 
 import { SHAPES } from './protocol';
 
+/**
+ * The shape of a value. A string is the name of a shape in `SHAPES`, a type (`s` string, `n` number, `b` boolean, `o`
+ * object, `*` anything) or `=` with a literal. A list is `['|', ...shapes]` for a union, or `[shape]` for a list of it.
+ */
 export type Shape = string | readonly Shape[];
+/** The shapes of a record's fields. A `?` after the name marks an optional field. */
 type Fields = Readonly<Record<string, Shape>>;
 
 const TABLE: Readonly<Record<string, Fields | readonly Shape[]>> = SHAPES;
@@ -20,12 +26,13 @@ export function findMisfit(shape: Shape, value: unknown, at = ''): string | unde
   }
   const named = TABLE[shape];
   if (named === undefined) {
-    return isOf(shape, value) ? undefined : at;
+    return matchesType(shape, value) ? undefined : at;
   }
   return isList(named) ? findMisfit(named, value, at) : findMisfitInRecord(named, value, at);
 }
 
-function isOf(shape: string, value: unknown): boolean {
+/** Whether a value has a type (`s`, `n`, …) or is the literal after `=`. */
+function matchesType(shape: string, value: unknown): boolean {
   switch (shape) {
     case 's':
       return typeof value === 'string';
@@ -42,21 +49,23 @@ function isOf(shape: string, value: unknown): boolean {
   }
 }
 
+/** Check each entry of a list. */
 function findMisfitInList(item: Shape, value: unknown, at: string): string | undefined {
   if (!isList(value)) {
     return at;
   }
-  for (const [index, one] of value.entries()) {
-    const trouble = findMisfit(item, one, `${at}[${String(index)}]`);
-    if (trouble !== undefined) {
-      return trouble;
+  for (const [index, entry] of value.entries()) {
+    const misfit = findMisfit(item, entry, `${at}[${String(index)}]`);
+    if (misfit !== undefined) {
+      return misfit;
     }
   }
   return undefined;
 }
 
 /**
- * Of tagged records only the one with the value's tag is checked, so that the path leads to the value that is wrong.
+ * Check a value against a union. If its members are records with tags, only the member with the value's tag is checked,
+ * so that the path leads to the value that is wrong.
  */
 function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string): string | undefined {
   const tagged = shapes.filter(shape => findTag(shape) !== undefined);
@@ -77,6 +86,7 @@ function findMisfitInUnion(shapes: readonly Shape[], value: unknown, at: string)
   return typeof value[name] === 'string' ? undefined : at;
 }
 
+/** Check each field of a record. */
 function findMisfitInRecord(fields: Fields, value: unknown, at: string): string | undefined {
   if (!isRecord(value)) {
     return at;
@@ -84,15 +94,15 @@ function findMisfitInRecord(fields: Fields, value: unknown, at: string): string 
   for (const [key, shape] of Object.entries(fields)) {
     const name = key.replace('?', '');
     const absent = name !== key && (value[name] === undefined || value[name] === null);
-    const trouble = absent ? undefined : findMisfit(shape, value[name], `${at}.${name}`);
-    if (trouble !== undefined) {
-      return trouble;
+    const misfit = absent ? undefined : findMisfit(shape, value[name], `${at}.${name}`);
+    if (misfit !== undefined) {
+      return misfit;
     }
   }
   return undefined;
 }
 
-/** Return the field that tells the members of a union apart, and its value in this one. */
+/** Return the name and the value of the field that distinguishes the members of a union. */
 function findTag(shape: Shape): readonly [string, string] | undefined {
   const fields = typeof shape === 'string' ? TABLE[shape] : undefined;
   const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);

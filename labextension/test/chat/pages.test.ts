@@ -16,7 +16,7 @@ function opened(): State {
   const contents = [said(2, 'user', 'two', 7), said(2, 'assistant', 'zwei', 8), done(2, 9)];
   let state = reduce(createState('c'), { type: 'replaying', chatId: 'c', whole: true });
   for (const params of contents) {
-    state = reduce(state, { type: 'told', method: 'chat/contentReceived', params });
+    state = reduce(state, { type: 'notification', method: 'chat/contentReceived', params });
   }
   return reduce(state, { type: 'replayed', chatId: 'c', found: true, before: 7 });
 }
@@ -39,6 +39,10 @@ test('an older page is put before what is shown, with the ends of its turns and 
 test('a page that arrives twice or too late changes nothing', () => {
   const once = reduce(opened(), { type: 'earlier', chatId: 'c', page: PAGE });
   expect(words(reduce(once, { type: 'earlier', chatId: 'c', page: PAGE }))).toEqual(['one', 'eins', 'two', 'zwei']);
-  const cleared = reduce(opened(), { type: 'told', method: 'chat/cleared', params: { chatId: 'c', messages: true } });
+  const cleared = reduce(opened(), {
+    type: 'notification',
+    method: 'chat/cleared',
+    params: { chatId: 'c', messages: true }
+  });
   expect(words(reduce(cleared, { type: 'earlier', chatId: 'c', page: PAGE }))).toEqual([]);
 });

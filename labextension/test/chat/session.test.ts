@@ -80,7 +80,7 @@ class TestWorld implements SessionEnvironment {
     return Promise.resolve(left);
   }
 
-  newId(): string {
+  createId(): string {
     return `c${String(++this.ids)}`;
   }
 
@@ -190,7 +190,7 @@ test('a running chat is replayed from its beginning', async () => {
 
 test('after a reload the same chat is shown again, or an empty one if it was deleted', async () => {
   const world = new TestWorld();
-  const session = new Session(Object.assign(world, { known: 'c9' }));
+  const session = new Session(Object.assign(world, { initialChat: 'c9' }));
   await session.connect();
   await until(() => text(session) === 'all');
   expect(session.chat.id).toBe('c9');

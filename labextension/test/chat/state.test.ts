@@ -18,7 +18,7 @@ interface Case {
 }
 
 function reduceAll(state: State, ...messages: Case['messages']): State {
-  return messages.reduce((before, message) => reduce(before, { type: 'told', ...message } as Action), state);
+  return messages.reduce((before, message) => reduce(before, { type: 'notification', ...message } as Action), state);
 }
 
 function text(words: string, seq: number): Case['messages'][number] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { commentOf, buildDocument } from '../../src/inline/completion_context';
+import { findCommentSign, buildDocument } from '../../src/inline/completion_context';
 
 test('the cells above come before the text, prose becomes comments, and the position counts both', () => {
   const above = [
@@ -29,10 +29,10 @@ test('of many cells above, the nearest are kept', () => {
 });
 
 test('for a language with unknown comments, prose stays the same', () => {
-  expect(commentOf('text/x-ipython')).toBe('#');
-  expect(commentOf('text/javascript')).toBe('//');
-  expect(commentOf('text/x-ipythongfm')).toBe('');
-  expect(buildDocument('', 0, [{ code: false, source: 'Words' }], commentOf('text/markdown')).docText).toBe(
+  expect(findCommentSign('text/x-ipython')).toBe('#');
+  expect(findCommentSign('text/javascript')).toBe('//');
+  expect(findCommentSign('text/x-ipythongfm')).toBe('');
+  expect(buildDocument('', 0, [{ code: false, source: 'Words' }], findCommentSign('text/markdown')).docText).toBe(
     'Words\n\n'
   );
 });

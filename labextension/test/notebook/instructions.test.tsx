@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 
 import { writeInstructions, readInstructions, isTrusted } from '../../src/notebook/instructions';
 import { Env, EnvProvider } from '../../src/view/common/env';
-import { NotebookInstructions, OfNotebook } from '../../src/view/Instructions';
+import { NotebookInstructions, InstructionsEditor } from '../../src/view/Instructions';
 
 const nothing = (): void => undefined;
 const env: Env = {
@@ -23,7 +23,7 @@ function shown(found: Partial<NotebookInstructions>): string {
   const whole = { path: 'work/a.ipynb', name: 'a.ipynb', words: '', trusted: true, ...found };
   return renderToStaticMarkup(
     <EnvProvider value={env}>
-      <OfNotebook found={whole} onSave={nothing} />
+      <InstructionsEditor found={whole} onSave={nothing} />
     </EnvProvider>
   );
 }

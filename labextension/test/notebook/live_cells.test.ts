@@ -360,6 +360,6 @@ test('a cell is put nowhere when the cell is gone that it was to stand behind', 
   const cell = { id: 'new', cellType: 'code', source: 'new' } as const;
   expect(() => {
     change(model, { kind: 'insert', index: 0, after: 'gone', cell });
-  }).toThrow('cell gone is gone, directly behind which it was to stand');
+  }).toThrow('cell gone is gone, after which the cell was to be placed');
   expect(model.cells.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
 });

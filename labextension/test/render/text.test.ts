@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDiff } from '../../src/render/unified_diff';
 import { narrowCommands } from '../../src/chat/command_names';
 import { Ask, describeContext, listSuggestions } from '../../src/chat/suggestions';
-import { withoutDiagrams } from '../../src/render/diagrams';
+import { disableDiagrams } from '../../src/render/diagrams';
 import { splitSegments } from '../../src/render/markdown_segments';
 import { formatCount, formatCost, formatDuration, toPlainText, replaceCellIds } from '../../src/render/format';
 import { replaceTrigger, findTrigger } from '../../src/chat/completion_trigger';
@@ -51,7 +51,7 @@ test.each(['```mermaid\na\n```', '~~~ mermaid\na\n~~~', '> ```mermaid\n> a\n> ``
     });
     const parser = { render: (source: string) => Promise.resolve(marked.parse(source)) };
     const text = `A *Mermaid* [m](https://mermaid.js.org/mermaid?q=mermaid) \`mermaid\`.\n\n${block}\n`;
-    const plain = await withoutDiagrams(parser).render(text);
+    const plain = await disableDiagrams(parser).render(text);
     expect(languages).toHaveLength(1);
     expect(languages).not.toContain('mermaid');
     expect(plain).toBe(await parser.render(text));

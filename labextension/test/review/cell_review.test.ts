@@ -74,10 +74,10 @@ test('a waiting call is shown in its cell, or where its cell would be; of two ca
     [{ kind: 'delete', cellId: 'gone', was: '' }]
   );
   expect(notes(chat)).toEqual([
-    { what: 'edit', base: 'x = 1', other: 'x = 2', anchor: 'a', below: false },
-    { what: 'insert', source: 'n', anchor: 'b', below: false },
-    { what: 'insert', source: 'o', anchor: 'b', below: true },
-    { what: 'move', from: 2, to: 1, anchor: 'b', below: false }
+    { kind: 'edit', base: 'x = 1', other: 'x = 2', anchor: 'a', below: false },
+    { kind: 'insert', source: 'n', anchor: 'b', below: false },
+    { kind: 'insert', source: 'o', anchor: 'b', below: true },
+    { kind: 'move', from: 2, to: 1, anchor: 'b', below: false }
   ]);
   expect(notes(chat, 'other.ipynb')).toEqual([]);
   expect(notes({ ...chat, status: 'idle' })).toEqual([]);
@@ -86,7 +86,7 @@ test('a waiting call is shown in its cell, or where its cell would be; of two ca
 test('the changes of a cell are shown as one change, as far back as nobody else edited the cell', () => {
   const whole = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
   expect(notes({ changes: whole })).toEqual([
-    { what: 'edit', base: 'x = 1', other: 'x = 0', anchor: 'a', below: false }
+    { kind: 'edit', base: 'x = 1', other: 'x = 0', anchor: 'a', below: false }
   ]);
   const parted = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.7', 'x = 1')];
   expect(notes({ changes: parted })).toMatchObject([{ base: 'x = 1', other: 'x = 0.7' }]);
@@ -98,9 +98,9 @@ test('the changes of a cell are shown as one change, as far back as nobody else 
     changed('3', 'a', 'x = 1', 'x = 1', 2)
   ];
   expect(notes({ changes: others })).toEqual([
-    { what: 'insert', anchor: 'b', below: false },
-    { what: 'delete', source: 'g', anchor: 'b', below: false },
-    { what: 'move', from: 2, to: 1, anchor: 'a', below: false }
+    { kind: 'insert', anchor: 'b', below: false },
+    { kind: 'delete', source: 'g', anchor: 'b', below: false },
+    { kind: 'move', from: 2, to: 1, anchor: 'a', below: false }
   ]);
 });
 

@@ -55,7 +55,7 @@ function card(more: Partial<ToolServerUpdatedParams>): string {
   const acts = { onStart: nothing, onStop: nothing, onEnable: nothing, onDisable: nothing };
   const signs = { onSignIn: nothing, onSignOut: nothing, onRemove: later, onSwitch: later };
   const one = { type: 'mcp', name: 'docs', status: 'running', ...more } as const;
-  return shown(<Server server={one} {...acts} {...signs} log={() => Promise.resolve([])} />);
+  return shown(<Server server={one} {...acts} {...signs} readLog={() => Promise.resolve([])} />);
 }
 
 test('the buttons of a server depend on its status', () => {
@@ -111,8 +111,8 @@ test('a provider shows where its key comes from, and only a key that was typed c
     );
   const env = one({ status: 'authenticated', source: 'env', envVar: 'A_KEY' });
   expect(env).toContain('key from A_KEY');
-  expect(buttons(env)).toEqual(['Another key…']);
-  expect(buttons(one({ status: 'authenticated', source: 'login' }))).toEqual(['Another key…', 'Sign out']);
+  expect(buttons(env)).toEqual(['Use another key…']);
+  expect(buttons(one({ status: 'authenticated', source: 'login' }))).toEqual(['Use another key…', 'Sign out']);
   expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Sign in…']);
 });
 
@@ -146,7 +146,7 @@ test("rules are listed with their files, the strictest first, and only the user'
   const html = shown(<RuleList listed={{ rules: [built, OWN, deny], byDefault: 'ask' }} onRemove={later} />);
   expect(html.indexOf('docs')).toBeLessThan(html.indexOf('grep'));
   expect([...html.matchAll(/eca-Rules-from">([^<]*)/g)].map(([, from]) => from)).toEqual([
-    'agent plan · given at the start of the server',
+    'agent plan · set when the server was started',
     '.eca/config.json',
     'built in'
   ]);
@@ -164,7 +164,9 @@ test('a proposed rule is shown as it will be written, or the reason why there is
     shown(<RuleProposal proposal={found} error={trouble} busy={false} heading="" onWrite={nothing} onBack={nothing} />);
   const places = [{ scope: 'workspace', file: '.eca/config.json' }] as const;
   expect(buttons(proposal({ rule: OWN, places }))).toEqual(['Write the rule and run', 'Back']);
-  expect(proposal({ places: [] }, 'It would ask all the same.')).toContain('It would ask all the same.');
+  expect(proposal({ places: [] }, 'The call would still need approval.')).toContain(
+    'The call would still need approval.'
+  );
   expect(buttons(proposal({ places: [] }, 'No.'))).toEqual(['Back']);
 });
 
@@ -186,7 +188,7 @@ async function meet(): Promise<readonly [Session, unknown[]]> {
   server.handle('chat/toolCallApprove', params => {
     heard.push(['approve', params]);
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), createId: () => 'a', callLater: () => nothing });
   await session.connect();
   return [session, heard];
 }
@@ -248,7 +250,7 @@ test('a setting that does not fit the schema becomes the default', () => {
 
 test('a provider is known after it has signed in', () => {
   const params = { id: 'a', configured: true, auth: { status: 'authenticated' }, models: [] } as const;
-  const state = reduce(createState('a'), { type: 'told', method: 'providers/updated', params });
+  const state = reduce(createState('a'), { type: 'notification', method: 'providers/updated', params });
   expect(state.providers).toEqual({ a: params });
 });
 

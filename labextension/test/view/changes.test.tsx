@@ -68,7 +68,7 @@ async function met(): Promise<[Session, string[]]> {
     const left = ids.includes(FILE.id) ? [{ id: FILE.id, shown: 'a.bin', why: 'changed' }] : [];
     return { reverted: [], left };
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), createId: () => 'a', callLater: () => nothing });
   await session.connect();
   await loadChanges(session, 'a');
   return [session, heard];
@@ -91,7 +91,11 @@ test('a change that cannot be undone stays, and a warning says why', async () =>
 });
 
 test('a server without changes causes no message', async () => {
-  const session = new Session({ open: () => Promise.reject(new Error()), newId: () => 'a', callLater: () => nothing });
+  const session = new Session({
+    open: () => Promise.reject(new Error()),
+    createId: () => 'a',
+    callLater: () => nothing
+  });
   await loadChanges(session, 'a');
   expect([session.chat.changes, session.state.messages]).toEqual([[], []]);
 });
@@ -107,7 +111,7 @@ function shown(changes: readonly Change[], open: boolean): string {
   const done = (): Promise<void> => Promise.resolve();
   return renderToStaticMarkup(
     <EnvProvider value={env}>
-      <Changes changes={changes} busy={false} open={open} onKeep={done} onUndo={done} />
+      <Changes changes={changes} busy={false} startsOpen={open} onKeep={done} onUndo={done} />
     </EnvProvider>
   );
 }

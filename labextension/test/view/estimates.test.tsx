@@ -39,7 +39,7 @@ async function met(refuses = false): Promise<[Session, Asked[]]> {
     const text = OUTPUT.slice(offset, offset + 5);
     return { text, offset, end: offset + text.length, total: OUTPUT.length };
   });
-  const session = new Session({ open: () => Promise.resolve(ours), newId: () => 'a', callLater: () => nothing });
+  const session = new Session({ open: () => Promise.resolve(ours), createId: () => 'a', callLater: () => nothing });
   await session.connect();
   return [session, heard];
 }

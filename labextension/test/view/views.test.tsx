@@ -9,7 +9,7 @@ import { Block, ToolBlock } from '../../src/chat/blocks';
 import { TaskDetails, ToolCallDetails } from '../../src/wire/protocol';
 import { createChat, createState } from '../../src/chat/state';
 import { describeForScreenReader } from '../../src/view/announcement';
-import { begun } from '../../src/view/tools/Approval';
+import { draftReasons } from '../../src/view/tools/Approval';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
 import { Env, EnvProvider } from '../../src/view/common/env';
@@ -35,7 +35,7 @@ function shown(view: React.ReactElement): string {
 }
 
 function block(block: Block, last = false, idle = true): string {
-  const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onBack: nothing };
+  const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: nothing };
   return shown(
     <BlockView
       block={block}
@@ -117,7 +117,7 @@ test('a call that waits for a call before it says for which', () => {
   expect(approved).toContain('allowed, waits for: Editing &lt;x&gt;');
   expect(approved).not.toContain('Approve');
   const skipped = block({ ...CALL, status: 'rejected', reason: 'earlier-call-failed', waitsFor });
-  expect(skipped).toContain('not run, a call before it failed or was rejected');
+  expect(skipped).toContain('not run: an earlier call failed or was rejected');
 });
 
 test('a finished call is one line with its duration', () => {
@@ -133,7 +133,7 @@ test('the whole of a shortened output can be loaded where that is possible', () 
   const able = { ...env, fetchWholeOutput: () => Promise.resolve('all') };
   const html = renderToStaticMarkup(
     <EnvProvider value={able}>
-      <ToolDetails block={cut} within={false} />
+      <ToolDetails block={cut} hasTranscript={false} />
     </EnvProvider>
   );
   expect(html).toContain('Load the whole output (1.2M characters)');
@@ -216,11 +216,11 @@ test('a long line of a diff says that it is cut', () => {
   const diff = `@@ -0,0 +1 @@\n+${'x'.repeat(30_000)}end\n`;
   const html = block({ ...CALL, details: { type: 'fileChange', path: 'a', diff, linesAdded: 1, linesRemoved: 0 } });
   expect(html).toContain('x…<');
-  expect(html).toContain('Show the long lines whole');
+  expect(html).toContain('Show the whole lines');
 });
 
 test('a call that did not run shows the reason', () => {
-  expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody was there to approve');
+  expect(block({ ...CALL, status: 'rejected', reason: 'nobody-to-ask' })).toContain('nobody is there to give it');
 });
 
 test('a link that is not a web address is only text', () => {
@@ -295,7 +295,7 @@ test('the place in the notebook is named, and whether it is sent', () => {
     <Chips
       place={around}
       placeOn={false}
-      onPlace={nothing}
+      onPlaceOn={nothing}
       contexts={[{ type: 'file', path: 'src/b.py' }]}
       onRemove={nothing}
     />
@@ -317,7 +317,7 @@ test('a screen reader hears what changes, not each word', () => {
 
 test('a call explains why it asks, runs or is forbidden', () => {
   const asks = { ...CALL, asked: true };
-  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule allows it (byDefault: ask)');
+  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule matches it (byDefault: ask)');
   expect(block({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
     'Asked: by the rule eca of the agent careful'
   );
@@ -326,7 +326,7 @@ test('a call explains why it asks, runs or is forbidden', () => {
   expect(block({ ...shown, cause: { kind: 'trust', rule: 'eca' } })).toContain('the rule eca would ask');
   const forbidden = { ...shown, status: 'rejected' as const, reason: 'user-config' as const };
   expect(block({ ...forbidden, cause: { kind: 'default', agent: 'careful' } })).toContain(
-    'Forbidden: no rule allows it (byDefault of the agent careful: deny)'
+    'Forbidden: no rule matches it (byDefault of the agent careful: deny)'
   );
   expect(block(CALL)).not.toContain('eca-Tool-why');
 });
@@ -345,8 +345,8 @@ test('the plan is shown as one list with ticks, and can be carried out', () => {
 });
 
 test('a reason that the user is writing is kept when its card is drawn again', () => {
-  begun.set('t', { reason: 'It is the <only> copy', focused: false });
+  draftReasons.set('t', { reason: 'It is the <only> copy', focused: false });
   expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
-  begun.delete('t');
+  draftReasons.delete('t');
   expect(block(CALL)).not.toContain('<input');
 });

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.apps.kernel.completion import Word, word_at
+from jupyter_eca.apps.kernel.completion import Word, find_word
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from jupyter_eca.apps.kernel.completion import Word, word_at
     ],
 )
 def test_a_command_or_what_is_pointed_at(code: str, expected: Word) -> None:
-    assert word_at(code, len(code)) == expected
+    assert find_word(code, len(code)) == expected
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_a_command_or_what_is_pointed_at(code: str, expected: Word) -> None:
     ],
 )
 def test_other_words_are_somebody_elses(code: str) -> None:
-    assert word_at(code, len(code)) is None
+    assert find_word(code, len(code)) is None
 
 
 def test_what_stands_behind_the_cursor_does_not_matter() -> None:
-    assert word_at("%eca /co and more", 8) == Word("/", "co", 6)
+    assert find_word("%eca /co and more", 8) == Word("/", "co", 6)
 
 
 @given(st.text(alphabet="%eca /@#\"' -nmb\n(", max_size=40), st.integers(0, 40))
 def test_a_word_ends_at_the_cursor_whatever_is_typed(code: str, cursor: int) -> None:
     cursor = min(cursor, len(code))
-    word = word_at(code, cursor)
+    word = find_word(code, cursor)
     assert word is None or code[word.start : cursor] == word.text

@@ -164,7 +164,7 @@ def test_the_plan_is_one_checklist_at_the_end_however_often_it_was_changed() -> 
     told = transcript(first, second, {"type": "text", "text": "On it."}, outcome="completed")
     assert told.as_markdown().endswith("On it.\n\n- [x] Step 1\n- [ ] **Step 2**\n- [ ] Step 3")
     assert told.as_markdown().count("Step 1") == 1
-    assert told.plain().endswith("[x] Step 1\n[>] Step 2\n[ ] Step 3")
+    assert told.as_text().endswith("[x] Step 1\n[>] Step 2\n[ ] Step 3")
 
 
 def test_a_subagent_says_who_it_is_and_how_far() -> None:
@@ -180,7 +180,7 @@ def test_a_flag_is_a_line_of_its_own() -> None:
 def test_a_picture_of_a_tool_is_displayed_and_one_of_the_users_is_not() -> None:
     told = transcript(image(), outcome="completed")
     assert list(as_bundles(told.pictures)) == [{"image/png": PIXEL, "text/plain": "[image/png]"}]
-    assert told.plain() == "[image/png, 0.0 kB]"
+    assert told.as_text() == "[image/png, 0.0 kB]"
     mine = CellTranscript()
     mine.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "user", "content": image()}))
     assert mine.pictures == []

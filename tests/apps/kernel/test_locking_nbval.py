@@ -109,6 +109,6 @@ async def test_nbval_finds_what_was_recorded_with_no_model_no_key_and_no_network
         )  # fmt: skip
     # One question is not the recorded one any more; everything else is found as it was.
     assert done.stdout.count("FAILED") == done.stdout.count("FAILED story.ipynb::Cell 5") == 1, done.stdout
-    assert "and where nobody watches it is only replayed" in done.stdout
+    assert "and no model is asked in a run that nobody watches" in done.stdout
     assert "6 passed" in done.stdout
     assert log.read_text() == "('192.0.2.1', 80)\n"  # what the proof tried, and nothing else

@@ -8,24 +8,29 @@ import time
 import pytest
 from hypothesis import given
 
-from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.inert_markdown import (
+    as_code_block,
+    as_inert_markdown,
+    as_inert_prose,
+    as_inline_code,
+)
 from tests.apps.kernel.markdown_judges import COMMONMARK, NASTY, RENDERERS, Page, problems
 
 
 @given(NASTY)
 def test_text_of_others_never_makes_html_or_foreign_links_of_its_own(text: str) -> None:
-    assert problems(inert(text)) == {}
+    assert problems(as_inert_markdown(text)) == {}
 
 
 @given(NASTY)
 def test_prose_and_code_in_a_line_of_ours_stay_inert(text: str) -> None:
     line = " ".join(text.split())
-    assert problems(f"Ran {code(text)} and said: {prose(line)}") == {}
+    assert problems(f"Ran {as_inline_code(text)} and said: {as_inert_prose(line)}") == {}
 
 
 @given(NASTY, NASTY)
 def test_a_block_holds_its_text_word_for_word_and_ends_where_it_should(text: str, after: str) -> None:
-    shown = f"{block(text, 'text')}\n\n{inert(after)}"
+    shown = f"{as_code_block(text, 'text')}\n\n{as_inert_markdown(after)}"
     assert problems(shown) == {}
     # CommonMark knows one kind of line end, and no character zero.
     expected = re.sub(r"\r\n?", "\n", f"{text}\n").replace("\0", "\ufffd")
@@ -37,7 +42,7 @@ def test_inline_code_shows_its_text(text: str) -> None:
     words = " ".join(text.split())
     # The rules of HTML for numbers of characters that no text should have.
     expected = re.sub(r"[\x00-\x08\x0b\x0e-\x1f\x7f]", "\ufffd", words)
-    shown = Page(RENDERERS["markdown-it"](f"x {code(text)} x")).text.strip()
+    shown = Page(RENDERERS["markdown-it"](f"x {as_inline_code(text)} x")).text.strip()
     assert re.sub(r"[\x00-\x08\x0b\x0e-\x1f\x7f]", "\ufffd", shown) == f"x {expected} x"
 
 
@@ -75,7 +80,7 @@ def test_inline_code_shows_its_text(text: str) -> None:
     ],
 )
 def test_known_ways_to_act_do_nothing(text: str) -> None:
-    assert problems(inert(text)) == {}
+    assert problems(as_inert_markdown(text)) == {}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +100,7 @@ def test_known_ways_to_act_do_nothing(text: str) -> None:
     ],
 )
 def test_no_answer_makes_the_page_fetch_an_image(text: str) -> None:
-    assert all("img" not in Page(render(inert(text))).tags for render in RENDERERS.values())
+    assert all("img" not in Page(render(as_inert_markdown(text))).tags for render in RENDERERS.values())
 
 
 def ticks(length: int) -> str:
@@ -119,12 +124,12 @@ def ticks(length: int) -> str:
 def test_no_text_makes_the_page_wait(text: str) -> None:
     """Quadratic patterns took minutes here; an answer is written anew ten times a second while it grows."""
     start = time.process_time()
-    inert(text)
+    as_inert_markdown(text)
     assert time.process_time() - start < 2
 
 
 def test_an_image_is_a_link_to_it() -> None:
-    page = Page(RENDERERS["markdown-it"](inert("See ![the plot](http://a.example/p.png) and ![](b.png).")))
+    page = Page(RENDERERS["markdown-it"](as_inert_markdown("See ![the plot](http://a.example/p.png) and ![](b.png).")))
     assert (page.links, page.text.strip()) == (["http://a.example/p.png", "b.png"], "See the plot and b.png.")
 
 
@@ -132,7 +137,7 @@ def test_an_image_is_a_link_to_it() -> None:
 
 
 def html(text: str) -> str:
-    return RENDERERS["markdown-it, with tables"](inert(text)).replace("\n", "")
+    return RENDERERS["markdown-it, with tables"](as_inert_markdown(text)).replace("\n", "")
 
 
 def test_fenced_code_keeps_its_language_and_every_character() -> None:
@@ -175,7 +180,7 @@ def test_ordinary_text_looks_right(text: str, shown: str) -> None:
     ],
 )
 def test_ordinary_links_work(text: str, link: str, words: str) -> None:
-    page = Page(RENDERERS["markdown-it"](inert(text)))
+    page = Page(RENDERERS["markdown-it"](as_inert_markdown(text)))
     assert (page.links, page.text.strip()) == ([link], words)
 
 
@@ -194,7 +199,7 @@ def test_a_table_keeps_its_cells_also_with_code_in_them() -> None:
     ],
 )
 def test_formulas_stay_formulas_on_one_line(text: str, written: str) -> None:
-    assert inert(text) == written
+    assert as_inert_markdown(text) == written
 
 
 def test_code_in_a_nested_list_stands_between_its_points_and_what_follows_is_no_code() -> None:

@@ -59,11 +59,11 @@ def test_a_record_holds_both_sides_once_and_names_its_chat() -> None:
     assert "<b>" not in text
     lines = f"%load_ext jupyter_eca\n%eca panel {CHAT}"
     assert lines in text
-    assert record.plain().endswith(lines)
-    assert record.plain().startswith("You: What is <b>it</b>?\n\nIt is **42**.\n\nYou: Thanks\n\nYes.")
+    assert record.as_text().endswith(lines)
+    assert record.as_text().startswith("You: What is <b>it</b>?\n\nIt is **42**.\n\nYou: Thanks\n\nYes.")
     assert record.as_markdown(folded=True).startswith("<details>")
     record.add_engine_message("chat/cleared", {"chatId": CHAT, "messages": True})
-    assert (record.as_markdown(folded=False), record.plain()) == ("", "")
+    assert (record.as_markdown(folded=False), record.as_text()) == ("", "")
 
 
 @pytest.mark.asyncio

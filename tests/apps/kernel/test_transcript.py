@@ -67,17 +67,19 @@ def rejected(reason: str) -> dict[str, Any]:
 )
 def test_a_tool_call_shows_its_state(contents: list[dict[str, Any]], state: str) -> None:
     told = transcript(*contents)
-    assert told.plain() == f"[run_code] {state}"
+    assert told.as_text() == f"[run_code] {state}"
     assert f"run_code {state}" in Page(COMMONMARK.render(told.as_markdown())).text
 
 
 def test_how_far_a_call_is_is_shown_in_one_line_and_not_kept() -> None:
     running = {"type": "toolCallRunning", "arguments": CODE, **CALL}
     told = transcript(run(), running)
-    told.progress(ChatToolCallProgressParams(chat_id="c", id="1", text="begun\n 42%|####<b>\n", progress=2, total=7))
+    told.set_progress(
+        ChatToolCallProgressParams(chat_id="c", id="1", text="begun\n 42%|####<b>\n", progress=2, total=7)
+    )
     assert "run_code ▸ running · 2 of 7 · 42%|####<b>" in Page(COMMONMARK.render(told.as_markdown())).text
     assert "42%" not in told.as_markdown(final=True)
-    assert "42%" not in told.plain()
+    assert "42%" not in told.as_text()
     told.add(ChatContentReceivedParams.model_validate({"chatId": "c", "role": "assistant", "content": called("2")}))
     assert "42%" not in told.as_markdown()
 
@@ -121,7 +123,7 @@ def test_reasoning_is_folded_and_no_part_of_the_answer() -> None:
     assert (page.problems, page.tags[:2]) == ([], ["details", "summary"])
     assert "Thought for 2.5 s" in page.text
     assert "Hm <b>." in page.text
-    assert told.text == told.plain() == "Yes."
+    assert told.text == told.as_text() == "Yes."
 
 
 def test_reasoning_without_words_is_not_shown() -> None:
@@ -138,7 +140,7 @@ def test_what_the_server_says_is_quoted_and_no_part_of_the_answer() -> None:
 
 def test_each_remark_stands_alone_and_the_last_one_says_why_a_turn_ended() -> None:
     told = remarks("Trying again.", "Overloaded.")
-    assert (told.plain(), told.remark) == ("Trying again.\n\nOverloaded.", "Overloaded.")
+    assert (told.as_text(), told.remark) == ("Trying again.\n\nOverloaded.", "Overloaded.")
 
 
 def test_the_users_own_words_are_not_repeated() -> None:
@@ -153,7 +155,7 @@ def test_pieces_of_text_become_one_and_calls_stand_between() -> None:
         )
     )
     assert told.text == "Let me.\n\nDone."
-    assert [line for line in told.plain().splitlines() if line] == ["Let me.", "[run_code] ✓ done in 1.2 s", "Done."]
+    assert [line for line in told.as_text().splitlines() if line] == ["Let me.", "[run_code] ✓ done in 1.2 s", "Done."]
 
 
 def test_an_answer_that_goes_on_says_so_until_it_has_ended() -> None:
@@ -227,4 +229,4 @@ def test_a_plan_ends_with_the_words_that_carry_it_out() -> None:
         content = {"chatId": "c", "role": "system", "content": end, "outcome": outcome}
         plan.add(ChatContentReceivedParams.model_validate(content))
         assert ("> Nothing was changed yet. `%eca go` carries out the plan" in plan.as_markdown(final=True)) is told
-        assert ("`%eca go`" in plan.plain()) is told
+        assert ("`%eca go`" in plan.as_text()) is told

@@ -56,7 +56,7 @@ def source(folder: Path) -> str:
 
 
 async def test_what_the_assistant_changed_is_shown_and_taken_back_by_number(book: Book, tmp_path: Path) -> None:
-    assert "Nothing was asked here yet" in (await book.run("%eca diff")).markdown
+    assert "Nothing was asked in this chat yet" in (await book.run("%eca diff")).markdown
     await book.run("%eca look")
     await book.run("%eca two changes")
     assert source(tmp_path) == "x = 2  # ```"

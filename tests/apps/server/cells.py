@@ -24,7 +24,7 @@ PATIENCE = 60.0
 
 
 class Watcher:
-    """An audience of the server's host that approves nothing: what tests wait on."""
+    """A subscriber of the server's host that approves nothing: what tests wait on."""
 
     kernel: Kernel | None = None
     editor: Editor | None = None

@@ -13,7 +13,7 @@ import pytest
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatToolCallBackgroundParams
 from jupyter_eca.transport.eca_client import EcaClient
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from tests.apps.server.cells import PATIENCE, Watcher
 from tests.apps.server.test_notebook_kernels import opened
 from tests.support.notebook_page import called, result, script
@@ -42,7 +42,7 @@ def rules() -> dict[str, Any]:
 async def joined(serverapp: Any) -> AsyncGenerator[EcaClient]:
     """A client of the server's own session, as a page has one."""
     (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(app.eca_server.serve(theirs))
         client = EcaClient(ours, "test")

@@ -176,7 +176,7 @@ async def test_a_broken_configuration_is_named_below_the_answer_and_mending_it_i
         *answer, warning = (await at.run("%eca you")).displays
         assert answer
         assert str(file) in warning["text/markdown"]
-        assert "this project's settings do not hold" in warning["text/markdown"]
+        assert "this project's settings are not used" in warning["text/markdown"]
         assert str(file) not in (await at.run("%eca you")).markdown
         watcher = await Watcher.of(jp_serverapp)
         file.write_text(good)

@@ -127,7 +127,7 @@ async def test_a_message_that_is_too_large_closes_the_connection_with_a_reason(j
         while await socket.read_message() is not None:
             pass
     assert socket.close_code == 1009
-    assert "A message may have" in socket.close_reason
+    assert "The message is larger" in socket.close_reason
     socket.close()
 
 
@@ -142,7 +142,7 @@ async def test_a_broken_configuration_is_named_and_mended_without_a_restart(
     await socket.write_message(json.dumps({"jsonrpc": "2.0", "method": "initialized", "params": {}}))
     shown = await until_method(socket, "$/showMessage")
     assert str(file) in shown["message"]
-    assert "this project's settings do not hold" in shown["message"]
+    assert "this project's settings are not used" in shown["message"]
     file.write_text(good)
     while "scripted/test" not in (await until_method(socket, "config/updated"))["chat"].get("models", ()):
         pass

@@ -261,7 +261,7 @@ def test_a_cell_that_the_user_runs_anew_ends_the_run_and_is_not_taken_for_a_dead
     run = wire.start_run("c0", "c1")
     notebook.wait_for_output(0, "begun")
     notebook.run(0)
-    with pytest.raises(Refused, match="cell c0 was run anew by somebody else"):
+    with pytest.raises(Refused, match="somebody else ran cell c0 again"):
         wire.answer(run, NotebookRunResult)
     assert wire.read().cells[0].state is CellState.RUNNING
     (lab.root / "on").touch()
@@ -272,7 +272,7 @@ def test_a_cell_that_the_user_runs_anew_ends_the_run_and_is_not_taken_for_a_dead
 
 def test_a_kernel_that_dies_or_is_not_there_ends_a_run_with_an_error(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["import os\nos._exit(1)", "print('two')"])
-    with pytest.raises(Refused, match="the kernel died or was started anew while cell c0 ran"):
+    with pytest.raises(Refused, match="the kernel died or was restarted while cell c0 ran"):
         wire.run("c0", "c1")
     notebook.page.get_by_role("button", name="Ok", exact=True).click()
     notebook.wait_until_idle()

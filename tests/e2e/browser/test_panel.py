@@ -264,8 +264,8 @@ def test_a_chat_is_deleted_after_a_second_word(page: Page, lab: Lab) -> None:
     panel.wait_until_idle()
     panel.button("All chats").click()
     panel.button("Delete Forget the walrus").click()
-    expect(panel.button("Keep")).to_be_visible()
-    panel.button("Keep").click()
+    expect(panel.button("Cancel")).to_be_visible()
+    panel.button("Cancel").click()
     expect(panel.node.locator(".eca-Chats-open", has_text="walrus")).to_have_count(1)
 
 

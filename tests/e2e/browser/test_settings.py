@@ -115,7 +115,7 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     form.get_by_label("Name").first.fill("my docs/1")
     form.get_by_label("Command line").fill(f'sh -c "echo up and well >&2; exec {program}"')
     form.get_by_role("button", name="Add", exact=True).click()
-    expect(form.get_by_role("alert")).to_contain_text("letters, digits, dots, hyphens and underscores only")
+    expect(form.get_by_role("alert")).to_contain_text("only letters, digits, dots, hyphens and underscores")
     form.get_by_label("Name").first.fill("docs")
     keep(page, "1-add", tmp_path)
     form.get_by_role("button", name="Add", exact=True).click()

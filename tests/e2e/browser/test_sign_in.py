@@ -62,7 +62,7 @@ def test_a_user_of_lab_signs_in_with_two_clicks(page: Page, lab: Lab, site: Web)
     with page.context.expect_page(timeout=SECONDS * 1000) as opened:
         page.get_by_role("button", name=f"Open {urlsplit(site.url).netloc}", exact=True).click()
     expect(opened.value.get_by_role("heading")).to_have_text("Signed in", timeout=SECONDS * 1000)
-    expect(opened.value.get_by_text("There is no system keyring to keep that in")).to_be_visible()
+    expect(opened.value.get_by_text("There is no system keyring to store it in")).to_be_visible()
     assert opened.value.url.startswith(f"{lab.url}eca/oauth/callback?")
     assert opened.value.evaluate("window.opener") is None
     assert site.gate.granted == ["authorization_code"]

@@ -16,7 +16,7 @@ from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_
 from jupyter_eca.host.host import Host
 from jupyter_eca.protocol.ahp import ROOT, VERSION
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Notification, Request, Result
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.support.host_and_client import PATIENCE, Desk, settings
 
@@ -247,7 +247,7 @@ class Place(Desk):
 
     async def open(self, id: str = "one") -> Client:
         """A connection that has said nothing yet."""
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
 
         async def front() -> AhpFront:
             return self.front

@@ -79,12 +79,12 @@ async def test_numbers_of_two_servers_on_one_file_and_of_those_after_them_never_
     assert second >= first + RESERVED
     widened: list[asyncio.Task[int]] = []
 
-    def more() -> int:
-        widened.append(asyncio.ensure_future(one.widen()))
-        return one.mark
+    def reserve_numbers() -> int:
+        widened.append(asyncio.ensure_future(one.reserve_more()))
+        return one.reserve_at
 
-    hub = Hub(first, {"agents": []}, lambda _uri, _before: None, more)
-    hub.mark = one.mark
+    hub = Hub(first, {"agents": []}, lambda _uri, _before: None, reserve_numbers)
+    hub.reserve_at = one.reserve_at
     for _ in range(RESERVED + 10):
         hub.dispatch(ROOT, ActiveSessionsChanged(active_sessions=1), 0)
     await asyncio.gather(*widened)

@@ -131,10 +131,11 @@ class Two:
     async def rest(self) -> None:
         """Whatever waits is ended, until nothing is under way."""
         for client in self.clients:
-            await client.request("ping")
+            # The actions of a client are handled in their order; a ping does not wait for them.
+            await client.echo(await client.act("session/isReadChanged", S, isRead=True))
         one = self.clients[0]
         for id in ("a", "b"):
-            await one.act("session/pendingMessageRemoved", S, kind="queued", id=id)
+            await one.echo(await one.act("session/pendingMessageRemoved", S, kind="queued", id=id))
         while turn := one.states[S].get("activeTurn"):
             await one.echo(await one.act("session/turnCancelled", S, turnId=turn["id"]))
         for _ in range(3):

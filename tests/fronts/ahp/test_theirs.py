@@ -69,7 +69,7 @@ async def test_what_a_client_does_not_have_or_does_not_tell_in_time_is_said_to_t
         await client.ask(S, "t1", "look", attachments=[resource("file:///nowhere/x")])
         await client.settled(S, 1)
         assert "could not be read: It is not there." in await sent(at)
-        monkeypatch.setattr(at_client, "ANSWER_S", 0.05)
+        monkeypatch.setattr(at_client, "ANSWER_SECONDS", 0.05)
         client.silent = True
         await client.ask(S, "t2", "look", attachments=[resource(FAR)])
         await client.settled(S, 2)

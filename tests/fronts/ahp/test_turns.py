@@ -200,6 +200,21 @@ async def test_cancelling_stops_the_answer_and_keeps_what_was_said(tmp_path: Pat
         at.same(client, S)
 
 
+async def test_a_turn_that_was_cut_off_and_begun_again_with_the_same_id_is_cancelled_too(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "ask")
+        await client.act("session/truncated", S)
+        await client.ask(S, "t1", "ask")
+        cancel = await client.act("session/turnCancelled", S, turnId="t1")
+        assert "rejectionReason" not in await client.echo(cancel)
+        await client.ask(S, "t2", "you")
+        state = await client.settled(S, 2)
+        assert [(turn["id"], turn["state"]) for turn in state["turns"]] == [("t1", "cancelled"), ("t2", "complete")]
+        assert text_of(state["turns"][1]) == "Hello, you"
+
+
 async def test_a_turn_cancelled_as_soon_as_it_was_begun_leaves_the_session_usable(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
         client = await at.connect()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import ErrorCode
-from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import PATIENCE, Door
 
@@ -126,7 +126,7 @@ def _joined(numbered: tuple[int, str]) -> int:
 @asynccontextmanager
 async def book(table: Desk, *, sees_all: bool = True, **can: Any) -> AsyncGenerator[Book]:
     """A client with these capabilities that has been told of the set-up."""
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     made = Book(ours)
     session = table.tasks.create_task(EcaSession(theirs, Door(table.host, sees_all)).run())
     serving = table.tasks.create_task(made.peer.run())

@@ -177,7 +177,10 @@ async def test_a_rule_is_not_proposed_where_another_one_would_ask_all_the_same(
     async with filed(tmp_path, monkeypatch, **ask) as table:
         client = await table.client()
         (shown, _) = await asks(client, "write")
-        assert (shown.rule, shown.why) == (None, "It would ask all the same: the rule `eca` comes first.")
+        assert (shown.rule, shown.why) == (
+            None,
+            "The call would still need approval, because the rule `eca` comes first.",
+        )
         params = approval.ApprovalsProposeParams(chat_id="chat", tool_call_id="unknown")
         with pytest.raises(RemoteError, match="does not wait for anybody"):
             await client.request("approvals/propose", params, approval.ApprovalsProposeResult)
@@ -215,7 +218,7 @@ async def test_the_rules_that_hold_are_listed_with_where_they_are_from(
 async def test_no_pattern_is_written_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with filed(tmp_path, monkeypatch) as table:
         client = await table.client()
-        with pytest.raises(RemoteError, match="no regular expression"):
+        with pytest.raises(RemoteError, match="not a regular expression"):
             await add(client, approval.RuleText(decision="deny", rule="grep", args_matchers={"pattern": ("(",)}))
         assert "toolCall" not in parse((table.folder / ".eca" / "config.json").read_text())
 
@@ -252,6 +255,6 @@ async def test_a_tool_is_switched_off_and_on_again_in_the_file_that_has_the_list
         assert await switch("grep", on=True) == ["eca__write_file"]
         assert await switch("write_file", on=True) == []
         assert await has() > {"write_file", "grep"}
-        with pytest.raises(RemoteError, match="an agent, a rule or its whole server"):
+        with pytest.raises(RemoteError, match="by an approval rule, or with its whole server"):
             await switch("grep", on=True)
         assert said(await answer(client, "hello")) == "Hello."

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jupyter_eca.errors import FrameError
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, FrameReader, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import PATIENCE, desk
 from tests.support.raw_client import MemoryClient, connect
@@ -239,7 +239,7 @@ async def test_a_handler_of_a_notification_that_fails_inside_costs_that_notifica
     async def answer(_method: str, _params: Any) -> Any:
         return heard
 
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     peer = Peer(theirs, answer, heed)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         tasks.create_task(peer.run())

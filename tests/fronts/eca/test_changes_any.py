@@ -126,7 +126,7 @@ async def told(acts: Sequence[Act], folder: Path) -> None:
         await host.chats.load("chat")
         for act in acts:
             await story.act(*act)
-        turns = await host.checkpoints.turns("chat")
+        turns = await host.checkpoints.list_turns("chat")
         back = await host.checkpoints.restore(
             "chat", turns, host.workspace.files, host.tool_contexts.find_notebooks("chat")
         )

@@ -12,7 +12,7 @@ from jupyter_eca.errors import FrameError, RemoteError
 from jupyter_eca.fronts.eca.session import EcaSession, load_handlers
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Id, Message, Notification, Request, Result
 from jupyter_eca.protocol.methods import METHODS, Sender
-from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import PATIENCE, Desk, Door, desk
 from tests.support.raw_client import connect
@@ -28,7 +28,7 @@ START = Request(1, "initialize", {"processId": None, "capabilities": {}})
 
 
 def open_session(table: Desk) -> MemoryLink:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
     return ours
 
@@ -173,7 +173,7 @@ async def test_a_handler_that_fails_inside_is_answered_and_the_peer_goes_on() ->
     def ignore(_method: str, _params: Any) -> None:
         pass
 
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     asking, failing = Peer(ours, refuse, ignore), Peer(theirs, fail, ignore)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         tasks.create_task(asking.run())

@@ -16,7 +16,7 @@ from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 from jupyter_eca.protocol.content import Origin, ToolCalledContent
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.transport.eca_client import CallDecision
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from jupyter_eca.workspace.ports import Files
 from tests.support.host_and_client import Desk, Door, answer, desk, said
@@ -33,7 +33,7 @@ class Panel:
     """A client that keeps what it is told."""
 
     def __init__(self, at: Desk) -> None:
-        self.link, theirs = pair()
+        self.link, theirs = make_link_pair()
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.news = asyncio.Event()
         self.peer = Peer(self.link, self._asked, self._handle_notification)

@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameError, Message, Notification, Request, Result
-from jupyter_eca.transport.memory import MemoryLink, pair
+from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from tests.config.test_credentials import holding
 from tests.plugins.providers.ask import says
 from tests.support.anthropic_server import LoopbackAnthropic
@@ -68,7 +68,7 @@ class Client:
 
 
 async def connect(table: Desk) -> Client:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
     client = Client(ours)
     assert isinstance(await client.ask("initialize"), Result)

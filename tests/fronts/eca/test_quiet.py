@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.transport.eca_client import EcaClient
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from tests.support.host_and_client import Door, answer, desk, outcomes, said
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ RULES: list[dict[str, Any]] = [{"message": "", "reply": [{"text": "Hello, {messa
 
 
 async def of_a_kernel(table: Desk, own: dict[str, ChatId], *, quiet: bool) -> EcaClient:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     session = EcaSession(theirs, Door(table.host, sees_all=False), own, quiet=quiet)
     table.tasks.create_task(session.run())
     client = EcaClient(ours, "test")
@@ -42,17 +42,17 @@ async def test_cells_hear_of_their_own_turns_alone_in_a_chat_that_a_panel_asks_i
         cells.listen("chat", heard.append)
         assert said(await answer(panel, "panel")) == "Hello, panel"
         # Answered after all that was to be shown before.
-        assert await cells.commands("chat", "help")
+        assert await cells.list_commands("chat", "help")
         assert heard == []
         seen: list[ChatContentReceivedParams] = []
         panel.listen("chat", seen.append)
         mine = await answer(cells, "cell")
         assert (said(mine), outcomes(mine)) == ("Hello, cell", ["completed"])
-        assert await panel.commands("chat", "help")
+        assert await panel.list_commands("chat", "help")
         assert said(seen) == "Hello, cell"
         cells.listen("chat", heard.append)
         await answer(panel, "again")
-        assert await cells.commands("chat", "help")
+        assert await cells.list_commands("chat", "help")
         assert said(heard) == ""
         await cells.close()
         await panel.close()

@@ -12,7 +12,7 @@ from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
 from jupyter_eca.protocol.jsonrpc import Notification
 from jupyter_eca.protocol.lifecycle import InitializeParams
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from tests.support.host_and_client import PATIENCE, Door, desk
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def piece(n: int) -> Event:
 
 async def test_what_a_replay_showed_is_not_part_of_what_comes_after_it(tmp_path: Path) -> None:
     async with desk(tmp_path, []) as table, asyncio.timeout(PATIENCE):
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
         session = EcaSession(theirs, Door(table.host))
         await session.open(InitializeParams())
         session.show([piece(2), piece(3), piece(4)])

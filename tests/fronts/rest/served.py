@@ -121,7 +121,10 @@ def running(
             yield Running(url, process, policy, access.partition("Token: ")[2].strip(), errors)
         finally:
             process.terminate()
-            assert process.wait(START) == 0
+            try:
+                assert process.wait(START) == 0
+            finally:
+                process.kill()  # the end of the block waits for it, without a limit
 
 
 @asynccontextmanager

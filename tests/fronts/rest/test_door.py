@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -9,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
+from starlette.responses import PlainTextResponse
 
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.http.gate import Gate
+from jupyter_eca.fronts.http.server import listen, serve
 from tests.fronts.rest.served import START, environment, running
 
 if TYPE_CHECKING:
@@ -138,3 +143,14 @@ def test_what_is_wrong_is_one_line_and_status_1(tmp_path: Path) -> None:
             assert (done.returncode, done.stdout) == (1, "")
             assert told in done.stderr
             assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a process can handle")
+def test_a_signal_that_comes_as_soon_as_the_address_is_known_ends_the_server() -> None:
+    async def serve_until_the_signal() -> socket.socket:
+        listening = await listen(Gate(), 0)
+        async with asyncio.timeout(START):
+            await serve(PlainTextResponse("served"), Gate(), listening, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+        return listening
+
+    assert asyncio.run(serve_until_the_signal()).fileno() == -1

@@ -88,7 +88,7 @@ async def test_text_streams_while_a_tool_server_is_connected(tmp_path: Path) -> 
                     first = await anext(items)
                 live = at.host.chats.live(turn.reader.chat)
                 assert first is not None
-                assert first.what == rest.Text(content="word ")
+                assert first.content == rest.Text(content="word ")
                 assert live is not None
                 assert live.busy
 

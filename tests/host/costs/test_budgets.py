@@ -17,7 +17,7 @@ from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
 from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
 from jupyter_eca.transport.eca_client import EcaClient
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from tests.support.host_and_client import Desk, Door, answer, outcomes, said
 from tests.support.priced_host import HELLO, priced
 from tests.support.timeouts import PATIENCE
@@ -59,7 +59,7 @@ class Person:
 
 @asynccontextmanager
 async def spender(table: Desk, person: Person | None = None) -> AsyncGenerator[EcaClient]:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
     client = EcaClient(ours, "test", answer_questions=person)
     table.tasks.create_task(client.run())

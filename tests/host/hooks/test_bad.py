@@ -167,10 +167,10 @@ async def test_the_list_of_hooks_says_which_are_in_force_where_they_are_from_and
 
 **preToolCall**
 
-- `a`; matcher `{"write_file": {"argsMatchers": {"path": ["x"]}}}`; runs unseen
+- `a`; matcher `{"write_file": {"argsMatchers": {"path": ["x"]}}}`; not shown in the chat
 - `b`: Guards; matcher `eca__.*`; from `one.json`
 
-**Not in force**
+**Ignored because of an error**
 
 - `bad`: """
             in told

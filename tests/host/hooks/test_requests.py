@@ -178,7 +178,7 @@ async def test_hooks_that_always_go_on_are_not_let_go_on_for_ever(
         await prompt(at, "Hello")
         await at.finished()
         await at.finished()
-        assert "Hooks have had the last 2 turns begun" in words(at, role="system")
+        assert "Hooks began the last 2 turns in a row" in words(at, role="system")
         assert len((await table.host.turns.draft("c")).messages) == 6
         await prompt(at, "And mine")
         await at.finished()

@@ -19,8 +19,8 @@ from jupyter_eca.engine.inputs import Setup
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.host.turn.path_rules import list_fetched
-from jupyter_eca.plugins.providers.completions.request import body as completions_body
-from jupyter_eca.plugins.providers.messages.request import body as messages_body
+from jupyter_eca.plugins.providers.completions.request import build_body as build_completions_body
+from jupyter_eca.plugins.providers.messages.request import build_body as build_messages_body
 from tests.support.locked_cells import SILENT, cells, replayed
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def without_ids(value: Any) -> Any:
 
 
 def messages(request: ModelRequest) -> list[Any]:
-    return messages_body("claude-x", request, {})["messages"]
+    return build_messages_body("claude-x", request, {})["messages"]
 
 
 def test_every_chat_of_the_database_is_there(tables: Tables) -> None:
@@ -87,22 +87,22 @@ def test_every_chat_of_the_database_is_there(tables: Tables) -> None:
 @pytest.mark.parametrize("chat", EXPECTED)
 def test_the_next_request_of_a_stored_chat_is_what_0_1_0_would_have_sent(chat: str, tables: Tables) -> None:
     expected = EXPECTED[chat]
-    state = restore(chat, tables.events(chat, 0), 0).state
+    state = restore(chat, tables.read_events(chat, 0), 0).state
     request = draft_request(state, SETUP, "And now?")
-    assert shorten(messages_body("claude-x", request, {})) == expected["anthropic"]
-    assert shorten(completions_body("gpt-x", request, {}, ModelConfig())) == expected["openai"]
+    assert shorten(build_messages_body("claude-x", request, {})) == expected["anthropic"]
+    assert shorten(build_completions_body("gpt-x", request, {}, ModelConfig())) == expected["openai"]
     assert shorten(messages(draft_request(state, SETUP))[-1:]) == expected["anthropic at rest"]
 
 
 @pytest.mark.parametrize("chat", EXPECTED)
 def test_a_stored_chat_is_restored_to_what_0_1_0_knew_of_it(chat: str, tables: Tables) -> None:
     expected = EXPECTED[chat]
-    state, missing = (restored := restore(chat, tables.events(chat, 0), 0)).state, restored.missing
+    state, missing = (restored := restore(chat, tables.read_events(chat, 0), 0)).state, restored.missing
     assert list(state.notes) == expected["notes"]
     assert asdict(state.window) == expected["window"]
     assert len(state.tasks) == expected["tasks"]
     assert sorted(list_fetched(state.history)) == expected["fetched rules"]
-    assert tables.last_summary(chat) == expected["last summary"]
+    assert tables.find_last_summary(chat) == expected["last summary"]
     closed = [[event.role, event.content.wire(), getattr(event.aside, "text", "")] for event in missing]
     assert closed == expected["closed"]
 

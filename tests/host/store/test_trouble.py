@@ -204,7 +204,7 @@ async def test_half_characters_in_texts_of_ours_are_stored_as_replacement_charac
         half = "caf\ud83d"
         table.host.store.select("c", StoredSelection(half))
         table.host.store.spend(Spending(1, "c", half, half, half, 1, 0, 1, None))
-        await table.host.store.do(lambda tables: tables.note("c", half))
+        await table.host.store.do(lambda tables: tables.save_note("c", half))
         await table.host.store.confirm()
         row = await table.host.store.chat("c")
         assert row is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.fronts.eca.send_queue import put
+from jupyter_eca.fronts.eca.send_queue import add_notice
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
@@ -130,5 +130,5 @@ async def test_of_a_client_that_does_not_read_only_the_newest_report_of_each_cal
     for n in range(1000):
         for id in ("one", "two"):
             report = ChatToolCallProgressParams(chat_id="chat", id=id, text=str(n))
-            put(behind, Notice("chat/toolCallProgress", report, "chat"))
+            add_notice(behind, Notice("chat/toolCallProgress", report, "chat"))
     assert [one.params.wire()["text"] for one in behind if isinstance(one, Notice)] == ["999", "999"]

@@ -139,7 +139,7 @@ async def test_where_nobody_watches_a_changed_question_goes_to_no_model_unless_t
     async with cells(tmp_path) as at:
         received = await at.ask(message, cell="a", model=model)
         assert said(received, "system").startswith(
-            f"demo.eca.lock has no answer to this question (changed since it was locked: {why}), and where nobody "
+            f"demo.eca.lock has no answer to this question (changed since it was locked: {why}), and no model is asked "
         )
         assert (outcomes(received), at.lockfile.read_text()) == (["failed"], before)
         assert outcomes(await at.ask("count us", renew=True, chat="two")) == ["completed"]

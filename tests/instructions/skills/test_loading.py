@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, read_config
-from jupyter_eca.engine.approval.approval_scope import key
+from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.instructions import skills
 from jupyter_eca.instructions.skills.section import SKILL_TOOL
 from jupyter_eca.plugins.tools.skill import skill as tool
@@ -136,7 +136,7 @@ RULES: dict[str, Any] = {"deny": {"eca__skill": {"argsMatchers": {"name": ["clea
 
 
 async def test_rules_select_the_tool_by_the_name_that_the_catalogue_of_skills_knows() -> None:
-    assert (key(tool.spec), tool.reads) == (key(SKILL_TOOL), True)
+    assert (get_selector(tool.spec), tool.reads) == (get_selector(SKILL_TOOL), True)
 
 
 async def test_a_skill_that_the_rules_deny_is_neither_listed_nor_loaded(project: Path) -> None:
@@ -168,8 +168,8 @@ async def test_a_projects_skill_has_no_secrets_filled_in_and_the_users_own_has(
     warned: list[str] = []
     shelf = skills.SkillRegistry(Files((project,)), Config(), warned.append)
     texts = {
-        one.name: skills.text(one, skills.render(shelf, one))
-        for one in await shelf.all()
+        one.name: skills.format_skill(one, skills.render_body(shelf, one))
+        for one in await shelf.list_skills()
         if one.name in {"theirs", "own"}
     }
     assert "${env:A_KEY} ${cmd:echo run} near  ${netrc:h} end" in texts["theirs"]

@@ -12,7 +12,7 @@ from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, materi
 from jupyter_eca.protocol import notebook as wire
 from jupyter_eca.protocol.context import ChatQueryContextParams, ChatQueryContextResult
 from jupyter_eca.protocol.methods import METHODS
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from tests.support.host_and_client import Desk, Door, answer, desk, said
 from tests.support.notebook_page import Nobody
@@ -59,7 +59,7 @@ class Shelf:
     reads: int = 0
 
     async def join(self, table: Desk) -> Peer:
-        ours, theirs = pair()
+        ours, theirs = make_link_pair()
         table.tasks.create_task(EcaSession(theirs, Door(table.host)).run())
         self._link = ours
         peer = Peer(ours, self._answer, lambda _method, _params: None)
@@ -129,7 +129,7 @@ class Room:
         if isinstance(who, Peer) or who is None:
             result = ChatQueryContextResult.model_validate(await self.page.request("chat/queryContext", params))
             return list(result.contexts)
-        return list(await who.contexts("chat", query))
+        return list(await who.list_contexts("chat", query))
 
 
 @asynccontextmanager

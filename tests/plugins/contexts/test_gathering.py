@@ -44,7 +44,7 @@ class Shelf:
             raise ToolError("No such book.")
         return "Once upon a time", (ImagePart("image/png", "aGk="),)
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
+    async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str], chat: str = "") -> str:
         raise ToolError(f"No prompt {name} with {arguments} on {server} for {chat}.")
 
 

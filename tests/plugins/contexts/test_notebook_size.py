@@ -109,14 +109,14 @@ def tokens(text: str) -> int:
 @pytest.mark.parametrize("picture", [12_000, 0], ids=["figures", "no figures"])
 def test_a_notebook_costs_at_most_a_third_of_its_file(picture: int) -> None:
     document = analysis(50, picture)
-    given = open_notebook.whole(document).text
+    given = open_notebook.render_whole(document).text
     assert tokens(given) * 3 <= tokens(saved(document))
     assert len(given) * 3 <= len(saved(document))
 
 
 def test_nothing_is_missing_that_a_reader_sees() -> None:
     document = analysis(50)
-    found = open_notebook.whole(document)
+    found = open_notebook.render_whole(document)
     for cell in document.cells:
         assert cell.source in found.text
         for output in cell.outputs:
@@ -132,7 +132,7 @@ def test_nothing_is_missing_that_a_reader_sees() -> None:
 
 def test_of_a_notebook_that_is_too_long_outputs_are_told_in_fewer_words_and_no_cell_is_left_out() -> None:
     long = tuple(code(f"c{number}", f"step_{number}()", printed(f"{number} line\n" * 900)) for number in range(100))
-    given = open_notebook.whole(NotebookDocument(path=PATH, cells=long)).text
+    given = open_notebook.render_whole(NotebookDocument(path=PATH, cells=long)).text
     assert len(given) <= MAX_CHARACTERS
     assert all(f"step_{number}()" in given for number in range(100))
     assert given.count("characters left out") == 100
@@ -144,10 +144,10 @@ def test_a_notebook_of_200_cells_is_built_in_50_ms() -> None:
     times: list[float] = []
     for _ in range(5):
         began = perf_counter()
-        open_notebook.whole(document)
+        open_notebook.render_whole(document)
         times.append(perf_counter() - began)
     assert min(times) <= 0.05
-    given = open_notebook.whole(document).text
+    given = open_notebook.render_whole(document).text
     assert all(f"--- cell {number} [" in given for number in range(1, 201))
 
 
@@ -156,6 +156,8 @@ def test_a_hundred_megabytes_of_output_are_no_more_than_a_page() -> None:
 
     async def built() -> str:
         async with asyncio.timeout(PATIENCE):
-            return (await asyncio.to_thread(open_notebook.whole, NotebookDocument(path=PATH, cells=(huge,)))).text
+            return (
+                await asyncio.to_thread(open_notebook.render_whole, NotebookDocument(path=PATH, cells=(huge,)))
+            ).text
 
     assert len(asyncio.run(built())) < MAX_CHARACTERS

@@ -16,7 +16,7 @@ from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part, TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.plugins.providers.llama.prompt import SHORT_SYSTEM, first_kept, prompt
+from jupyter_eca.plugins.providers.llama.prompt import SHORT_SYSTEM, build_messages, find_first_kept
 from jupyter_eca.plugins.providers.local import (
     BATCH_TOKENS,
     BUNDLED,
@@ -25,9 +25,9 @@ from jupyter_eca.plugins.providers.local import (
     PROVIDER,
     LocalProvider,
     deltas,
+    find_bundled_weights,
     generate,
     load,
-    weights,
 )
 
 if TYPE_CHECKING:
@@ -69,33 +69,33 @@ def configured(folder: Path, file: str) -> ProviderConfig:
 
 
 def test_a_tiny_model_gets_a_short_system_prompt() -> None:
-    system = prompt(asking(HELLO), PROMPT_TOKENS, tiny=True)[0]
+    system = build_messages(asking(HELLO), PROMPT_TOKENS, tiny=True)[0]
     assert system == {"role": "system", "content": SHORT_SYSTEM}
 
 
 def test_a_bigger_model_gets_the_whole_system_prompt_and_is_told_that_it_has_no_tools() -> None:
-    system = prompt(asking(HELLO, system="Obey."), PROMPT_TOKENS, tiny=False)[0]["content"]
+    system = build_messages(asking(HELLO, system="Obey."), PROMPT_TOKENS, tiny=False)[0]["content"]
     assert system.startswith("Obey.")
     assert "no tools" in system
 
 
 def test_a_system_prompt_that_would_fill_the_context_is_replaced_by_the_short_one() -> None:
-    system = prompt(asking(HELLO, system="Obey. " * 3000), PROMPT_TOKENS, tiny=False)[0]["content"]
+    system = build_messages(asking(HELLO, system="Obey. " * 3000), PROMPT_TOKENS, tiny=False)[0]["content"]
     assert system == SHORT_SYSTEM
 
 
 def test_tool_calls_of_the_history_become_text() -> None:
     used, result = ToolUsePart("1", "run_code", {"code": "x"}), ToolResultPart("1", "42")
-    said = prompt(asking("Run x.", (used,), (result,)), PROMPT_TOKENS, tiny=True)
+    said = build_messages(asking("Run x.", (used,), (result,)), PROMPT_TOKENS, tiny=True)
     assert [message["content"] for message in said[1:]] == ["Run x.", '[run_code {"code": "x"}]', "[result: 42]"]
 
 
 def test_half_a_surrogate_pair_does_not_reach_the_server() -> None:
-    assert prompt(asking("a \ud800"), PROMPT_TOKENS, tiny=True)[1]["content"] == "a ?"
+    assert build_messages(asking("a \ud800"), PROMPT_TOKENS, tiny=True)[1]["content"] == "a ?"
 
 
 def test_the_oldest_messages_are_left_out_and_the_rest_begins_with_the_user() -> None:
-    said = prompt(asking(*[f"{i} " + "word " * 300 for i in range(41)]), PROMPT_TOKENS, tiny=True)
+    said = build_messages(asking(*[f"{i} " + "word " * 300 for i in range(41)]), PROMPT_TOKENS, tiny=True)
     assert said[1]["role"] == "user"
     assert said[1]["content"][:2] != "0 "
     assert said[-1]["content"][:3] == "40 "
@@ -103,13 +103,13 @@ def test_the_oldest_messages_are_left_out_and_the_rest_begins_with_the_user() ->
 
 def test_the_beginning_of_a_cut_history_stays_the_same_for_some_turns() -> None:
     """So that llama.cpp can go on from what it has read."""
-    starts = [first_kept([100] * length, 1000) for length in range(11, 16)]
+    starts = [find_first_kept([100] * length, 1000) for length in range(11, 16)]
     assert starts == [starts[0]] * 5
 
 
 @given(st.lists(st.integers(1, 500), min_size=1), st.integers(1, 2000))
 def test_what_is_kept_of_a_history_fits_or_is_one_message(sizes: list[int], room: int) -> None:
-    start = first_kept(sizes, room)
+    start = find_first_kept(sizes, room)
     assert sum(sizes[start:]) <= room or start == len(sizes) - 1
 
 
@@ -239,9 +239,9 @@ def test_a_model_can_be_stopped_while_it_still_reads_the_prompt() -> None:
         chunks.append(chunk)
         return len(chunks) == 3
 
-    file = weights()
+    file = find_bundled_weights()
     assert file is not None
-    assert generate(load(file), prompt(asking("word " * 3000), PROMPT_TOKENS, tiny=True), hear) is None
+    assert generate(load(file), build_messages(asking("word " * 3000), PROMPT_TOKENS, tiny=True), hear) is None
     assert [chunk["prompt_progress"]["processed"] for chunk in chunks] == [0, BATCH_TOKENS, 2 * BATCH_TOKENS]
 
 

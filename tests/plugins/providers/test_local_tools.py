@@ -19,17 +19,17 @@ from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins import tools as native
 from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
-from jupyter_eca.plugins.providers.llama.prompt import NO_TOOLS, prompt
+from jupyter_eca.plugins.providers.llama.prompt import NO_TOOLS, build_messages
 from jupyter_eca.plugins.providers.local import (
     BUNDLED,
     PROVIDER,
     TOOLS_CONTEXT_TOKENS,
-    Kind,
     LocalProvider,
+    RunOptions,
     deltas,
+    find_bundled_weights,
     generate,
     load,
-    weights,
 )
 from jupyter_eca.protocol.content import Origin
 
@@ -123,7 +123,7 @@ def test_a_tiny_model_is_given_tools_only_when_the_configuration_says_so(tmp_pat
 
 @pytest.mark.weights
 def test_the_bundled_model_has_no_tools() -> None:
-    assert weights() is not None
+    assert find_bundled_weights() is not None
     assert not LocalProvider().calls_tools(BUNDLED, ProviderConfig())
     assert not LocalProvider().calls_tools(BUNDLED, able())
     assert LocalProvider().calls_tools(BUNDLED, able(tools=True))
@@ -147,15 +147,15 @@ async def test_a_template_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_calls_and_results_of_the_history_go_back_as_what_they_were() -> None:
-    system, _, call, result, *_ = prompt(talk(), 2000, tiny=False, tools=True)
+    system, _, call, result, *_ = build_messages(talk(), 2000, tiny=False, tools=True)
     assert NO_TOOLS not in system["content"]
     assert json.loads(call["tool_calls"][0]["function"]["arguments"]) == {"city": "Rome", "days": 1}
     assert result == {"role": "tool", "tool_call_id": "Rome", "content": "sunny"}
 
 
 def test_a_history_that_is_cut_does_not_begin_with_a_result() -> None:
-    said = [len(prompt(talk(), room, tiny=True, tools=True)) for room in range(40, 200)]
-    firsts = [prompt(talk(), room, tiny=True, tools=True)[1]["role"] for room in range(40, 200)]
+    said = [len(build_messages(talk(), room, tiny=True, tools=True)) for room in range(40, 200)]
+    firsts = [build_messages(talk(), room, tiny=True, tools=True)[1]["role"] for room in range(40, 200)]
     assert len(set(said)) > 1
     assert set(firsts) == {"user"}
 
@@ -239,9 +239,9 @@ def test_every_tool_of_ours_makes_a_grammar_and_nothing_is_written_to_a_notebook
     modules = [import_module(f"{native.__name__}.{found.name}") for found in iter_modules(native.__path__)]
     ours = tuple(one.spec for module in modules for one in getattr(module, "TOOLS", ()))
     assert len(ours) > 20
-    file = weights()
+    file = find_bundled_weights()
     assert file is not None
-    how = Kind(tools=True, template=TEMPLATE.read_text())
-    said = prompt(talk(), 2000, tiny=True, tools=True)
+    how = RunOptions(tools=True, template=TEMPLATE.read_text())
+    said = build_messages(talk(), 2000, tiny=True, tools=True)
     assert generate(load(file, how), said, lambda _: True, as_functions(ours, trusted=False)) is None
     assert capfd.readouterr().err == ""

@@ -10,7 +10,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.errors import ConfigError, ProviderError
 from jupyter_eca.plugins.providers.anthropic import MODELS, AnthropicProvider
 from jupyter_eca.plugins.providers.catalog import Catalog
-from jupyter_eca.plugins.providers.messages.request import MAX_TOKENS, body
+from jupyter_eca.plugins.providers.messages.request import MAX_TOKENS, build_body
 from jupyter_eca.plugins.providers.ollama import OllamaProvider
 from jupyter_eca.plugins.providers.variants import merge_payloads
 from tests.plugins.providers.ask import asking
@@ -25,7 +25,7 @@ def catalog(**given: Any) -> Catalog:
 def sent(among: Catalog, model: str, variant: str) -> dict[str, Any]:
     """The body of a request for a model in a variant."""
     chosen = among.choose(model, variant)
-    return body(chosen.model, asking("Hi"), chosen.settings.models[chosen.model].extra_payload)
+    return build_body(chosen.model, asking("Hi"), chosen.settings.models[chosen.model].extra_payload)
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,9 @@ async def test_a_model_is_warmed_once_while_its_user_types(tmp_path: Path, diale
         providers = {"it": server.provider(fetchModels=False)}
         async with desk(tmp_path, [], providers=providers, defaultModel="it/m") as table:
             client = await table.client()
-            await client.contexts("c", "pap")
+            await client.list_contexts("c", "pap")
             await asyncio.wait_for(asyncio.to_thread(server.asked.wait, PATIENCE), PATIENCE)
-            await client.contexts("c", "paper")
+            await client.list_contexts("c", "paper")
             assert outcomes(await answer(client, "hi")) == ["completed"]
         assert [one.path.partition("?")[0] == "/v1/models" for one in server.requests] == [True, False]
 
@@ -99,7 +99,7 @@ async def test_a_model_is_warmed_when_it_is_chosen_and_one_that_is_not_there_dis
         providers = {"it": server.provider(), "gone": gone}
         async with desk(tmp_path, [], providers=providers, defaultModel="gone/m") as table:
             client = await table.client()
-            await client.contexts("c", "x")
+            await client.list_contexts("c", "x")
             await client.notify("chat/selectedModelChanged", ChatSelectedModelChangedParams(chat_id="c", model="it/m"))
             await asyncio.wait_for(asyncio.to_thread(server.asked.wait, PATIENCE), PATIENCE)
             assert outcomes(await answer(client, "hi", model="it/m")) == ["completed"]

@@ -10,7 +10,7 @@ from jupyter_eca.config import read_config
 from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
 from jupyter_eca.protocol.content import FileChangeDetails, ToolCallRunContent
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell
-from jupyter_eca.workspace.notebooks.cell_changes import id_of
+from jupyter_eca.workspace.notebooks.cell_changes import get_cell_id
 from tests.support.host_and_client import answer
 from tests.support.notebook_page import Room, called, code, result, room, script, text, yes
 
@@ -61,7 +61,7 @@ async def test_all_changes_of_a_notebook_are_one_diff_and_none_is_made(tmp_path:
         assert run.details == details
         assert details.cells is not None
         assert [type(one) for one in details.cells] == [EditCell, InsertCell, MoveCell, DeleteCell]
-        assert details.diff == DIFF.format(id_of(details.cells[1]))
+        assert details.diff == DIFF.format(get_cell_id(details.cells[1]))
         assert result(done) == f"Shown to the user; nothing was changed:\n{details.diff}"
         assert there.page.cells() == [(cell.id, cell.source) for cell in CELLS]
         assert there.page.edits == 0

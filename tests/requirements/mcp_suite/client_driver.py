@@ -26,7 +26,7 @@ from tests.workspace.mcp.house import User, house
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_eca.mcp_client.caller import Sampled, Sampling
+    from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult
     from jupyter_eca.protocol.lifecycle import MessageType
     from jupyter_eca.protocol.question import ChatAskQuestionParams
     from tests.workspace.mcp.house import House
@@ -45,7 +45,7 @@ class Agreeable(User):
         assert question.options is not None
         return ChatAskQuestionResult(answer=question.options[0].label)
 
-    async def sample(self, chat: str, wanted: Sampling) -> Sampled:
+    async def sample(self, chat: str, wanted: SamplingRequest) -> SamplingResult:
         raise SamplingRefusal(f"{chat} has no model for {wanted.server}")
 
 
@@ -55,8 +55,8 @@ class Browser:
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = tasks
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:
-        landing = await Loopback().land(port, used)
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
+        landing = await Loopback().prepare_landing(port, used)
         return Landing(landing.address, landing.arrivals, self._go, landing.close)
 
     def _go(self, url: str) -> None:

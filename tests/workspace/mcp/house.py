@@ -13,7 +13,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.config.credentials import KeyStore as Store
 from jupyter_eca.errors import SamplingRefusal
 from jupyter_eca.mcp_client import McpManager
-from jupyter_eca.mcp_client.caller import Sampled, Sampling, Stop
+from jupyter_eca.mcp_client.caller import SamplingRequest, SamplingResult, StopReason
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.plugins.tools.base import Tool, ToolContext
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
@@ -55,11 +55,11 @@ class User:
     sees: frozenset[str] | None = None
     holds: bool = False
     asked: list[ChatAskQuestionParams] = field(default_factory=list[ChatAskQuestionParams])
-    wanted: list[Sampling] = field(default_factory=list[Sampling])
+    wanted: list[SamplingRequest] = field(default_factory=list[SamplingRequest])
     hears: asyncio.Event = field(default_factory=asyncio.Event)
     taken_back: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def questions(self, chat: str) -> User | None:
+    def find_question_asker(self, chat: str) -> User | None:
         return self if self.sees is None or chat in self.sees else None
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
@@ -74,12 +74,12 @@ class User:
         answer = self.answers.pop(0) if self.answers else None
         return ChatAskQuestionResult(answer=answer, cancelled=answer is None)
 
-    async def sample(self, chat: str, wanted: Sampling) -> Sampled:  # noqa: ARG002
+    async def sample(self, chat: str, wanted: SamplingRequest) -> SamplingResult:  # noqa: ARG002
         self.wanted.append(wanted)
         answer = self.answers.pop(0) if self.answers else None
         if answer is None:
             raise SamplingRefusal("not today")
-        return Sampled(answer, "p/m", Stop.END)
+        return SamplingResult(answer, "p/m", StopReason.END)
 
 
 @dataclass
@@ -124,6 +124,16 @@ class House:
     async def running(self, name: str) -> ToolServerUpdatedParams:
         return await self.come(name, ServerStatus.RUNNING)
 
+    async def subscribed(self, name: str) -> None:
+        """Wait until a server has accepted the subscription to its changes, which is a request with the token as well:
+        a token that is taken back before would end the session for that request, and not for the call of a test."""
+        tool = next(tool for tool in mcp_tools(self.manager) if tool.server.name == name)
+        async with asyncio.timeout(PATIENCE):
+            await self.until(lambda: tool.server.connection is not None and not tool.server.connection.has_ended)
+            connection = tool.server.connection
+            assert connection is not None
+            await connection._subscribed.wait()  # pyright: ignore[reportPrivateUsage]  # nothing else tells of it
+
     def tool(self, name: str) -> Tool:
         return next(tool for tool in mcp_tools(self.manager) if tool.spec.name == name)
 
@@ -151,7 +161,7 @@ async def house(
         built.removed,
         Store(folder / "data" / "auth.json", ring or NoRing()),
         built.user,
-        pace=pace,
+        timing=pace,
         home=folder / "home",
     )
     running = asyncio.create_task(built.manager.run())

@@ -143,7 +143,7 @@ async def test_where_nobody_is_there_the_question_is_cancelled_and_logged(tmp_pa
     user = User(["x"], sees=frozenset({"chat"}))
     async with house(tmp_path, {"puppet": puppet("legacy")}, user=user) as at:
         assert (await answered(at, form(NAME), chat))["action"] == "cancel"
-        assert "nobody was there: Which table?" in at.manager.log("puppet")[-1].text
+        assert "nobody was there: Which table?" in at.manager.read_log("puppet")[-1].text
     assert user.asked == []
 
 

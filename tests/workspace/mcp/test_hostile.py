@@ -44,7 +44,7 @@ async def test_a_malformed_tool_is_left_out_and_told_and_the_others_can_be_used(
         shown = await at.running("odd")
         assert [tool.name for tool in shown.tools or ()] == ["work"]
         assert (await at.call("odd__work")).text == "done"
-        log = [line.text for line in at.manager.log("odd")]
+        log = [line.text for line in at.manager.read_log("odd")]
     for name in ("bad0", "bad1", "bad2", "bad3", "bad4", "number 7", "number 8"):
         assert f"the tool {name!r} is left out: " in str(shown.error)
         assert any(f"the tool {name!r} is left out: " in line for line in log)

@@ -85,7 +85,7 @@ async def test_a_server_that_dropped_keeps_its_tools_and_a_call_connects_again_a
             await at.running("far")
         await at.come("far", ServerStatus.FAILED)
         assert "far__add" in [tool.spec.name for tool in mcp_tools(at.manager)]
-        assert at.manager.instructions() == {"far": "Be kind to me."}
+        assert at.manager.list_instructions() == {"far": "Be kind to me."}
         with pytest.raises(ToolError, match="'far' failed: it is failed"):
             await at.call("far__add", a=1, b=1)
         async with web(legacy=True, port=port):

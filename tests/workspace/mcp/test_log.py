@@ -26,7 +26,7 @@ def said(level: str, data: Any, **more: Any) -> dict[str, Any]:
 async def logged(at: House, lines: int) -> None:
     """A thread reads stderr: it cannot wake us."""
     async with asyncio.timeout(PATIENCE):
-        while len(at.manager.log("puppet")) < lines:  # noqa: ASYNC110  # as it says
+        while len(at.manager.read_log("puppet")) < lines:  # noqa: ASYNC110  # as it says
             await asyncio.sleep(0.01)
 
 
@@ -37,7 +37,7 @@ async def test_messages_and_stderr_are_kept_in_order_and_without_secrets(tmp_pat
         await at.call("puppet__do", say=[said("warning", "slow today", logger="db"), said("debug", {"rows": 3})])
         await at.call("puppet__do", stderr="the key is sk-secret-key")
         await logged(at, 3)
-        lines = [(line.level, line.text, line.source) for line in at.manager.log("puppet")]
+        lines = [(line.level, line.text, line.source) for line in at.manager.read_log("puppet")]
         assert lines[:2] == [("warning", "slow today", "db"), ("debug", '{"rows": 3}', None)]
         assert lines[2] == ("stderr", "the key is ***", None)
 
@@ -46,7 +46,7 @@ async def test_what_is_kept_has_an_end(tmp_path: Path) -> None:
     async with house(tmp_path, {"puppet": puppet("legacy")}) as at:
         await at.running("puppet")
         await at.call("puppet__do", say=[said("info", f"{number} {'x' * 3000}") for number in range(600)])
-        lines = at.manager.log("puppet")
+        lines = at.manager.read_log("puppet")
         assert (len(lines), lines[-1].text[:4]) == (500, "599 ")
         assert all(len(line.text) == 2_000 for line in lines)
 

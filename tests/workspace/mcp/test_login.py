@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-FOR_NOW = "There is no system keyring to keep that in"
+FOR_NOW = "There is no system keyring to store it in"
 
 
 @dataclass
@@ -43,8 +43,8 @@ class User:
     asked: asyncio.Queue[str] = field(default_factory=asyncio.Queue[str])
     warned: list[str] = field(default_factory=list[str])
 
-    async def land(self, port: int | None, used: Sequence[str]) -> Landing:
-        landing = await Loopback().land(port, used)
+    async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
+        landing = await Loopback().prepare_landing(port, used)
         return Landing(landing.address, landing.arrivals, close=landing.close)
 
     def say(self, type: MessageType, message: str) -> None:
@@ -130,6 +130,7 @@ async def test_without_a_keyring_a_sign_in_is_renewed_while_the_program_runs_and
     async with gated(tmp_path) as (site, at, user):
         assert FOR_NOW in (await user.signs_in(at)).text
         for _ in range(2):
+            await at.subscribed("far")
             site.gate.good.clear()
             assert (await at.call("far__add", a=1, b=2)).text == "3"
         at.manager.stop("far")
@@ -156,6 +157,7 @@ async def test_after_a_restart_a_token_that_does_not_count_any_more_is_renewed(
     ring = Ring()
     async with gated(tmp_path, ring) as (site, at, user):
         await user.signs_in(at)
+        await at.subscribed("far")
         site.gate.good.clear()
         site.seen.clear()
         now = time.time
@@ -173,9 +175,11 @@ async def test_after_a_restart_a_token_that_does_not_count_any_more_is_renewed(
 async def test_a_token_that_is_taken_back_in_mid_session_is_renewed_or_asked_for_again(tmp_path: Path) -> None:
     async with gated(tmp_path) as (site, at, user):
         await user.signs_in(at)
+        await at.subscribed("far")
         site.gate.good.clear()
         assert (await at.call("far__add", a=1, b=2)).text == "3"
         assert site.gate.granted == ["authorization_code", "refresh_token"]
+        await at.subscribed("far")
         site.gate.good.clear()
         site.gate.forget()
         with pytest.raises(ToolError, match="sign in again"):
@@ -193,7 +197,7 @@ async def test_we_are_registered_once_for_an_address_and_anew_at_another(tmp_pat
         arrivals = Arrivals()
 
         class Elsewhere(User):
-            async def land(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002
+            async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002
                 return Landing("https://hub.example/user/me/eca/oauth/callback", arrivals)
 
         url = await Elsewhere().connects(at)

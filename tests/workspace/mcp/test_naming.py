@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.mcp_client.tool_names import LONGEST, tool_name
+from jupyter_eca.mcp_client.tool_names import MAX_LENGTH, make_tool_name
 
 WORDS = st.text(alphabet="ab_-. é", min_size=1, max_size=5) | st.text(min_size=60, max_size=70)
 PAIRS = st.tuples(WORDS, WORDS)
 
 
 def test_a_plain_name_says_server_and_tool() -> None:
-    assert tool_name("git-hub", "list_issues") == "git-hub__list_issues"
+    assert make_tool_name("git-hub", "list_issues") == "git-hub__list_issues"
 
 
 @pytest.mark.parametrize(
@@ -28,11 +28,11 @@ def test_a_plain_name_says_server_and_tool() -> None:
     ],
 )
 def test_names_that_would_collide_do_not(one: tuple[str, str], other: tuple[str, str]) -> None:
-    assert tool_name(*one) != tool_name(*other)
+    assert make_tool_name(*one) != make_tool_name(*other)
 
 
 @given(PAIRS, PAIRS)
 def test_any_two_tools_have_two_names_that_vendors_allow(one: tuple[str, str], other: tuple[str, str]) -> None:
-    names = [tool_name(*one), tool_name(*other)]
+    names = [make_tool_name(*one), make_tool_name(*other)]
     assert (names[0] == names[1]) == (one == other)
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) and len(name) <= LONGEST for name in names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) and len(name) <= MAX_LENGTH for name in names)

@@ -136,7 +136,7 @@ async def test_a_server_that_no_chat_uses_gets_no_model(tmp_path: Path) -> None:
         await at.running("puppet")
         refusal = json.loads((await at.call("puppet__do", "", ask=wants("The capital?"))).text)
         assert "no chat uses this server now" in refusal["message"]
-        assert "no chat uses this server now" in at.manager.log("puppet")[-1].text
+        assert "no chat uses this server now" in at.manager.read_log("puppet")[-1].text
     assert user.wanted == []
 
 

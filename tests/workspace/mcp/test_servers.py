@@ -26,12 +26,12 @@ async def test_what_a_server_offers_is_shown_and_can_be_used(tmp_path: Path) -> 
         shown = await at.running("tour")
         assert at.statuses("tour") == ["stopped", "starting", "running"]
         assert shown.instructions == "Be kind to me."
-        assert at.manager.instructions() == {"tour": "Be kind to me."}
+        assert at.manager.list_instructions() == {"tour": "Be kind to me."}
         assert {tool.name for tool in shown.tools or ()} >= {"add", "draw"}
         await at.until(lambda: bool(at.shown("tour").resources) and bool(at.shown("tour").prompts))
-        assert [one.name for one in at.manager.prompts()["tour"]] == ["greet"]
+        assert [one.name for one in at.manager.list_prompts()["tour"]] == ["greet"]
         assert [one.uri for one in at.manager.list_resources()["tour"]] == ["memo://today"]
-        assert await at.manager.prompt("tour", "greet", {"name": "Ada"}) == "Say hello to Ada."
+        assert await at.manager.get_prompt("tour", "greet", {"name": "Ada"}) == "Say hello to Ada."
         assert await at.manager.read_resource("tour", "memo://today") == ("buy milk", ())
 
 

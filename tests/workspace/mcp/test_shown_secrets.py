@@ -49,7 +49,7 @@ async def test_secrets_that_are_written_out_in_a_command_or_an_address_are_shown
     async with house(tmp_path, servers) as at:
         assert (await at.running("program")).args is not None
         await at.come("address", ServerStatus.FAILED)
-        logs = [line.text for name in servers for line in at.manager.log(name)]
+        logs = [line.text for name in servers for line in at.manager.read_log(name)]
         told = [told.model_dump_json() for told in at.told]
     assert MARK not in json.dumps([told, logs])
     assert MARK not in caplog.text
@@ -60,7 +60,7 @@ async def test_a_server_that_repeats_its_secret_tells_it_neither_the_reader_nor_
     server = raw("repeats its secret", tmp_path / "log", env={"API_KEY": secret, "MODE": "readonly"})
     async with house(tmp_path, {"chatty": server}) as at:
         shown = await at.running("chatty")
-        words = at.manager.instructions()["chatty"]
+        words = at.manager.list_instructions()["chatty"]
         (tool,) = mcp_tools(at.manager)
     assert secret not in shown.model_dump_json()
     assert secret not in words + tool.spec.description

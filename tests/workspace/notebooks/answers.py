@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from jupyter_eca.fronts.eca.client_ports import LinkNotebooks
-from jupyter_eca.transport.memory import pair
+from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
@@ -100,7 +100,7 @@ async def _nbclient(folder: Path) -> AsyncGenerator[Answer]:
 
 @asynccontextmanager
 async def _page(folder: Path) -> AsyncGenerator[Answer]:
-    ours, theirs = pair()
+    ours, theirs = make_link_pair()
     page = Page(theirs)
 
     async def refuse(method: str, _params: Any) -> Any:

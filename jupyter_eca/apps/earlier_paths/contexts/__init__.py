@@ -1,1 +1,1 @@
-"""An earlier package; its module `base` names what is in `jupyter_eca.plugins` now."""
+"""An earlier package. Its module `base` has the names that are in `jupyter_eca.plugins` now."""

@@ -1,6 +1,7 @@
-"""`python -m jupyter_eca.kernel -f FILE`: an installed kernelspec of 0.1.0 starts the kernel `eca` by this path.
+"""Starts the kernel `eca` for an installed kernelspec of 0.1.0, which calls `python -m jupyter_eca.kernel -f FILE`.
 
-It gives no warning: who opens a notebook did not write the kernelspec, and installing the package anew replaces it.
+There is no warning, because the user who opens a notebook did not write the kernelspec. Installing the package again
+replaces it.
 """
 
 from __future__ import annotations

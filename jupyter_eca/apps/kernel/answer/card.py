@@ -1,8 +1,8 @@
-"""The card below a cell: a widget that draws approvals and questions of one turn as the panel draws them, with the same
-bundle. It decides nothing: `questions` passes on what a page of the card answers.
+"""Owns the card below a cell: a widget that shows the tool calls and questions of a turn which wait for the user. It
+uses the same JavaScript bundle as the panel, so it looks the same.
 
-Each page that shows it is told only what waits: the contents of those calls, and the questions. The desk (`Desk`)
-carries out what the user decides.
+A page that shows the card gets only what waits: the contents of those calls, and the questions. This module must not
+decide anything: it passes what the user decides to a `DecisionHandler`, which is `questions`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import traitlets
 
-from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
+from jupyter_eca.apps.kernel.panel.multi_page_widget import MultiPageWidget
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chats import ChatListResult
 from jupyter_eca.protocol.jsonrpc import ErrorCode, to_json
@@ -33,30 +33,32 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams
 
 
-class Desk(Protocol):
+class DecisionHandler(Protocol):
     """Carries out what the user decides on a card."""
 
-    def heed(self, method: str, params: Any) -> None:
-        """Raises: RemoteError, and pydantic's ValidationError."""
+    def handle_decision(self, method: str, params: Any) -> None:
+        """Handle a message of a page. Raises: RemoteError, and pydantic's ValidationError."""
         ...
 
 
-class Card(Paged):
+class Card(MultiPageWidget):
     """The card of one turn. It can be shown and hidden as often as needed."""
 
-    # The bundle tells a card from a panel by this name.
+    # By this trait the bundle knows that the widget is a card and not a panel.
     card = traitlets.Bool(default_value=True).tag(sync=True)
 
     drawn: ClassVar[bool | None] = None
-    """Whether the pages of this kernel draw cards; None as long as that is not known."""
+    """Whether the pages of this kernel draw cards; None until that is known."""
 
-    def __init__(self, publisher: Publisher, chat: str, desk: Desk, told: Sequence[ChatContentReceivedParams]) -> None:
-        """Make a card. Call this in the cell that the card is for. `told` are the contents about its calls; a page gets
-        them when it comes."""
+    def __init__(
+        self, publisher: Publisher, chat: str, handler: DecisionHandler, contents: Sequence[ChatContentReceivedParams]
+    ) -> None:
+        """Create the card in the cell in which it is shown. `contents` are the contents about its calls, which a page
+        gets when it connects."""
         super().__init__()
         self.opened = asyncio.Event()
-        self.desk = desk
-        self.told = told
+        self.handler = handler
+        self.contents = contents
         self.questions: list[tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = []
         self._publisher = publisher
         self._chat = chat
@@ -74,15 +76,16 @@ class Card(Paged):
             self._shown = True
 
     def hide(self) -> None:
+        """Make the output of the card empty. It can be shown again."""
         if self._shown:
             self._publish({"text/plain": ""})
             self._shown = False
 
     def close(self) -> None:
-        """Close the card for good; a second call does nothing. It must not stay open: JupyterLab may save the state of
-        every open widget."""
+        """Close the card. It cannot be shown again, and a second call does nothing. A card must be closed, because
+        JupyterLab may save the state of every open widget."""
         self.hide()
-        # The manager of widgets does not know a card any more that the page has closed.
+        # ipywidgets raises KeyError if the page has closed the card already.
         with suppress(KeyError):
             self.layout.close()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  # untyped library
         with suppress(KeyError):
@@ -90,45 +93,47 @@ class Card(Paged):
 
     def _publish(self, data: dict[str, Any]) -> None:
         publish = partial(self._publisher.publish, data, transient={"display_id": self._id}, update=self._published)
-        # Show it at the cell, whichever task decides.
+        # Publish in the context of the cell, because this may be called by a task of another context.
         self._context.copy().run(publish)
         self._published = True
 
-    # -- what it shows
+    # -- messages to pages
 
-    def tell(self, received: ChatContentReceivedParams) -> None:
+    def send_content(self, received: ChatContentReceivedParams) -> None:
+        """Send a content to all pages."""
         for page in self._pages.values():
-            self.start(page.tell(received))
+            self.start_task(page.send_content(received))
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Return the first answer that a page gives. Cancel the call to take the question back."""
+        """Ask a question on all pages, and return the first answer. Cancel the call to withdraw the question."""
         answer: asyncio.Future[ChatAskQuestionResult] = self._loop.create_future()
         self.questions.append((question, answer))
         for page in self._pages.values():
-            self.start(page.ask(question, answer))
+            self.start_task(page.ask(question, answer))
         try:
             return await answer
         finally:
             answer.cancel()
             self.questions = [pending for pending in self.questions if pending[1] is not answer]
 
-    # -- what pages say
+    # -- messages of pages
 
     async def _serve(self, channel: str) -> None:
-        """Serve one page, until it leaves or the card is closed."""
-        page = self._pages[channel] = _Page(self, partial(self._say, channel))
-        self._links[channel] = page.line
+        """Serve a page until it leaves or the card is closed."""
+        page = self._pages[channel] = _Page(self, partial(self._send_to_page, channel))
+        self._links[channel] = page.link
         Card.drawn = True
         self.opened.set()
-        self._say(channel, {"opened": True, "chat": self._chat})
+        self._send_to_page(channel, {"opened": True, "chat": self._chat})
         try:
             await page.run()
         finally:
             del self._pages[channel], self._links[channel]
 
 
-class _Line(CommLink):
-    """The link to a page. It delays no message: approved code may block the kernel before a timer ends."""
+class _UndelayedLink(CommLink):
+    """The link to a page. It sends each message at once. `CommLink` may delay messages by a timer, but code that the
+    user approves may block the kernel before the timer ends."""
 
     async def send(self, message: Message) -> None:
         if not self.closed:
@@ -136,24 +141,26 @@ class _Line(CommLink):
 
 
 class _Page:
-    """A page that shows the card. To the page it looks like a server with one chat, which began when the page came."""
+    """The connection to a page that shows the card. For the page this is a server with one chat, which began when the
+    page connected."""
 
     def __init__(self, card: Card, write: partial[None]) -> None:
-        self.line = _Line(write, lambda: None)
+        self.link = _UndelayedLink(write, lambda: None)
         self._card = card
-        self._peer = Peer(self.line, self._answer, self._heed)
+        self._peer = Peer(self.link, self._answer, self._handle_notification)
         self._ready = False
+        """Whether the page has sent `initialized`."""
 
     async def run(self) -> None:
         await self._peer.run()
 
-    async def tell(self, received: ChatContentReceivedParams) -> None:
+    async def send_content(self, received: ChatContentReceivedParams) -> None:
         if self._ready:
             await self._peer.notify("chat/contentReceived", received.wire())
 
     async def ask(self, question: ChatAskQuestionParams, answer: asyncio.Future[ChatAskQuestionResult]) -> None:
-        """Ask until the question is answered, here or elsewhere. A page that leaves or answers nonsense has not
-        answered."""
+        """Ask the question on this page, until it is answered here or on another page. If the page leaves, or its
+        answer is an error, the question stays open."""
         if not self._ready:
             return
         request = asyncio.ensure_future(self._peer.request("chat/askQuestion", question.wire()))
@@ -164,22 +171,23 @@ class _Page:
             answer.set_result(ChatAskQuestionResult.model_validate(request.result() or {"cancelled": True}))
 
     async def _answer(self, method: str, _params: Any) -> Any:
+        """Answer a request of the page."""
         match method:
             case "initialize":
                 return InitializeResult().wire()
             case "chat/list":
                 return ChatListResult(chats=()).wire()
             case _:
-                # Requests about rules are refused too: code that runs in the kernel could send them over the kernel's
-                # link.
+                # Requests to write approval rules are refused, too: code that runs in the kernel could send such a
+                # request in the user's name.
                 raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
-    def _heed(self, method: str, params: Any) -> None:
+    def _handle_notification(self, method: str, params: Any) -> None:
         if method != "initialized":
-            self._card.desk.heed(method, params)
+            self._card.handler.handle_decision(method, params)
             return
         self._ready = True
-        for received in self._card.told:
-            self._card.start(self.tell(received))
+        for received in self._card.contents:
+            self._card.start_task(self.send_content(received))
         for question, answer in self._card.questions:
-            self._card.start(self.ask(question, answer))
+            self._card.start_task(self.ask(question, answer))

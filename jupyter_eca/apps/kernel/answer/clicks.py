@@ -1,13 +1,14 @@
-"""Whether clicks in a page reach a kernel whose cell is still running. It knows no widget; `card` and the engine's
-client ask it.
+"""Finds out whether clicks in a page reach a kernel while a cell is running. A click on a widget is a comm message. It
+depends on the version of ipykernel whether the kernel receives it while a cell awaits:
 
-| ipykernel | clicks reach a cell that awaits |
+| ipykernel | receives clicks while a cell awaits |
 |---|---|
-| 6 | never: they queue behind it |
-| 7.0 to 7.3 | in a subshell, which JupyterLab makes for its widgets, and other front ends do not |
+| 6 | never: they wait in the queue until the cell has ended |
+| 7.0 to 7.3 | only in a subshell, which JupyterLab creates for its widgets, and other front ends do not |
 | from 7.4 on | always |
 
-A page that knows no widgets closes what we open for them (JupyterLab does); nothing will be clicked there either.
+Some pages do not know our widget. JupyterLab then closes its comm, and no click will come. This module must not know
+what is clicked: `questions` and `engine/client` use it.
 """
 
 from __future__ import annotations
@@ -17,60 +18,66 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from jupyter_eca.apps.kernel.surroundings import kernel_of
+from jupyter_eca.apps.kernel.surroundings import get_kernel
 
+# The first version of ipykernel with subshells.
 _SUBSHELLS: Final = (7, 0)
+# The first version that receives comm messages while a cell awaits.
 _AWAITING: Final = (7, 4)
 
-# Seconds that a page has to make its subshell: it does so when the first widget comes, and that takes milliseconds.
+# Seconds to wait until the page has created its subshell. JupyterLab does that for the first widget, in milliseconds.
 PATIENCE: Final = 3.0
 
+# Seconds between two looks whether clicks can still arrive.
 _HEARTBEAT: Final = 0.05
 
 
-def reach_awaiting() -> bool:
-    """Return whether messages of comms reach a cell that waits, whoever sends them."""
-    return _version() >= _AWAITING
+def can_reach_running_cell() -> bool:
+    """Return whether comm messages are received while a cell awaits, both from the page and from the server."""
+    return _read_version() >= _AWAITING
 
 
-def possible() -> bool:
-    """Return whether clicks of any page can reach a cell that waits."""
-    return _version() >= _SUBSHELLS
+def can_arrive() -> bool:
+    """Return whether clicks can arrive while a cell awaits, at least with some pages."""
+    return _read_version() >= _SUBSHELLS
 
 
-class Hearing:
-    """Watches whether clicks on one widget arrive, from the moment it is shown."""
+class ClickWatcher:
+    """Watches whether clicks on a widget can arrive. Create it when the widget is shown."""
 
     def __init__(self, widget: Any) -> None:
         from IPython.core.getipython import get_ipython
 
-        self._kernel = kernel_of(get_ipython())
+        self._kernel = get_kernel(get_ipython())
         self._closed = False
         self._until = monotonic() + PATIENCE
         widget.comm.on_close(self._close)
 
     @property
     def is_lost(self) -> bool:
-        """Return whether no click will arrive any more."""
-        return self._closed or (monotonic() > self._until and not reach_awaiting() and not self._subshells())
+        """Whether no click can arrive any more."""
+        return self._closed or (
+            monotonic() > self._until and not can_reach_running_cell() and not self._list_subshells()
+        )
 
-    async def wait_for_page(self, spoken: asyncio.Event, seconds: float) -> bool:
-        """Return whether a page has spoken within that time, or sooner where none can."""
+    async def wait_for_page(self, opened: asyncio.Event, seconds: float) -> bool:
+        """Wait until a page has connected, which sets `opened`. Return False if none has within `seconds`, or as soon
+        as none can."""
         until = monotonic() + seconds
-        while not (spoken.is_set() or self.is_lost or monotonic() > until):
+        while not (opened.is_set() or self.is_lost or monotonic() > until):
             with suppress(TimeoutError):
-                await asyncio.wait_for(spoken.wait(), _HEARTBEAT)
-        return spoken.is_set()
+                await asyncio.wait_for(opened.wait(), _HEARTBEAT)
+        return opened.is_set()
 
     def _close(self, _message: object) -> None:
         self._closed = True
 
-    def _subshells(self) -> list[str]:
+    def _list_subshells(self) -> list[str]:
         thread = getattr(self._kernel, "shell_channel_thread", None)
         return thread.manager.list_subshell() if thread is not None else []
 
 
-def _version() -> tuple[int, ...]:
+def _read_version() -> tuple[int, ...]:
     from ipykernel._version import version_info
 
     return tuple(int(str(part)) for part in version_info[:2])

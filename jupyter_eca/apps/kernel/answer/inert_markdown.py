@@ -1,15 +1,18 @@
-"""Text of others as inert Markdown: it may be formatted, but it cannot act. Pure. Everything that a cell shows of a
-model, a tool or a server passes through it.
+"""Makes a text of a model, a tool or a server inert: as Markdown it may be formatted, but it cannot run anything or
+load anything. Pure. Every such text that a cell shows goes through this module.
 
-A cell that the user ran is trusted, so JupyterLab runs what HTML its Markdown holds, with the rights of the page; and
-nbconvert passes it on to whoever opens the export. What a model or a tool says must never get there, and must not make
-the page ask a foreign server for anything: an image's address can carry data away, so images become links.
+Why this is needed. A cell that the user ran is trusted. So JupyterLab runs the HTML in its Markdown, with the rights of
+the page, and nbconvert copies the HTML into its export. A text of a model or a tool must never do that. It must also
+not make the page load anything from a foreign server: the address of an image can contain data, so images become links.
 
-Dialects disagree about where code, links and mathematics begin and end. So nothing is left for them to disagree about:
-code, links and formulas that are recognised here are rewritten in the one form that all dialects read alike, and every
-other character that could begin one is an entity. Blocks of code stand at the first column between blank lines, which
-no container and no formula of JupyterLab's reaches across; a formula stands on one line and cannot end early, since
-nbconvert looks for the end of an open one even inside of code.
+How it works. Renderers of Markdown disagree about where code, links and formulas begin and end. So code, links and
+formulas that are recognised here are written in the one form that all renderers read in the same way. Every other
+character that could begin one of them becomes an entity. Two examples:
+
+- A block of code begins in the first column and stands between blank lines. No list, quote or formula of JupyterLab
+  extends across a blank line.
+- A formula is on one line and cannot end early, because nbconvert searches for the end of an open formula even inside
+  code.
 """
 
 from __future__ import annotations
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FENCE = re.compile(r"([ \t]*)(?:(`{3,})([^`]*)|(~{3,})(.*))$")
-# Label and address of a link: no character that Markdown, HTML or TeX could act on; balanced brackets, as
-# encyclopaedias have them.
+# The address of a link. It has no character with a meaning in Markdown, HTML or TeX. Brackets must be balanced, as in
+# addresses of encyclopaedias.
 _PLACE = r"(?:[\w.~:/?#@!*+,;=%{0}-]|\([\w.~:/?#@!*+,;=%{0}-]*\))+"
-# There is no `&` without a scheme: mistune decodes entities twice, and so would find a scheme where there was none.
+# An address without a scheme must not have `&`: mistune decodes entities twice, and could find a scheme in it then.
 _WEB = r"(?:https?://|mailto:)" + _PLACE.format("&")
 _URL = rf"(?:{_WEB}|(?![^\s/?#)]*:){_PLACE.format('')})"
 _TOKEN = re.compile(
@@ -38,18 +41,18 @@ _TOKEN = re.compile(
     rf'|(?P<bangs>!{{0,2}})\[(?P<label>[^\[\]\n]*)\]\([ ]*(?P<url>{_URL})(?:[ ]+"[^"\n]*")?[ ]*\)'
     rf"|<(?P<bare>{_WEB})>"
     r"|(?<=[-*+][ ])(?P<box>\[[ x]\])(?=\s)"
-    # Other characters that could begin code, a formula, HTML, a link, a definition, or a link without brackets; and the
-    # quote that would end an attribute, if JupyterLab took it for part of a formula in an address.
+    # Other characters that could begin code, a formula, HTML, a link, a definition, or a link without brackets. Also
+    # the quotation mark, which could end an attribute if JupyterLab found a formula in an address.
     r"|(?P<special>[&<`$\\\[\]\"]|~{3,}|!(?=<)|(?<!http)(?<!https):(?=//)|@(?=@))",
     re.IGNORECASE,
 )
 _ENVIRONMENT = re.compile(r"\\begin\{([a-z]*\*?)\}.*?\\end\{\1\}", re.IGNORECASE)
-# marked looks for the partner of a bracket even in the next block of code.
+# An open bracket without its partner. The renderer `marked` searches for the partner even in the next block of code.
 _UNCLOSED = re.compile(r"\[(?!(?:\\.|[^\[\]\\])*\])")
 
 
-def inert(text: str) -> str:
-    """Return the text with its formatting and its blocks of code."""
+def as_inert_markdown(text: str) -> str:
+    """Return a text as inert Markdown, with its formatting and its blocks of code."""
     out: list[str] = []
     paragraph: list[str] = []
     outdent = 0
@@ -57,81 +60,87 @@ def inert(text: str) -> str:
     for line in lines:
         if fence := _FENCE.match(line):
             outdent = len(fence[1])
-            source = "\n".join(_until_closed(lines, fence[2] or fence[4], outdent))
-            out += [prose("\n".join(paragraph)), block(source, _language(fence[3] or fence[5] or ""))]
+            source = "\n".join(_take_until_closed(lines, fence[2] or fence[4], outdent))
+            out += [
+                as_inert_prose("\n".join(paragraph)),
+                as_code_block(source, _clean_language(fence[3] or fence[5] or "")),
+            ]
             paragraph = []
         else:
-            # A block ends the list that it stood in; what followed it in there would be taken for indented code.
-            outdent = min(outdent, _indent(line)) if line.strip() else outdent
+            # A block of code is moved to the first column, which ends the list around it. The lines after it must lose
+            # their indentation, too, or they would be read as indented code.
+            outdent = min(outdent, _measure_indent(line)) if line.strip() else outdent
             paragraph.append(line[outdent:])
-    return "\n\n".join(part.strip("\n") for part in [*out, prose("\n".join(paragraph))] if part.strip())
+    return "\n\n".join(part.strip("\n") for part in [*out, as_inert_prose("\n".join(paragraph))] if part.strip())
 
 
-def prose(text: str) -> str:
-    """Return the text with its formatting; fences are shown as they are written."""
+def as_inert_prose(text: str) -> str:
+    """Return a text as inert Markdown, with its formatting. Fences do not begin blocks of code: they are shown."""
     return _TOKEN.sub(_escape_found, drop_control_characters(text))
 
 
-def block(text: str, language: str = "") -> str:
-    """Return a fenced block that the text cannot end. What follows must stand after a blank line."""
+def as_code_block(text: str, language: str = "") -> str:
+    """Return a fenced block of code that the text cannot end. Add a blank line after it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"\n\n{fence}{language}\n{text}\n{fence}"
 
 
-def code(text: str) -> str:
-    """Return one line as inline code that the text cannot end."""
-    return f"<code>{_entities(' '.join(text.split()))}</code>"
+def as_inline_code(text: str) -> str:
+    """Return a text on one line as inline code that the text cannot end."""
+    return f"<code>{_as_entities(' '.join(text.split()))}</code>"
 
 
 def _escape_found(match: re.Match[str]) -> str:
+    """Return a match of `_TOKEN` in its inert form."""
     match match.lastgroup:
         case "code":
-            # Inside of backticks this would not work: a table splits its cells there, and then they are no code.
-            return code(match["code"])
+            # The tag is used and not backticks, because a table splits its cells inside backticks, too.
+            return as_inline_code(match["code"])
         case "display" | "inline":
-            return _formula("$" if match.lastgroup == "inline" else "$$", match[match.lastgroup])
+            return _as_formula("$" if match.lastgroup == "inline" else "$$", match[match.lastgroup])
         case "url":
             label, url = match["label"].strip() or match["url"], match["url"]
-            return f"{_entities(match['bangs'][1:])}[{prose(label)}]({html.escape(url)})"
+            return f"{_as_entities(match['bangs'][1:])}[{as_inert_prose(label)}]({html.escape(url)})"
         case "bare":
-            return f"[{prose(match['bare'])}]({html.escape(match['bare'])})"
+            return f"[{as_inert_prose(match['bare'])}]({html.escape(match['bare'])})"
         case "box":
             return match["box"]
         case group:
-            return _entities(match[group or 0])
+            return _as_entities(match[group or 0])
 
 
-def _formula(mark: str, source: str) -> str:
-    """Return a formula on one line. Spaces mean nothing to TeX, and keep Markdown from seeing links, entities or other
-    formulas in it."""
+def _as_formula(mark: str, source: str) -> str:
+    """Return a formula on one line. Spaces are added, which have no meaning in TeX, so that Markdown finds no links,
+    entities or other formulas in it."""
     source = " ".join(source.split())
     if re.search(r"\\(begin|end)\{", _ENVIRONMENT.sub("", source)):
-        return f"{_entities(mark)}{prose(source)}{_entities(mark)}"
+        return f"{_as_entities(mark)}{as_inert_prose(source)}{_as_entities(mark)}"
     source = re.sub(r"([!\]\\:])(?=[\[(:/])|(&)(?=[#\w])|(\\)$", r"\g<0> ", source)
     source = source.replace("<", r"\lt ").replace('"', "''")
     return mark + _UNCLOSED.sub(r"\\lbrack ", source) + mark
 
 
-def _entities(text: str) -> str:
-    """Return the text with every character that means something to Markdown or HTML as a number."""
+def _as_entities(text: str) -> str:
+    """Return the text in which numeric entities replace all characters except letters, digits and spaces."""
     return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
 
 
-def _language(info: str) -> str:
-    """Return the language of a fence; a reader has no use for the rest of its info string. Diagrams are left out:
-    nbconvert hands their source to the page as HTML."""
+def _clean_language(info: str) -> str:
+    """Return the language in the info string of a fence. It is empty for a diagram, because nbconvert writes the source
+    of a diagram into the page as HTML."""
     word = "".join(c for c in (info.split() or [""])[0] if c.isalnum() or c in "+-_.#")
     return "" if word.lower().startswith("mermaid") else word
 
 
-def _until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
+def _take_until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
+    """Yield the lines of a block of code, without its indentation, until the fence that closes it."""
     for line in lines:
         mark = line.strip()
-        if set(mark) == {fence[0]} and len(mark) >= len(fence) and _indent(line) <= indent + 3:
+        if set(mark) == {fence[0]} and len(mark) >= len(fence) and _measure_indent(line) <= indent + 3:
             return
-        yield line[min(indent, _indent(line)) :]
+        yield line[min(indent, _measure_indent(line)) :]
 
 
-def _indent(line: str) -> int:
+def _measure_indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))

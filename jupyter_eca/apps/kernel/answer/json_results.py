@@ -1,6 +1,7 @@
-"""Structured results of tools (JSON), and whether the text of a result says the same. Pure. `tool_details` shows them.
+"""Formats structured results of tools (JSON), and decides whether the text of a result repeats its JSON. Pure.
 
-`labextension/src/render/json_results.ts` decides the same for the panel; `fixtures/json_results.json` holds for both.
+It must not know how results are shown: `tool_details` does. `labextension/src/render/json_results.ts` decides the same
+for the panel. `tests/fixtures/json_results.json` tests both.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 
 def format_json(text: str) -> str:
-    """Return the JSON with indents, or a text that is no JSON as it is."""
+    """Return the JSON with indents. A text that is not JSON is returned unchanged."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     except ValueError:
@@ -18,8 +19,9 @@ def format_json(text: str) -> str:
 
 
 def repeats_text(json_text: str, text: str) -> bool:
-    """Return whether the text of a result says what its JSON says. MCP asks servers to send both. FastMCP puts a result
-    that is no object into an object with the key `result`, and writes each entry of a list as a text of its own."""
+    """Return whether the text of a result repeats what its JSON says. MCP asks servers to send both. FastMCP puts a
+    result that is not an object into an object with the key `result`, and writes each entry of a list as a text of its
+    own."""
     try:
         value = json.loads(json_text)
     except ValueError:
@@ -27,14 +29,16 @@ def repeats_text(json_text: str, text: str) -> bool:
     values = [value]
     if isinstance(value, dict) and list(cast("dict[str, Any]", value)) == ["result"]:
         values.append(value["result"])
-    texts = [_as_text(one) for one in values]
-    texts += ["".join(map(_as_text, cast("list[Any]", one))) for one in values if isinstance(one, list)]
-    return _without_space(text) in map(_without_space, texts)
+    texts = [_as_text(candidate) for candidate in values]
+    texts += [
+        "".join(map(_as_text, cast("list[Any]", candidate))) for candidate in values if isinstance(candidate, list)
+    ]
+    return _remove_space(text) in map(_remove_space, texts)
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _without_space(text: str) -> str:
+def _remove_space(text: str) -> str:
     return "".join(text.split())

@@ -1,4 +1,7 @@
-"""Pictures of tools as MIME bundles for a page. Pure. `screen` displays them."""
+"""Converts pictures of tools into MIME bundles for a page. Pure.
+
+It must not display them: `screen` does.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +14,28 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.content import ImageContent
 
-# Only pixels: a page runs the scripts in an SVG.
+# The types of pictures that are shown. SVG is not among them, because a page runs the scripts in it.
 _TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
-# Pictures are kept in the notebook, which should not become large.
+# The most pictures of an answer, and the most characters of a picture in base64. Pictures are saved in the notebook,
+# which should not become large.
 MAX_PICTURES: Final = 4
 MAX_BASE64: Final = 2_000_000
 
 
 def as_bundles(pictures: Sequence[ImageContent]) -> Iterator[dict[str, str]]:
-    """Yield MIME bundles of the pictures that can be shown; the text mentions each picture."""
-    good = [
+    """Yield MIME bundles of the pictures that can be shown. The text of the answer mentions all pictures."""
+    displayable = [
         picture
         for picture in pictures
-        if picture.media_type in _TYPES and len(picture.base64) <= MAX_BASE64 and _pure(picture.base64)
+        if picture.media_type in _TYPES and len(picture.base64) <= MAX_BASE64 and _is_base64(picture.base64)
     ]
-    for picture in good[:MAX_PICTURES]:
+    for picture in displayable[:MAX_PICTURES]:
         yield {picture.media_type: picture.base64, "text/plain": f"[{picture.media_type}]"}
 
 
-def _pure(text: str) -> bool:
-    """Return whether it is base64 and nothing else: nbconvert writes it into an attribute as it is."""
+def _is_base64(text: str) -> bool:
+    """Return whether the text is base64 and nothing else. nbconvert writes it into an attribute without escaping it."""
     try:
         return bool(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):

@@ -1,5 +1,8 @@
-"""Asks the user at a cell about tool calls and questions of one turn: on a card where a page draws widgets, by
-`input()` elsewhere. It knows no policy; `turn` feeds it with contents as they come.
+"""Asks the user, at the cell of a turn, to decide about tool calls and to answer questions. It uses a card if the page
+draws widgets, and otherwise `input()`.
+
+It must not know which calls need an approval: the engine decides that, and `turn` passes the contents that it receives.
+The card is in `card`, the texts for `input()` are in `terminal_approval` and `terminal_question`.
 """
 
 from __future__ import annotations
@@ -39,14 +42,16 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.transport.eca_client import EcaClient
 
-# Seconds a page has to draw the first card of a kernel, on a busy machine: it loads half a megabyte for it. Front ends
-# that cannot (no widgets, no anywidget among them, nothing that hears while a cell runs) say so by silence.
+# Seconds to wait until a page has drawn the first card of a kernel. For it the page loads half a megabyte, perhaps on a
+# busy machine. A front end that cannot draw it does not tell that, so this wait is the only way to find out.
 PATIENCE: Final = 20.0
 
-_WITHOUT: Final = "If no buttons appear here, a field to type into will follow in a moment."
+_NO_BUTTONS: Final = "If no buttons appear here, a field to type into will follow in a moment."
 
 
 class CellQuestions:
+    """The tool calls and questions of one turn that wait for the user."""
+
     def __init__(
         self,
         surroundings: FrontEndKind,
@@ -56,68 +61,76 @@ class CellQuestions:
         draw: Callable[[], None],
         stop: Callable[[], None],
     ) -> None:
-        """Make it in the cell. `draw` shows what led to a question; `stop` ends the turn for a user who wants no more
-        of it."""
+        """Create it in the cell of the turn. `draw()` redraws the answer, so that the user sees what led to a question.
+        `stop()` stops the turn."""
         self._surroundings = surroundings
         self._publisher = publisher
         self._client = client
         self._chat = chat
         self._draw = draw
         self._stop = stop
-        # What is displayed appears in the cell whose context is current. Use the context of this cell, whoever calls.
+        # A display appears in the cell whose context is current. All tasks here use the context of this cell.
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[Any]] = set()
-        # The calls that wait, by their keys; None for a call that was decided here and whose end was not reported yet.
         self._calls: dict[str, TranscriptCall | None] = {}
+        """The calls that wait for a decision, by their keys. None: it was decided here, and the engine has not reported
+        that yet."""
         self._questions: dict[str, asyncio.Task[ChatAskQuestionResult]] = {}
-        self._told: list[ChatContentReceivedParams] = []
-        self._made: asyncio.Task[Card | None] | None = None
+        """The open questions, by the ids of those who ask."""
+        self._contents: list[ChatContentReceivedParams] = []
+        """The contents about these calls, which a page of the card needs."""
+        self._card_task: asyncio.Task[Card | None] | None = None
+        """Creates the card of the turn."""
         self._card: Card | None = None
         self._ended = False
+        """Whether no more questions are asked."""
 
     # -- tool calls
 
     def receive(self, received: ChatContentReceivedParams, transcript: CellTranscript) -> None:
-        """Take note of `received`, the last content that the transcript holds."""
-        self.take_back({call.id for call in transcript.calls if call.is_over})
+        """Handle a content that was just added to the transcript: ask about new calls, and withdraw what is over."""
+        self.withdraw({call.id for call in transcript.calls if call.is_over})
         waiting = {call.key: call for call in transcript.undecided_calls}
         new = {key: call for key, call in waiting.items() if key not in self._calls}
         self._calls = {key: self._calls.get(key, call) for key, call in waiting.items()}
-        self._tell(received, asks=bool(new))
-        self._settle()
+        self._update_card(received, asks=bool(new))
+        self._show_or_hide_card()
         for call in new.values():
             self._draw()
             self._ask(call)
 
-    def _tell(self, received: ChatContentReceivedParams, *, asks: bool) -> None:
-        """Tell the card the state of calls that ask, or have asked, for a decision."""
+    def _update_card(self, received: ChatContentReceivedParams, *, asks: bool) -> None:
+        """Send a content to the card if it is about a call that waits, or has waited, for a decision."""
         content = received.content
         if not isinstance(content, ToolCallContent) or isinstance(content, ToolCallPrepareContent):
             return
-        known = [other for other in self._told if _same(other, received)]
+        known = [other for other in self._contents if _is_same_call(other, received)]
         if not (asks or known):
             return
-        self._told.append(received)
+        self._contents.append(received)
         if isinstance(content, ToolCalledContent | ToolCallRejectedContent):
-            self._told[:] = [other for other in self._told if not _same(other, received)]
+            self._contents[:] = [other for other in self._contents if not _is_same_call(other, received)]
         if self._card is not None:
-            self._card.tell(received)
+            self._card.send_content(received)
 
     def _ask(self, call: TranscriptCall) -> None:
+        """Ask for a decision about a call, in the way of this front end."""
         match self._surroundings:
             case FrontEndKind.NOTEBOOK:
-                self._start(self._on_card(call))
+                self._start(self._ask_on_card(call))
             case FrontEndKind.TERMINAL:
-                self._type(call)
+                self._ask_in_terminal(call)
             case FrontEndKind.UNATTENDED:
-                # The user is asked all the same: a program in this kernel connected as a client that approves.
+                # A call can wait although nobody is there, if a program in this kernel has connected as a client that
+                # approves.
                 self._decide(call, CallDecision(approved=False, reason="Nobody is there to approve this call."))
 
-    async def _on_card(self, call: TranscriptCall) -> None:
+    async def _ask_on_card(self, call: TranscriptCall) -> None:
         if await self._show_card() is None:
-            self._type(call)
+            self._ask_in_terminal(call)
 
-    def _type(self, call: TranscriptCall) -> None:
+    def _ask_in_terminal(self, call: TranscriptCall) -> None:
+        """Ask about a call by `input()`, unless it was decided elsewhere."""
         if self._ended or self._calls.get(call.key) is None:
             return
         try:
@@ -130,16 +143,17 @@ class CellQuestions:
         self._start(self._client.decide(call.chat or self._chat, call.id, decision))
 
     def _interrupt(self) -> None:
+        """Stop the turn, because the user has interrupted `input()`."""
         self._ended = True
         self._stop()
 
     # -- questions
 
     async def answer(self, question: ChatAskQuestionParams, id: str) -> ChatAskQuestionResult:
-        """Ask a question. `id` names who asks: its next question replaces the one before, which was answered
-        elsewhere."""
+        """Ask a question and return the answer. `id` identifies who asks, for example a tool call. A new question with
+        the same id replaces the earlier one, which was answered elsewhere."""
         id = id or uuid.uuid4().hex
-        self.take_back({id})
+        self.withdraw({id})
         task = self._questions[id] = self._start(self._answer(question))
         try:
             await asyncio.wait((task,))
@@ -147,13 +161,14 @@ class CellQuestions:
             task.cancel()
             if self._questions.get(id) is task:
                 del self._questions[id]
-            self._settle()
-        return terminal_question.NOBODY if task.cancelled() else task.result()
+            self._show_or_hide_card()
+        return terminal_question.NO_ANSWER if task.cancelled() else task.result()
 
     async def _answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
+        """Ask a question, in the way of this front end."""
         self._draw()
         if self._surroundings is FrontEndKind.UNATTENDED:
-            return terminal_question.NOBODY
+            return terminal_question.NO_ANSWER
         if (card := await self._show_card()) is not None:
             return await card.ask(question)
         try:
@@ -161,26 +176,29 @@ class CellQuestions:
                 return terminal_question.ask_answer(question)
         except KeyboardInterrupt:
             self._interrupt()
-        # An answer of any kind would let the model continue; stopping the turn takes the question back.
+        # The user has interrupted. Any answer would let the model continue, so none is returned: when the turn stops,
+        # the question is withdrawn.
         return await asyncio.get_running_loop().create_future()
 
-    def take_back(self, questions: set[str]) -> None:
+    def withdraw(self, questions: set[str]) -> None:
+        """Withdraw the open questions with these ids."""
         for id in questions & set(self._questions):
             self._questions.pop(id).cancel()
 
     # -- the card
 
     async def _show_card(self) -> Card | None:
-        """Show the card of the turn and return it once a page draws it; None where none does."""
-        if self._surroundings is not FrontEndKind.NOTEBOOK or not clicks.possible():
+        """Show the card of the turn and return it as soon as a page has drawn it. Return None if no page draws it."""
+        if self._surroundings is not FrontEndKind.NOTEBOOK or not clicks.can_arrive():
             return None
-        self._made = self._made or self._start(self._make())
-        card = await asyncio.shield(self._made)
+        self._card_task = self._card_task or self._start(self._create_card())
+        card = await asyncio.shield(self._card_task)
         if card is not None:
-            self._settle()
+            self._show_or_hide_card()
         return card
 
-    async def _make(self) -> Card | None:
+    async def _create_card(self) -> Card | None:
+        """Create the card and wait until a page has drawn it. Return None if no page does."""
         try:
             # The imports take half a second, while the answer continues.
             await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.answer.card")
@@ -188,32 +206,33 @@ class CellQuestions:
 
             if self._ended or Card.drawn is False:
                 return None
-            card = self._card = Card(self._publisher, self._chat, self, self._told)
-        except Exception:  # noqa: BLE001  # no anywidget, a checkout never built, a widget manager's own fault
+            card = self._card = Card(self._publisher, self._chat, self, self._contents)
+        except Exception:  # noqa: BLE001  # anywidget is missing, the bundle was not built, or the widget manager failed
             return None
-        self._settle()
-        hearing = clicks.Hearing(card)
-        # A page that has drawn one card draws them all; this one is drawn when it is scrolled into view.
-        if await hearing.wait_for_page(card.opened, inf if Card.drawn else PATIENCE):
+        self._show_or_hide_card()
+        watcher = clicks.ClickWatcher(card)
+        # A page that has drawn one card draws all cards, but each only when it is scrolled into view. So no time limit
+        # is needed then.
+        if await watcher.wait_for_page(card.opened, inf if Card.drawn else PATIENCE):
             return card
-        if not hearing.is_lost:
+        if not watcher.is_lost:
             Card.drawn = False
         self._card = None
         card.close()
         return None
 
-    def _settle(self) -> None:
-        """Show the card while there is something to decide, and hide it afterwards."""
+    def _show_or_hide_card(self) -> None:
+        """Show the card if something waits for the user, otherwise hide it."""
         if self._card is None:
             return
         waiting = [f"{call.name} waits for approval." for call in self._calls.values() if call is not None]
         if waiting or self._questions:
-            self._card.show("\n".join([*(waiting or ["A question waits for an answer."]), _WITHOUT]))
+            self._card.show("\n".join([*(waiting or ["A question waits for an answer."]), _NO_BUTTONS]))
         else:
             self._card.hide()
 
-    def heed(self, method: str, params: Any) -> None:
-        """Handle what a page of the card says. Raises: RemoteError, ValidationError."""
+    def handle_decision(self, method: str, params: Any) -> None:
+        """Handle a message of a page of the card. Raises: RemoteError, ValidationError."""
         row = METHODS.get(method)
         match row and row.parse(params):
             case ChatToolCallApproveParams() | ChatToolCallRejectParams() as decision:
@@ -224,11 +243,13 @@ class CellQuestions:
                 raise RemoteError(f"there is no {method!r} here", ErrorCode.METHOD_NOT_FOUND)
 
     def _take_decision(self, method: str, decision: ChatToolCallApproveParams | ChatToolCallRejectParams) -> None:
+        """Send the user's decision about a call to the engine, unless the call was decided elsewhere."""
         for key, call in self._calls.items():
             if call is not None and (call.chat or self._chat, call.id) == (decision.chat_id, decision.tool_call_id):
-                # Do this at once: the code that was approved may block the kernel before the server's message comes.
+                # Update the card at once. The approved code may block the kernel before the server reports the
+                # decision.
                 self._calls[key] = None
-                self._settle()
+                self._show_or_hide_card()
                 self._start(self._client.notify(method, decision))
                 return
 
@@ -237,21 +258,22 @@ class CellQuestions:
     def close(self) -> None:
         """Ask no more questions, and remove the card from the cell."""
         self._ended = True
-        self.take_back(set(self._questions))
-        if self._made is not None:
-            self._made.cancel()
+        self.withdraw(set(self._questions))
+        if self._card_task is not None:
+            self._card_task.cancel()
         if self._card is not None:
             self._card.close()
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start a task in the cell's context. The kernel's loop is not ours: these tasks end with the turn."""
+        """Start a task in the cell's context. It has no parent task, because the loop belongs to the kernel. It ends
+        with the turn."""
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
 
-def _same(first: ChatContentReceivedParams, second: ChatContentReceivedParams) -> bool:
-    """Return whether both belong to the same call."""
+def _is_same_call(first: ChatContentReceivedParams, second: ChatContentReceivedParams) -> bool:
+    """Return whether both contents are about the same call."""
     ids = [content.id for content in (first.content, second.content) if isinstance(content, ToolCallContent)]
     return first.chat_id == second.chat_id and len(set(ids)) == 1

@@ -1,5 +1,7 @@
-"""Where an answer is shown: a display in a notebook that is redrawn at most ten times a second, a terminal, or once
-at the end where nobody watches. It renders nothing itself: `transcript` gives the text.
+"""Owns the screens on which an answer is shown: an output in a notebook, which is redrawn at most ten times a second, a
+terminal, or one output at the end if nobody watches.
+
+It must not render anything: `transcript` returns the text. `surroundings` chooses the screen.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ import uuid
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.apps.kernel.answer.pictures import as_bundles
-from jupyter_eca.apps.kernel.answer.tool_details import plain_checklist
-from jupyter_eca.apps.kernel.answer.transcript import SpokenText, TranscriptCall, plain
+from jupyter_eca.apps.kernel.answer.tool_details import format_plain_checklist
+from jupyter_eca.apps.kernel.answer.transcript import SpokenText, TranscriptCall, part_as_text
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 
-# Seconds. JupyterLab needs milliseconds to render a long text; 2,000 single updates took it 5-9 s, and some were lost.
+# Seconds between two redraws. JupyterLab needs milliseconds to render a long text: 2,000 single updates took it 5 to
+# 9 s, and some were lost (measured).
 REDRAW = 0.1
 
 
@@ -34,6 +37,8 @@ class Publisher(Protocol):
 
 
 class Screen(Protocol):
+    """Shows an answer while it grows."""
+
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
         """Draw if enough time has passed, or always with `now`. It may be called often."""
         ...
@@ -44,8 +49,8 @@ class Screen(Protocol):
 
 
 class NotebookScreen:
-    """One output with a display id. It keeps the publisher of its cell, because displays of code that the assistant
-    runs in the meantime are captured."""
+    """Shows the answer in one output, which has a display id so that it can be redrawn. It keeps the publisher of its
+    cell, because IPython replaces the publisher while the assistant's code runs."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -64,15 +69,16 @@ class NotebookScreen:
 
     def _show(self, transcript: CellTranscript, *, final: bool = False) -> None:
         text = transcript.as_markdown(final=final)
-        metadata = transcript.kept if final else {}
+        metadata = transcript.metadata if final else {}
         if text != self._drawn or metadata:
-            data = {"text/markdown": text, "text/plain": transcript.plain()}
+            data = {"text/markdown": text, "text/plain": transcript.as_text()}
             self._publisher.publish(data, metadata, transient={"display_id": self._id}, update=bool(self._drawn))
             self._drawn = text
 
 
 class FinalScreen:
-    """Exactly one display of text, for nbclient, papermill and nbval: they compare outputs or keep the first one."""
+    """Shows the text only once, at the end. nbclient, papermill and nbval need that: they compare the outputs, or keep
+    the first output only."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -81,20 +87,20 @@ class FinalScreen:
         pass
 
     def finish(self, transcript: CellTranscript) -> None:
-        data = {"text/markdown": transcript.as_markdown(final=True), "text/plain": transcript.plain()}
-        self._publisher.publish(data, transcript.kept)
+        data = {"text/markdown": transcript.as_markdown(final=True), "text/plain": transcript.as_text()}
+        self._publisher.publish(data, transcript.metadata)
         _show_pictures(self._publisher, transcript)
 
 
 class TerminalScreen:
-    """Prints new text, and the line of a tool call when its state changes."""
+    """Prints new text when it arrives, and a line for a tool call when its state changes."""
 
     def __init__(self) -> None:
         self._printed: dict[int, str] = {}
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # text is cheap
         for number, part in enumerate(transcript.visible_parts):
-            text, before = plain(part), self._printed.get(number, "")
+            text, before = part_as_text(part), self._printed.get(number, "")
             if text == before or (isinstance(part, TranscriptCall) and part.state.startswith("…")):
                 continue
             new = text.removeprefix(before) if isinstance(part, SpokenText) else f"{text}\n"
@@ -105,11 +111,11 @@ class TerminalScreen:
     def finish(self, transcript: CellTranscript) -> None:
         self.draw(transcript)
         plan = transcript.plan
-        sys.stdout.write(f"\n\n{plain_checklist(plan)}\n" if plan else "\n")
+        sys.stdout.write(f"\n\n{format_plain_checklist(plan)}\n" if plan else "\n")
         sys.stdout.flush()
 
 
 def _show_pictures(publisher: Publisher, transcript: CellTranscript) -> None:
-    """Show each picture in an output of its own: of one output a page shows either the text or the picture."""
+    """Show each picture in an output of its own, because a page shows only one type of data of an output."""
     for bundle in as_bundles(transcript.pictures):
         publisher.publish(bundle)

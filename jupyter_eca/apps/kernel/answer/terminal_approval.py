@@ -1,5 +1,7 @@
-"""Asks about a tool call by `input()`, where there is only a terminal or a page that draws no widgets. It decides
-nothing; `questions` sends the answer. The command line uses it too.
+"""Asks the user to approve a tool call by `input()`: in a terminal, on the command line, and in a page that draws no
+widgets.
+
+It must not send the decision: `questions` and `apps/process.py` do. `terminal_question` asks other questions.
 """
 
 from __future__ import annotations
@@ -7,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_eca.apps.kernel.answer.exact_text import as_typed_text
-from jupyter_eca.apps.kernel.answer.tool_details import plain_about
-from jupyter_eca.apps.kernel.engine.interrupt import in_input
+from jupyter_eca.apps.kernel.answer.tool_details import describe_call_as_text
+from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
 from jupyter_eca.transport.eca_client import CallDecision
 
 if TYPE_CHECKING:
@@ -16,17 +18,16 @@ if TYPE_CHECKING:
 
 
 def ask_decision(call: TranscriptCall) -> CallDecision:
-    """Ask for a decision about a call. The loop stands still meanwhile: nothing else can be shown, and nothing needs to
-    be.
+    """Ask for a decision about a call. This blocks the loop, which is acceptable: nothing else can be shown meanwhile.
 
     Raises: KeyboardInterrupt.
     """
     session = f"yes for this [s]ession ({', '.join(call.remembers)}), " if call.remembers else ""
-    about = "\n".join(filter(None, (plain_about(call.arguments, call.details), call.why)))
+    about = "\n".join(filter(None, (describe_call_as_text(call.arguments, call.details), call.why)))
     name = " ".join(call.name.split())
     question = f"\n{name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or a reason: "
     try:
-        with in_input():
+        with handle_interrupts_in_input():
             answer = input(as_typed_text(question))
     except EOFError:
         return CallDecision(approved=False)

@@ -1,5 +1,7 @@
-"""Asks a question of the assistant, or of a dialogue such as `/login`, by `input()`. A secret is read without an
-echo where that is possible. `terminal_approval` beside it asks about tool calls.
+"""Asks a question by `input()`: a question of the assistant, or of a dialogue such as `/login`. A secret is read
+without an echo, if the terminal can do that.
+
+It must not send the answer: `questions` and `apps/process.py` do. `terminal_approval` asks about tool calls.
 """
 
 from __future__ import annotations
@@ -8,17 +10,18 @@ import getpass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.apps.kernel.answer.exact_text import as_typed_text
-from jupyter_eca.apps.kernel.engine.interrupt import in_input
+from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams
 
-NOBODY = ChatAskQuestionResult(cancelled=True)
+NO_ANSWER = ChatAskQuestionResult(cancelled=True)
 
 
 def ask_answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-    """Ask a question. The loop stands still meanwhile, as for an approval. An empty line means that there is no answer.
+    """Ask a question and return the answer. An empty line means that there is no answer. This blocks the loop, as
+    `terminal_approval.ask_decision` does.
 
     Raises: KeyboardInterrupt.
     """
@@ -31,27 +34,27 @@ def ask_answer(question: ChatAskQuestionParams) -> ChatAskQuestionResult:
     hint = "Number" + (" or answer" if question.allow_freeform else "") if options else "Answer"
     text = as_typed_text("\n".join([question.question, *lines]))
     try:
-        with in_input():
-            words = _secretly(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")
+        with handle_interrupts_in_input():
+            words = _read_secret(f"\n{text}\n") if question.secret else input(f"\n{text}\n{hint}: ")
     except EOFError:
-        return NOBODY
+        return NO_ANSWER
     return _parse_answer(question, words.strip())
 
 
-def _secretly(prompt: str) -> str:
-    """Read a secret without an echo. The name is looked up now, because ipykernel puts its own `getpass` there while a
-    cell runs."""
+def _read_secret(prompt: str) -> str:
+    """Read a secret without an echo. `getpass` is looked up in its module at each call, because ipykernel replaces it
+    while a cell runs."""
     return getpass.getpass(f"{prompt}Your input is not shown: ")
 
 
 def _parse_answer(question: ChatAskQuestionParams, words: str) -> ChatAskQuestionResult:
-    """Parse a number of the list, one of its labels (or the beginning of exactly one), or a free text."""
+    """Parse an answer: the number of an option, its label, the beginning of exactly one label, or a free text."""
     labels = [option.label for option in question.options or ()]
     if words.isdecimal() and 1 <= int(words) <= len(labels):
         return ChatAskQuestionResult(answer=labels[int(words) - 1])
     free = question.allow_freeform or not labels
-    same = [label for label in labels if label.lower() == words.lower()]
-    begun = [label for label in labels if words and not free and label.lower().startswith(words.lower())]
-    if len(matches := same or begun) == 1:
+    equal = [label for label in labels if label.lower() == words.lower()]
+    longer = [label for label in labels if words and not free and label.lower().startswith(words.lower())]
+    if len(matches := equal or longer) == 1:
         return ChatAskQuestionResult(answer=matches[0])
-    return ChatAskQuestionResult(answer=words) if words and free else NOBODY
+    return ChatAskQuestionResult(answer=words) if words and free else NO_ANSWER

@@ -1,5 +1,7 @@
-"""The details of a tool call as Markdown and as text: a change of a file, a command, a plan. Pure. `transcript` puts
-them into the answer.
+"""Describes the details of a tool call as Markdown and as text: for example a change of a file, a command, or a plan.
+Pure.
+
+It must not know the state of a call: `transcript` adds it, and puts both into the answer.
 """
 
 from __future__ import annotations
@@ -9,7 +11,12 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
-from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.inert_markdown import (
+    as_code_block,
+    as_inert_markdown,
+    as_inert_prose,
+    as_inline_code,
+)
 from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
@@ -24,13 +31,13 @@ from jupyter_eca.protocol.content import (
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ShellCommandPart, ToolCallDetails
 
-# A reader sees at most this much of one text; all of it is in the chat.
+# The most characters of a text that a cell shows. The whole text is in the chat.
 SHOWN_CHARS: Final = 2_000
-# A reader sees about one screen of a change, and can open the file to see more.
+# The most lines of a change that a cell shows: about one screen. The user can open the file to see more.
 SHOWN_LINES: Final = 40
 
-# These arguments are left out, because the details show them in a better way.
-_SAID: Final[dict[type, frozenset[str]]] = {
+# The arguments that the details of a call show in a better way. They are not shown again.
+_SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
     FileChangeDetails: frozenset({"path", "content", "original_content", "new_content"}),
     ShellCommandDetails: frozenset({"command", "background"}),
     TaskDetails: frozenset({"op", "tasks", "ids", "active_summary"}),
@@ -38,62 +45,65 @@ _SAID: Final[dict[type, frozenset[str]]] = {
 }
 
 
-def about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """Describe what a call was asked to do: its change or its command, its code as code, other arguments as JSON."""
+def describe_call(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
+    """Describe what a call does, as Markdown: its change, command or code, and its other arguments as JSON."""
     source, others = _split_arguments(arguments, details)
-    markdown = "" if source is None else block(_shorten_exact(source), "python")
+    markdown = "" if source is None else as_code_block(_shorten_exact(source), "python")
     match details:
         case FileChangeDetails():
-            markdown += block(as_exact_text(_lines(details.diff)), "diff")
+            markdown += as_code_block(as_exact_text(_shorten_lines(details.diff)), "diff")
         case ShellCommandDetails():
-            markdown += block(_shorten_exact(_command(arguments, details)), "sh")
+            markdown += as_code_block(_shorten_exact(_format_command(arguments, details)), "sh")
         case RunCellsDetails():
-            markdown += block(_shorten_exact(details.as_text()), "python")
+            markdown += as_code_block(_shorten_exact(details.as_text()), "python")
         case _:
             pass
-    return markdown + (block(_shorten_exact(_as_json(others)), "json") if others else "")
+    return markdown + (as_code_block(_shorten_exact(_as_json(others)), "json") if others else "")
 
 
-def results(details: ToolCallDetails | None, text: str) -> str:
-    """Describe what a call returned besides its text, folded."""
+def describe_results(details: ToolCallDetails | None, text: str) -> str:
+    """Describe what a call has returned besides its text, as folded Markdown; empty if there is nothing."""
     jsons = details.jsons if isinstance(details, JsonOutputsDetails) else ()
     others = [format_json(json_text) for json_text in jsons if not repeats_text(json_text, text)]
-    blocks = "".join(block(shorten(other), "json") for other in others)
+    blocks = "".join(as_code_block(shorten(other), "json") for other in others)
     return f"\n\n<details><summary>JSON</summary>{blocks}\n\n</details>" if blocks else ""
 
 
-def headline(details: ToolCallDetails | None) -> str:
-    """Return a few words for the place after the name of the call, as Markdown. They begin with a space."""
+def format_headline(details: ToolCallDetails | None) -> str:
+    """Return a few words that follow the name of the call, as Markdown. They begin with a space."""
     match details:
         case FileChangeDetails(path=path, lines_added=added, lines_removed=removed):
-            return f" {code(as_exact_text(path))} +{added} −{removed}"  # noqa: RUF001  # a minus sign
+            return f" {as_inline_code(as_exact_text(path))} +{added} −{removed}"  # noqa: RUF001  # a minus sign
         case SubagentDetails(agent_name=name, step=step, max_steps=most):
-            return f" {code(name)} step {step}" + (f" of {most}" if most else "")
+            return f" {as_inline_code(name)} step {step}" + (f" of {most}" if most else "")
         case _:
             return ""
 
 
-def checklist(details: TaskDetails) -> str:
+def format_checklist(details: TaskDetails) -> str:
+    """Return a plan as a checklist in Markdown."""
     marks = {TaskStatus.DONE: "x", TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: " "}
-    lines = [f"- [{marks[task.status]}] {_subject(task.subject, task.status)}" for task in details.tasks]
+    lines = [f"- [{marks[task.status]}] {_format_subject(task.subject, task.status)}" for task in details.tasks]
     return "\n".join(lines)
 
 
-def plain_checklist(details: TaskDetails) -> str:
+def format_plain_checklist(details: TaskDetails) -> str:
+    """Return a plan as a checklist for a terminal."""
     marks = {TaskStatus.DONE: "x", TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">"}
     lines = [f"[{marks[task.status]}] {' '.join(task.subject.split())}" for task in details.tasks]
     return drop_control_characters("\n".join(lines))
 
 
-def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
-    """Describe, for a terminal, all that somebody must read before they approve. Nothing can be unfolded there."""
+def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | None) -> str:
+    """Describe a call for a terminal, with all that the user must read before they approve it. Nothing is shortened,
+    because nothing can be unfolded in a terminal."""
     source, others = _split_arguments(arguments, details)
     parts = [] if source is None else [source]
     match details:
         case FileChangeDetails():
             parts.append(f"{details.path} (+{details.lines_added} -{details.lines_removed})\n{details.diff.rstrip()}")
         case ShellCommandDetails():
-            parts.append(_command(arguments, details))
+            parts.append(_format_command(arguments, details))
         case RunCellsDetails():
             parts.append(f"{details.path}\n{details.as_text()}")
         case _:
@@ -102,22 +112,24 @@ def plain_about(arguments: dict[str, Any], details: ToolCallDetails | None) -> s
 
 
 def _split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) -> tuple[str | None, dict[str, Any]]:
-    """Return the code among the arguments, and the arguments that neither the code nor the details show."""
+    """Return the argument `code`, and those other arguments that the details do not show."""
     source = arguments.get("code")
-    covered = _SAID.get(type(details), frozenset[str]()) | ({"code"} if isinstance(source, str) else set[str]())
+    covered = _SHOWN_BY_DETAILS.get(type(details), frozenset[str]()) | (
+        {"code"} if isinstance(source, str) else set[str]()
+    )
     others = {name: value for name, value in arguments.items() if name not in covered}
     return (source if isinstance(source, str) else None), others
 
 
-def fold(text: str, summary: str) -> str:
-    """Fold long Markdown after its first paragraph; leave short Markdown as it is."""
+def as_folded_markdown(text: str, summary: str) -> str:
+    """Return a text as inert Markdown. If it is long, everything after its first paragraph is folded."""
     if len(text.splitlines()) <= SHOWN_LINES:
-        return inert(text)
+        return as_inert_markdown(text)
     first, _, rest = text.partition("\n\n")
     if len(first.splitlines()) > 3 or not rest.strip():
         first, rest = "", text
-    fold = f"<details><summary>{code(summary)}</summary>\n\n{inert(rest)}\n\n</details>"
-    return f"{inert(first)}\n\n{fold}".strip()
+    fold = f"<details><summary>{as_inline_code(summary)}</summary>\n\n{as_inert_markdown(rest)}\n\n</details>"
+    return f"{as_inert_markdown(first)}\n\n{fold}".strip()
 
 
 def shorten(text: str) -> str:
@@ -132,24 +144,23 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
-def _lines(text: str) -> str:
+def _shorten_lines(text: str) -> str:
     lines = text.rstrip("\n").split("\n")
     hidden = len(lines) - SHOWN_LINES
     return shorten("\n".join(lines if hidden <= 0 else [*lines[:SHOWN_LINES], f"… {hidden} lines more"]))
 
 
-def _command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
-    """Return the command line as it was written, which is what runs. Chats of older versions have it only in the
-    arguments."""
+def _format_command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
+    """Return the command line exactly as it runs. Chats of older versions have it only in the arguments."""
     written = details.line or arguments.get("command")
-    text = written if isinstance(written, str) else "\n".join(map(_join, details.commands))
+    text = written if isinstance(written, str) else "\n".join(map(_join_words, details.commands))
     return f"{text}\n# in the background" if details.background else text
 
 
-def _join(part: ShellCommandPart) -> str:
+def _join_words(part: ShellCommandPart) -> str:
     return shlex.join((part.command, *part.args)) if part.args else part.command
 
 
-def _subject(subject: str, status: TaskStatus) -> str:
-    text = prose(" ".join(subject.split()))
+def _format_subject(subject: str, status: TaskStatus) -> str:
+    text = as_inert_prose(" ".join(subject.split()))
     return f"**{text}**" if status is TaskStatus.IN_PROGRESS and text else text

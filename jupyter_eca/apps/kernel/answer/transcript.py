@@ -1,5 +1,7 @@
-"""One answer while it grows, as Markdown and as text. Pure: it knows no display and no clock. `turn` feeds it,
-`screen` shows it.
+"""Owns the transcript of one answer in a cell: it collects the contents that are received, and returns the answer so
+far as Markdown and as text. Pure.
+
+It must not know a display or a clock: `turn` adds the contents, and `screen` shows the text.
 """
 
 from __future__ import annotations
@@ -10,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel.answer import tool_details as details
 from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
-from jupyter_eca.apps.kernel.answer.inert_markdown import block, code, inert, prose
+from jupyter_eca.apps.kernel.answer.inert_markdown import (
+    as_code_block,
+    as_inert_markdown,
+    as_inert_prose,
+    as_inline_code,
+)
 from jupyter_eca.apps.kernel.answer.tool_details import shorten
 from jupyter_eca.engine.approval import reason as why
 from jupyter_eca.engine.approval.policy import Decision
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SpokenText:
-    """A text of the answer. Its `role` is assistant, or system for a remark of the server."""
+    """A text of the answer. Its role is `assistant`, or `system` for a remark of the server."""
 
     role: Role
     text: str = ""
@@ -56,36 +63,42 @@ class Reasoning:
     id: str
     text: str = ""
     took_ms: int | None = None
+    """How long it took, in milliseconds; None until it has ended."""
 
 
 @dataclass
 class TranscriptCall:
-    """A tool call, as its contents described it; the last one is its state. `chat` is that of the subagent that makes
-    the call. `inside` is what the subagent did that the call spawned. `why` says what decided that it may run.
-    `remembers` is what an approval for the session would remember, in words."""
+    """A tool call of the answer."""
 
     id: str
     name: str
     last: ToolCallContent
+    """The last content about the call. It says in which state the call is."""
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     details: ToolCallDetails | None = None
     progress: ChatToolCallProgressParams | None = None
     why: str = ""
+    """The rule or default by which the call runs, needs an approval or is forbidden, in words."""
     remembers: tuple[str, ...] = ()
+    """What an approval for the session would remember, in words."""
     chat: str = ""
-    inside: CellTranscript | None = None
+    """The chat of the subagent that makes the call; empty if the chat's own agent makes it."""
+    subagent: CellTranscript | None = None
+    """The transcript of the subagent that the call has started."""
 
     @property
     def key(self) -> str:
-        """Return what identifies the call: calls of different chats may have the same id."""
+        """A string that identifies the call. The id is not enough, because calls of different chats may have the same
+        id."""
         return f"{self.chat}-{self.id}" if self.chat else self.id
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
+        """Whether the call waits for an approval."""
         return isinstance(self.last, ToolCallRunContent) and self.last.manual_approval
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return isinstance(self.last, ToolCallRunningContent)
 
     @property
@@ -94,11 +107,12 @@ class TranscriptCall:
 
     @property
     def state(self) -> str:
+        """The state of the call in words."""
         match self.last:
             case ToolCallPrepareContent():
                 return "… preparing"
             case ToolCallRunContent():
-                if self.waits:
+                if self.is_waiting:
                     return "? waits for your approval"
                 return "… allowed, waits for the call before it" if self.last.waits_for else "… starting"
             case ToolCallRunningContent():
@@ -106,135 +120,143 @@ class TranscriptCall:
             case ToolCalledContent(error=error, total_time_ms=took):
                 return f"{'✗ failed' if error else '✓ done'} in {took / 1000:.1f} s"
             case ToolCallRejectedContent(reason=reason):
-                return _WHY_NOT[reason]
+                return _REJECTED[reason]
             case _:
                 return ""
 
     @property
     def progress_line(self) -> str:
-        """The progress in one line; empty once the call has ended."""
+        """The progress in one line; empty when the call has ended."""
         progress = None if self.is_over else self.progress
         if progress is None:
             return ""
-        far = "" if progress.progress is None else f"{progress.progress:g}"
-        far = f"{far} of {progress.total:g}" if far and progress.total is not None else far
+        count = "" if progress.progress is None else f"{progress.progress:g}"
+        count = f"{count} of {progress.total:g}" if count and progress.total is not None else count
         lines = [line for line in progress.text.splitlines() if line.strip()]
-        return " · ".join(part for part in (far, lines[-1].strip()[:_LINE] if lines else "") if part)
+        return " · ".join(part for part in (count, lines[-1].strip()[:_LONGEST_LINE] if lines else "") if part)
 
     @property
     def output(self) -> str:
+        """The output as the model reads it; empty until the call has ended."""
         return "\n".join(o.text for o in self.last.outputs) if isinstance(self.last, ToolCalledContent) else ""
 
 
 @dataclass
 class Picture:
-    """A picture of a tool. The display shows it beside the text, in an output of its own."""
+    """A picture of a tool. A page shows the picture itself in an output of its own, after the text."""
 
     image: ImageContent
 
     @property
     def words(self) -> str:
+        """The text in place of the picture: its type and size."""
         return f"[{self.image.media_type}, {len(self.image.base64) * 3 // 4 / 1000:.1f} kB]"
 
 
 @dataclass
 class Flag:
+    """A mark that the user set in the chat."""
+
     text: str
 
 
-# The longest line, in characters, that is shown while a call runs.
-_LINE = 120
+# The most characters of a line of output that are shown while a call runs.
+_LONGEST_LINE = 120
 
-# At most this many calls of a subagent are listed.
-_STEPS = 30
+# The most calls of a subagent that are listed.
+_MOST_STEPS = 30
 
-_GO = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
+_HOW_TO_GO = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
-_WHY_NOT = {
+_REJECTED = {
     RejectReason.USER: "⊘ rejected, not run",
     RejectReason.CONFIG: "⊘ forbidden by your rules, not run",
     RejectReason.STOP: "⊘ stopped, not run",
     RejectReason.NOBODY: "⊘ not run: it needs approval, and nobody is there to give it",
     RejectReason.HOOK: "⊘ forbidden by a hook, not run",
-    RejectReason.ORDER: "⊘ not run: a call before it failed or was rejected",
+    RejectReason.ORDER: "⊘ not run: an earlier call failed or was rejected",
 }
 
 
 class CellTranscript:
-    """One answer. Feed it with what is received, and ask it how the answer looks now."""
+    """The transcript of one answer, or of a subagent within an answer."""
 
     def __init__(self, command: str = "", chat: str = "") -> None:
-        """Begin an answer. `command` is the name of the `/` command that is carried out: then the server's texts are
-        the answer. `chat` is the chat of a subagent."""
+        """`command` is the name of the `/` command in the prompt. The answer of a command is a text of the server.
+        `chat` is the chat of a subagent; empty for an answer."""
         self._chat = chat
         self.parts: list[Part] = []
         self._command = command
         self.usage: UsageContent | None = None
         self.outcome: Outcome | None = None
         self.note = ""
-        """What the reader is told while the answer lasts: it is no part of it."""
-        self.kept: dict[str, Any] = {}
-        """What a saved notebook keeps beside the text, for programs."""
-        self.planned = False
+        """A note that is shown until the answer has ended. It is not a part of the answer."""
+        self.metadata: dict[str, Any] = {}
+        """The metadata of the output, for programs that read the saved notebook."""
+        self.is_plan = False
         """Whether the answer is a plan, which `%eca go` carries out."""
 
     def add(self, received: ChatContentReceivedParams) -> None:
+        """Add a content that was received."""
         if received.parent_chat_id is not None and not self._chat:
-            self._within(received)
+            self._add_to_subagent(received)
             return
         self.outcome = received.outcome or self.outcome
         match received.content:
             case TextContent(text=text) if received.role is not Role.USER:
-                self._say(received.role, text)
+                self._add_text(received.role, text)
             case ReasonStartedContent(id=id):
                 self.parts.append(Reasoning(id))
             case ReasonTextContent(id=id, text=text):
-                for part in self._reasonings(id):
+                for part in self._find_reasoning(id):
                     part.text += text
             case ReasonFinishedContent(id=id, total_time_ms=took):
-                for part in self._reasonings(id):
+                for part in self._find_reasoning(id):
                     part.took_ms = took
             case ToolCallContent() as content:
-                self._call(content)
+                self._update_call(content)
             case ImageContent() as image if received.role is not Role.USER:
                 self.parts.append(Picture(image))
             case UrlContent(title=title, url=url):
-                self._say(Role.SYSTEM, f"{title}: {url}")
+                self._add_text(Role.SYSTEM, f"{title}: {url}")
             case FlagContent(text=text):
                 self.parts.append(Flag(text))
             case ProgressContent() as progress:
                 self.note = progress.text if progress.text.startswith(ASKING_AGAIN) else self.note
-                self.planned = self.planned or progress.plan is True
+                self.is_plan = self.is_plan or progress.plan is True
             case UsageContent() as usage:
                 self.usage = usage
             case _:
                 pass
 
-    def _within(self, received: ChatContentReceivedParams) -> None:
-        """Add a content of a subagent to the call that spawned it. That call has named the subagent's chat before."""
+    def _add_to_subagent(self, received: ChatContentReceivedParams) -> None:
+        """Add a content of a subagent to the call that has started the subagent. The details of that call name the chat
+        of the subagent."""
         chat = str(received.chat_id)
         for call in self.calls:
             if isinstance(call.details, SubagentDetails) and call.details.subagent_chat_id == chat:
-                call.inside = call.inside or CellTranscript(chat=chat)
-                call.inside.add(received)
+                call.subagent = call.subagent or CellTranscript(chat=chat)
+                call.subagent.add(received)
 
-    def progress(self, params: ChatToolCallProgressParams) -> None:
+    def set_progress(self, params: ChatToolCallProgressParams) -> None:
         for call in self.calls:
             if call.id == params.id:
                 call.progress = params
 
-    def _say(self, role: Role, text: str) -> None:
+    def _add_text(self, role: Role, text: str) -> None:
+        """Add a text, or add it to the last one if the assistant goes on."""
         last = self.parts[-1] if self.parts else None
-        # A model's words come in pieces; each of the server's remarks is whole.
+        # A model's text comes in pieces, which are joined. Each remark of the server is complete.
         if not (isinstance(last, SpokenText) and last.role is role is Role.ASSISTANT):
             last = SpokenText(role)
             self.parts.append(last)
         last.text += text
 
-    def _reasonings(self, id: str) -> list[Reasoning]:
+    def _find_reasoning(self, id: str) -> list[Reasoning]:
         return [part for part in self.parts if isinstance(part, Reasoning) and part.id == id]
 
-    def _call(self, content: ToolCallContent) -> None:
+    def _update_call(self, content: ToolCallContent) -> None:
+        """Update the call that a content is about, or add it if it is new."""
         call = next((c for c in self.calls if c.id == content.id), None)
         if call is None:
             call = TranscriptCall(content.id, content.name, content, chat=self._chat)
@@ -242,7 +264,7 @@ class CellTranscript:
         call.last = content
         call.arguments = getattr(content, "arguments", call.arguments)
         call.details = content.details or call.details
-        call.why = _why(content) or call.why
+        call.why = _describe_cause(content) or call.why
         if isinstance(content, ToolCallRunContent):
             call.remembers = content.remembers or ()
 
@@ -252,20 +274,23 @@ class CellTranscript:
 
     @property
     def undecided_calls(self) -> list[TranscriptCall]:
-        """The calls that wait for a decision, those of subagents included."""
-        waiting = [[call] if call.waits else call.inside.undecided_calls if call.inside else [] for call in self.calls]
+        """The calls that wait for a decision, with those of subagents."""
+        waiting = [
+            [call] if call.is_waiting else call.subagent.undecided_calls if call.subagent else [] for call in self.calls
+        ]
         return [call for calls in waiting for call in calls]
 
     @property
     def text(self) -> str:
-        """What the assistant said, without reasoning, calls and remarks of the server; or the answer of a command."""
+        """The texts of the assistant, without reasoning, calls and remarks of the server. For a command, the texts of
+        the server."""
         words = [part for part in self.parts if isinstance(part, SpokenText)]
         texts = [part.text.strip() for part in words if part.role is Role.ASSISTANT]
         return "\n\n".join(texts or [part.text.strip() for part in words if self._command])
 
     @property
     def remark(self) -> str:
-        """The last remark of the server: why a turn failed."""
+        """The last remark of the server. If the turn failed, it says why."""
         remarks = [part.text for part in self.parts if isinstance(part, SpokenText) and part.role is Role.SYSTEM]
         return remarks[-1] if remarks else ""
 
@@ -275,42 +300,45 @@ class CellTranscript:
 
     @property
     def visible_parts(self) -> list[Part]:
-        """The parts without the last remark of a turn that was stopped: the cell ends with the same word, as its
-        error."""
+        """The parts that are shown. The last remark of a turn that was stopped is left out, because the cell shows the
+        same as its error."""
         return self.parts[:-1] if self.outcome is Outcome.STOPPED else self.parts
 
     def as_markdown(self, *, final: bool = False) -> str:
-        """Render the answer. The progress of calls and the reasons why they run are for people who watch. They are not
-        in the `final` text, which is kept, and which is the same when a locked answer is replayed under other rules."""
+        """Return the answer as Markdown. `final`: the text that is saved. It does not have the progress of calls and
+        the reasons why they run, which are only for people who watch. So the text is the same when a locked answer is
+        replayed under other rules."""
         parts = [_as_markdown(part, self._command, final=final) for part in self.visible_parts]
         if plan := self.plan:
-            parts.append(details.checklist(plan))
+            parts.append(details.format_checklist(plan))
         if self.outcome is None:
             if self.note:
-                parts.insert(0, f"> {prose(self.note)}")
-            # A question and its answer need no heading, and neither does running text.
+                parts.insert(0, f"> {as_inert_prose(self.note)}")
+            # The sign "…" shows that more will come. It is not needed while a call waits, or while text arrives.
             quiet = self.undecided_calls or (self.parts and isinstance(self.parts[-1], SpokenText))
             parts.append("" if quiet else "…")
-        if self.goes:
-            parts.append(f"> {_GO}")
+        if self.offers_plan:
+            parts.append(f"> {_HOW_TO_GO}")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
-    def plain(self) -> str:
-        parts = [plain(part) for part in self.visible_parts]
+    def as_text(self) -> str:
+        """Return the answer as text for a terminal."""
+        parts = [part_as_text(part) for part in self.visible_parts]
         if plan := self.plan:
-            parts.append(details.plain_checklist(plan))
-        if self.goes:
-            parts.append(_GO)
+            parts.append(details.format_plain_checklist(plan))
+        if self.offers_plan:
+            parts.append(_HOW_TO_GO)
         return "\n\n".join(text for part in parts if (text := part.strip()))
 
     @property
-    def goes(self) -> bool:
-        """Whether the reader is shown how the plan is carried out; not after a command of ours."""
-        return self.planned and self.outcome is Outcome.COMPLETED and not self._command
+    def offers_plan(self) -> bool:
+        """Whether the answer ends with the advice how to carry out the plan. The answer of a command does not."""
+        return self.is_plan and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
     def plan(self) -> TaskDetails | None:
-        """The plan after the last call that changed it: one list at the end, however often it changed."""
+        """The list of tasks after the last call that changed it; None if there is none. It is shown once, at the
+        end."""
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
@@ -318,51 +346,58 @@ Part = SpokenText | Reasoning | TranscriptCall | Picture | Flag
 
 
 def _as_markdown(part: Part, command: str, *, final: bool) -> str:
+    """Return a part of the answer as Markdown. See `CellTranscript.as_markdown`."""
     match part:
         case SpokenText(role=Role.ASSISTANT, text=text):
-            return inert(text)
+            return as_inert_markdown(text)
         case SpokenText(text=text) if command:
-            return details.fold(text, f"/{command}")
+            return details.as_folded_markdown(text, f"/{command}")
         case SpokenText(text=text):
-            # Write it without blocks of code: in a quote they would stand between lines that are not blank, and then
-            # `inert` promises nothing.
-            return "\n".join(f"> {line}" for line in prose(text).strip().splitlines())
+            # The remark is shown as a quote, and must not have blocks of code: in a quote there are no blank lines
+            # around a block, which are needed to make it inert.
+            return "\n".join(f"> {line}" for line in as_inert_prose(text).strip().splitlines())
         case Reasoning(text=text, took_ms=took):
             head = "Thinking" if took is None else f"Thought for {took / 1000:.1f} s" if took > 100 else "Thought"
-            return f"<details><summary>{head}</summary>\n\n{inert(text)}\n\n</details>" if text.strip() else ""
+            return (
+                f"<details><summary>{head}</summary>\n\n{as_inert_markdown(text)}\n\n</details>" if text.strip() else ""
+            )
         case TranscriptCall():
-            return _call_markdown(part, "" if final else part.progress_line, "" if final else part.why)
+            return _call_as_markdown(part, "" if final else part.progress_line, "" if final else part.why)
         case Picture():
             return html.escape(part.words)
         case Flag(text=text):
-            return f"⚑ {prose(' '.join(text.split()))}"
+            return f"⚑ {as_inert_prose(' '.join(text.split()))}"
 
 
-def _call_markdown(call: TranscriptCall, progressed: str, why: str) -> str:
-    head = f"{code(as_exact_text(call.name))}{details.headline(call.details)} {html.escape(call.state)}"
-    head += f" · {code(progressed)}" if progressed else ""
-    body = details.about(call.arguments, call.details) + (f"\n\n{prose(why)}" if why else "")
+def _call_as_markdown(call: TranscriptCall, progress: str, why: str) -> str:
+    """Return a call as Markdown: a line with its name and state, under which its details are folded."""
+    head = (
+        f"{as_inline_code(as_exact_text(call.name))}{details.format_headline(call.details)} {html.escape(call.state)}"
+    )
+    head += f" · {as_inline_code(progress)}" if progress else ""
+    body = details.describe_call(call.arguments, call.details) + (f"\n\n{as_inert_prose(why)}" if why else "")
     if call.output and not isinstance(call.details, TaskDetails):
-        body += block(shorten(call.output))
-    body += details.results(call.details, call.output)
-    if call.inside is not None:
-        body = _steps(call.inside) + body
+        body += as_code_block(shorten(call.output))
+    body += details.describe_results(call.details, call.output)
+    if call.subagent is not None:
+        body = _list_steps(call.subagent) + body
     head_and_body = f"<details><summary>{head}</summary>{body}\n\n</details>" if body else head
-    # The call that waits for a decision is not hidden inside the call that led to it. It is also in the folded part:
-    # the user should see everything before deciding.
-    asking = call.inside.undecided_calls if call.inside else []
-    return "\n\n".join([head_and_body, *(_call_markdown(inner, inner.progress_line, inner.why) for inner in asking)])
+    # A subagent's call that waits for a decision is shown below the call that started the subagent, and not folded: the
+    # user should see everything before they decide.
+    asking = call.subagent.undecided_calls if call.subagent else []
+    return "\n\n".join([head_and_body, *(_call_as_markdown(inner, inner.progress_line, inner.why) for inner in asking)])
 
 
-def _steps(inside: CellTranscript) -> str:
-    """Return the last calls of a subagent. Its final text is the result of its call."""
-    calls = inside.calls
-    lines = [f"- {code(as_exact_text(call.name))} {html.escape(call.state)}" for call in calls[-_STEPS:]]
-    earlier = [f"- … and {len(calls) - _STEPS} before"] if len(calls) > _STEPS else []
+def _list_steps(subagent: CellTranscript) -> str:
+    """Return a list of the last calls of a subagent. Its text is not listed, because that is the result of its call."""
+    calls = subagent.calls
+    lines = [f"- {as_inline_code(as_exact_text(call.name))} {html.escape(call.state)}" for call in calls[-_MOST_STEPS:]]
+    earlier = [f"- … and {len(calls) - _MOST_STEPS} before"] if len(calls) > _MOST_STEPS else []
     return "\n\n" + "\n".join(earlier + lines) if lines else ""
 
 
-def _why(content: ToolCallContent) -> str:
+def _describe_cause(content: ToolCallContent) -> str:
+    """Explain in words why a call runs, needs an approval or is forbidden; empty if the content does not say it."""
     match content:
         case ToolCallRunContent(cause=cause, manual_approval=asks):
             return why.describe_cause(Decision.ASK if asks else Decision.ALLOW, cause)
@@ -372,7 +407,8 @@ def _why(content: ToolCallContent) -> str:
             return ""
 
 
-def plain(part: Part) -> str:
+def part_as_text(part: Part) -> str:
+    """Return a part of the answer as text for a terminal. Reasoning is left out."""
     match part:
         case SpokenText(text=text):
             return drop_control_characters(text)

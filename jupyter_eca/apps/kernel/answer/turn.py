@@ -1,5 +1,7 @@
-"""One turn in a cell: it follows the events, draws them, asks about tool calls, and ends cleanly whatever happens.
-It parses no cell: `magic` makes it and `cell_session` holds it.
+"""Owns one turn in a cell: it follows the events of the turn, draws the answer, asks about tool calls, and ends cleanly
+whatever happens.
+
+It must not parse cells: `magic` creates the turn, and `cell_session` holds it while it runs.
 """
 
 from __future__ import annotations
@@ -9,11 +11,11 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_eca.apps.kernel.answer.inert_markdown import inert
+from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 from jupyter_eca.apps.kernel.answer.questions import CellQuestions
 from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
-from jupyter_eca.apps.kernel.engine.interrupt import in_turn
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind, kernel_of, screen_for
+from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_turn
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, create_screen, get_kernel
 from jupyter_eca.errors import CellError, RemoteError
 from jupyter_eca.protocol.event import Outcome
 
@@ -29,52 +31,60 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds. An interrupt reaches an awaiting cell only when its loop next wakes (measured: 3.5 s without this).
+# Seconds after which a waiting cell wakes the loop. An interrupt reaches the cell only when the loop wakes (measured:
+# 3.5 s without this).
 HEARTBEAT = 0.05
 
-# Seconds code waits for the event that says it runs; it comes within milliseconds.
+# Seconds that code waits, before it runs, for the event which says that it runs. The event comes within milliseconds.
 SHOW_PATIENCE = 0.5
 
-# Seconds the engine has to end a stopped turn; after that the cell ends anyway.
+# Seconds that the engine gets to end a stopped turn. After that the cell ends without it.
 STOP_PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRecord:
-    """A tool call after its end: `state` in words, `output` as the model read it."""
+    """A tool call of an answer."""
 
     name: str
     arguments: dict[str, Any]
     state: str
+    """How the call ended, in words."""
     output: str
+    """The output as the model read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `-> name` stores, and what awaiting a question returns. `usage` is None when the model reported none."""
+    """The result of a question: `-> name` in a cell stores it, and `await eca.ask(…)` returns it."""
 
     text: str
     tool_calls: list[ToolCallRecord]
     usage: UsageContent | None
+    """The tokens and the cost; None if the model has not reported them."""
     outcome: str
+    """How the turn ended: `completed`, `failed` or `stopped`."""
     chat: str
+    """The id of the chat."""
 
     @property
     def replayed(self) -> bool:
-        """Whether it came from a lock file. Then no model was asked, and `usage` is what the recording cost."""
+        """Whether the answer came from a lock file. Then no model was asked, and `usage` is that of the recording."""
         return self.usage is not None and bool(self.usage.replayed)
 
     def _repr_markdown_(self) -> str:
-        return inert(self.text)
+        return as_inert_markdown(self.text)
 
 
-def answer_of(transcript: CellTranscript, chat: str) -> Answer:
+def build_answer(transcript: CellTranscript, chat: str) -> Answer:
+    """Return the answer that a transcript has so far."""
     calls = [ToolCallRecord(call.name, call.arguments, call.state, call.output) for call in transcript.calls]
     return Answer(transcript.text, calls, transcript.usage, str(transcript.outcome or "stopped"), chat)
 
 
-async def patiently(task: asyncio.Future[T]) -> T:
-    """Wait with a heartbeat. When the wait is interrupted the task is cancelled, and the interrupt goes on."""
+async def wait_with_heartbeat(task: asyncio.Future[T]) -> T:
+    """Wait for a task, with a heartbeat so that interrupts arrive. If the wait is interrupted, cancel the task and
+    raise the interrupt."""
     try:
         while not task.done():
             await asyncio.wait((task,), timeout=HEARTBEAT)
@@ -85,6 +95,8 @@ async def patiently(task: asyncio.Future[T]) -> T:
 
 
 class CellTurn:
+    """One turn, for which a cell waits."""
+
     def __init__(
         self,
         shell: Any,
@@ -94,26 +106,28 @@ class CellTurn:
         chat: str,
         command: str = "",
     ) -> None:
-        """Begin a turn. `command` is the name of the `/` command, if the prompt is one."""
+        """`command` is the name of the `/` command in the prompt; empty if it is not a command."""
         self._shell = shell
         self._surroundings = surroundings
         self._client = client
         self._kernel = kernel
         self._command = command
         self.chat = chat
-        self._screen = screen_for(surroundings, shell)
+        self._screen = create_screen(surroundings, shell)
         self._transcript = CellTranscript(command)
         self._changed = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._asking = CellQuestions(surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set)
+        self._questions = CellQuestions(
+            surroundings, shell.display_pub, client, chat, self._draw, self._interrupted.set
+        )
         self._following: asyncio.Task[None] | None = None
 
     async def run(self, ask: Ask, model: str, lock: ChatLock | None = None) -> None:
-        """Run the turn to its end. Raises: CellError when the turn failed or was stopped."""
+        """Ask the question and wait for the end of its turn. Raises: CellError when the turn failed or was stopped."""
         self._kernel.begin(self._show_running)
         following = self._following = asyncio.ensure_future(self._follow(ask, model, lock))
         try:
-            with self._interrupts():
+            with self._catch_interrupts():
                 while not following.done():
                     await asyncio.wait((following,), timeout=HEARTBEAT)
                     self._screen.draw(self._transcript)
@@ -125,17 +139,18 @@ class CellTurn:
         except RemoteError as error:
             raise CellError(str(error)) from None
         finally:
-            self._asking.close()
-            self._transcript.kept = self._kernel.output_metadata
+            self._questions.close()
+            self._transcript.metadata = self._kernel.output_metadata
             self._screen.finish(self._transcript)
             if ask.name:
-                self._shell.user_ns[ask.name] = answer_of(self._transcript, self.chat)
+                self._shell.user_ns[ask.name] = build_answer(self._transcript, self.chat)
         self._raise_failure()
 
-    def _interrupts(self) -> AbstractContextManager[None]:
-        if kernel_of(self._shell) is not None:
+    def _catch_interrupts(self) -> AbstractContextManager[None]:
+        """Return a context in which an interrupt stops this turn."""
+        if get_kernel(self._shell) is not None:
             return contextlib.nullcontext()  # ipykernel cancels the cell
-        return in_turn(self._interrupted, asyncio.get_running_loop())
+        return handle_interrupts_in_turn(self._interrupted, asyncio.get_running_loop())
 
     @property
     def usage(self) -> UsageContent | None:
@@ -143,11 +158,11 @@ class CellTurn:
 
     @property
     def note(self) -> str:
-        """Why the model is asked for an answer that was locked; "" when it is not asked."""
+        """Why the model was asked for an answer that was locked; empty if it was not asked."""
         return self._transcript.note
 
     async def stop(self) -> None:
-        """Stop the turn: first the code that runs here, then the rest. Return when it has ended."""
+        """Stop the turn, and wait for its end: first stop the code that runs here, then the turn in the engine."""
         self._kernel.cancel()
         following = self._following
         if following is not None and not following.done():
@@ -156,7 +171,8 @@ class CellTurn:
             following.cancel()
 
     async def _stop_undisturbed(self) -> None:
-        """Stop within a task that was cancelled and may be cancelled again: some users press Interrupt twice."""
+        """Stop the turn, although this task was cancelled and may be cancelled again: some users press Interrupt
+        twice."""
         stopping = asyncio.ensure_future(self.stop())
         while not stopping.done():
             if (task := asyncio.current_task()) is not None:
@@ -165,29 +181,33 @@ class CellTurn:
                 await asyncio.wait((stopping,), timeout=HEARTBEAT)
 
     async def _follow(self, ask: Ask, model: str, lock: ChatLock | None) -> None:
-        progressed = self._transcript.progress
-        async for received in self._client.ask(self.chat, ask.message, model, ask.agent, ask.variant, progressed, lock):
+        """Ask the question, and add what is received to the transcript."""
+        set_progress = self._transcript.set_progress
+        async for received in self._client.ask(
+            self.chat, ask.message, model, ask.agent, ask.variant, set_progress, lock
+        ):
             self._transcript.add(received)
             self._changed.set()
-            self._asking.receive(received, self._transcript)
+            self._questions.receive(received, self._transcript)
 
     def _draw(self) -> None:
         self._screen.draw(self._transcript, now=True)
 
     async def answer(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Ask the user at this cell a question of the chat."""
-        return await self._asking.answer(question, question.tool_call_id or (self._command and f"/{self._command}"))
+        """Ask the user a question of the assistant, at this cell."""
+        return await self._questions.answer(question, question.tool_call_id or (self._command and f"/{self._command}"))
 
     async def _show_running(self) -> None:
-        """Show that code runs before it does: it may block the kernel for hours."""
+        """Show that code runs. This must be done before it runs, because it may block the kernel for hours."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SHOW_PATIENCE):
-                while not any(call.runs for call in self._transcript.calls):
+                while not any(call.is_running for call in self._transcript.calls):
                     self._changed.clear()
                     await self._changed.wait()
         self._draw()
 
     def _raise_failure(self) -> None:
+        """Raise CellError, unless the turn was completed."""
         if self._transcript.outcome is Outcome.COMPLETED:
             return
         if self._transcript.outcome is Outcome.FAILED:

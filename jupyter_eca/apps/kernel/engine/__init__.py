@@ -1,1 +1,4 @@
-"""Connects a kernel to an engine: over a comm to the Jupyter server, or to an engine of its own in this process."""
+"""Connects a kernel to an engine: to the engine of the Jupyter server over a comm, or to one in the kernel's process.
+
+It also owns what an engine needs of the kernel: running code, variables, and the notebook that a program runs.
+"""

@@ -1,8 +1,11 @@
-"""Finds the engine: that of the Jupyter server, over a comm which the server opens to this kernel, or else an
-embedded one. It knows no cell; `cell_session` owns it, `embedded_host` is the engine in the kernel.
+"""Owns the kernel's connection to an engine. It uses the engine of the Jupyter server if there is one, and otherwise
+starts an engine in this process (`embedded_host`).
 
-The server is told of this kernel by one iopub message with a topic of its own, which it alone subscribes to. It
-answers by opening a comm: it sends no address and no token to the kernel.
+How the server is found: this kernel sends a hello message on its iopub channel, under a topic that only our server
+extension subscribes to. The server answers by opening a comm to the kernel. No address and no token is sent to the
+kernel. The server's side is `apps/server/kernel_comms.py`.
+
+This module must not know cells: `cell_session` owns the connection.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.kernel.answer.clicks import reach_awaiting
-from jupyter_eca.apps.kernel.surroundings import kernel_of
+from jupyter_eca.apps.kernel.answer.clicks import can_reach_running_cell
+from jupyter_eca.apps.kernel.surroundings import get_kernel
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
 
@@ -27,52 +30,60 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Seconds to wait for the server's comm before an engine is started in the kernel.
+# Seconds to wait for the server's comm. After that, an engine is started in the kernel.
 PATIENCE = 0.3
 
-# Seconds for an engine's first answer: a server imports for a few, on a busy machine.
+# Seconds to wait for the first answer of an engine. On a busy machine, a server needs a few seconds for its imports.
 ANSWER_PATIENCE = 30.0
 
 
 class Engine:
-    """The connection of one shell. It is made for the first question, and made again after the server has gone."""
+    """The connection of one shell to its engine. It is opened for the first question, and again if the engine has gone
+    since."""
 
     def __init__(self, shell: Any, answer_questions: QuestionHandler) -> None:
         self._shell = shell
         self._answer_questions = answer_questions
         self._connecting = asyncio.Lock()
-        # Every hello contains it: a server that has already opened a comm to this engine opens no second one.
-        self._name = uuid.uuid4().hex
+        self._id = uuid.uuid4().hex
+        """Identifies the cells of this kernel in hello messages, so that the server opens only one comm for them."""
         self._server: CommLink | None = None
-        self._opened: asyncio.Event | None = None
+        """The comm for the cells, which the server has opened."""
+        self._comm_opened: asyncio.Event | None = None
         self._client: EcaClient | None = None
-        self._roots: list[asyncio.Task[Any]] = []
+        self._tasks: list[asyncio.Task[Any]] = []
         self._door: EmbeddedDoor | None = None
-        # Requested comms in addition to the comm of the cells, by the names under which they were requested.
-        self._asked: dict[str, asyncio.Future[CommLink]] = {}
+        """The door of the engine in this process, if there is one."""
+        self._requested: dict[str, asyncio.Future[CommLink]] = {}
+        """The comms that were requested for panels, by the ids in their hello messages."""
         self.embedded = False
+        """Whether the engine runs in this process."""
         self.folder = ""
-        """The engine's folder, at which relative names in a message begin. Empty before the engine is found."""
+        """The engine's folder, to which paths in a message are relative. It is empty until the engine is found."""
         self.chat = ""
+        """The id of the chat in which the cells ask."""
 
     # -- the server's comm
 
     def announce(self) -> None:
-        kernel = kernel_of(self._shell)
-        # In these kernels, cells hear nothing from the server while they wait for an answer of their own.
-        if kernel is not None and reach_awaiting():
-            kernel.comm_manager.register_target(TARGET, self._take_comm)
-            self._say_hello(self._name)
+        """Send a hello message, so that the server opens a comm."""
+        kernel = get_kernel(self._shell)
+        # In other kernels, a cell that waits for its answer would not receive the server's messages.
+        if kernel is not None and can_reach_running_cell():
+            kernel.comm_manager.register_target(TARGET, self._accept_comm)
+            self._say_hello(self._id)
 
     def _say_hello(self, name: str, **flags: bool) -> None:
-        kernel = kernel_of(self._shell)
+        kernel = get_kernel(self._shell)
         kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": name, **flags}, ident=TOPIC)
 
-    def _take_comm(self, comm: Any, message: Any) -> None:
+    def _accept_comm(self, comm: Any, message: Any) -> None:
+        """Use a comm that the server has opened: for a panel that requested it, or for the cells."""
         link = CommLink(comm.send, comm.close)
         loop = asyncio.get_running_loop()
 
-        # ipykernel hands the answers to what was sent on behalf of a subshell to that subshell's thread.
+        # ipykernel may call these functions in the thread of a subshell: it passes an answer to the subshell for which
+        # the request was sent.
         def receive(message: Any) -> None:
             loop.call_soon_threadsafe(link.receive, message["content"]["data"])
 
@@ -81,27 +92,29 @@ class Engine:
 
         comm.on_msg(receive)
         comm.on_close(end)
-        if (waiting := self._asked.pop(message["content"]["data"].get("for", ""), None)) is not None:
+        if (waiting := self._requested.pop(message["content"]["data"].get("for", ""), None)) is not None:
             waiting.get_loop().call_soon_threadsafe(waiting.set_result, link)
             return
         self._server = link
         self.folder = message["content"]["data"].get("folder", "")
-        if self._opened is not None:
-            self._opened.set()
+        if self._comm_opened is not None:
+            self._comm_opened.set()
 
     async def _find_server(self) -> CommLink | None:
+        """Return the comm of the server; None if no server answers in time."""
         if self._server is None or self._server.closed:
-            self._opened = asyncio.Event()
+            self._comm_opened = asyncio.Event()
             self.announce()
-            if kernel_of(self._shell) is not None and reach_awaiting():
+            if get_kernel(self._shell) is not None and can_reach_running_cell():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._opened.wait(), PATIENCE)
+                    await asyncio.wait_for(self._comm_opened.wait(), PATIENCE)
         return None if self._server is None or self._server.closed else self._server
 
     # -- the client
 
-    async def client(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
-        """Return the client, and connect first if needed. Raises: ConfigError, RemoteError."""
+    async def get_client(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
+        """Return the client, and connect first if needed. `unattended`: nobody approves tool calls. Raises:
+        ConfigError, RemoteError."""
         async with self._connecting:
             if self._client is None or self._client.server_left.is_set():
                 self._client = await self._connect(kernel, unattended=unattended)
@@ -109,19 +122,20 @@ class Engine:
             return self._client
 
     async def _connect(self, kernel: ShellKernel, *, unattended: bool) -> EcaClient:
-        from jupyter_eca.apps.python_tools import LENT
+        """Find or start an engine, and connect a client to it. Raises: ConfigError, RemoteError."""
+        from jupyter_eca.apps.python_tools import LENT_TOOLS
         from jupyter_eca.transport.eca_client import EcaClient
 
         link: Link | None = await self._find_server()
         self.embedded = link is None
         if link is None:
             link = await self._embed()
-        client = EcaClient(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT)
-        self._root(client.run())
+        client = EcaClient(link, "jupyter_eca kernel", kernel, self._answer_questions, LENT_TOOLS)
+        self._start_task(client.run())
         try:
             await asyncio.wait_for(client.initialize(unattended=unattended), ANSWER_PATIENCE)
         except (RemoteError, TimeoutError) as error:
-            # The next question connects again: by then the reason may be gone.
+            # The client is closed, so that the next question connects again. The reason may be gone by then.
             await client.close()
             if isinstance(error, RemoteError):
                 raise
@@ -129,64 +143,64 @@ class Engine:
         return client
 
     async def _embed(self) -> Link:
-        """Start a host in this process, with the rights of this kernel, and return a memory link to it."""
+        """Start a host in this process, which has the rights of this kernel, and return a link in memory to it."""
         from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
         from jupyter_eca.fronts.eca.session import EcaSession
-        from jupyter_eca.transport.memory import pair
+        from jupyter_eca.transport.memory import make_link_pair
 
         folder = Path.cwd()
         self.folder = str(folder)
         door = EmbeddedDoor(folder, self._shell)
-        running = self._root(door.run())
+        running = self._start_task(door.run())
         ready = asyncio.ensure_future(door.ready())
         await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             ready.cancel()
             running.result()
         self._door = door
-        ours, server_link = pair()
-        self._root(EcaSession(server_link, door, door.own).run())
+        ours, server_link = make_link_pair()
+        self._start_task(EcaSession(server_link, door, door.own_chats).run())
         return ours
 
-    async def join(self) -> Link:
-        """Return another link to the engine that `client` found. Close it when it is no longer needed.
+    async def open_link(self) -> Link:
+        """Open another link to the engine that `get_client` has found, for a panel. The caller closes it.
 
         Raises: RemoteError.
         """
         if self.embedded and self._door is not None:
             from jupyter_eca.fronts.eca.session import EcaSession
-            from jupyter_eca.transport.memory import pair
+            from jupyter_eca.transport.memory import make_link_pair
 
-            ours, server_link = pair()
-            self._root(EcaSession(server_link, self._door.beside(), self._door.own).run())
+            ours, server_link = make_link_pair()
+            self._start_task(EcaSession(server_link, self._door.copy_for_panel(), self._door.own_chats).run())
             return ours
         name = uuid.uuid4().hex
-        answer = self._asked[name] = asyncio.get_running_loop().create_future()
+        answer = self._requested[name] = asyncio.get_running_loop().create_future()
         self._say_hello(name, beside=True)
         try:
             return await asyncio.wait_for(answer, ANSWER_PATIENCE)
         except TimeoutError:
             raise RemoteError("The assistant's engine does not answer. Restart the Jupyter server.") from None
         finally:
-            self._asked.pop(name, None)
+            self._requested.pop(name, None)
 
-    def _root(self, work: Any) -> asyncio.Task[Any]:
-        """Start a task. The kernel's loop is not ours: it is the parent of these few tasks, and they end with the
-        kernel."""
+    def _start_task(self, work: Any) -> asyncio.Task[Any]:
+        """Start a task that runs until `close`. It has no parent task, because the loop belongs to the kernel."""
         task = asyncio.get_running_loop().create_task(work)
-        self._roots.append(task)
+        self._tasks.append(task)
         return task
 
     def new_chat(self) -> None:
-        """Let the next question start a chat; the old chat is kept."""
+        """Let the next question start a new chat. The old chat is kept."""
         self.chat = uuid.uuid4().hex
 
     @property
     def setup(self) -> ServerSetup | None:
-        """What the engine said about itself; None before the first question."""
+        """The models, agents and other settings that the engine has reported; None before the first question."""
         return self._client.setup if self._client else None
 
     def close(self) -> None:
-        for task in self._roots:
+        """End the connection, and the engine if it runs in this process."""
+        for task in self._tasks:
             task.get_loop().call_soon_threadsafe(task.cancel)
-        self._roots.clear()
+        self._tasks.clear()

@@ -1,5 +1,7 @@
-"""The engine inside a kernel, where there is no Jupyter server or none with this extension. It has the rights of the
-kernel. `client` starts it.
+"""Owns the engine inside a kernel. It is used if there is no Jupyter server, or if the server does not have our
+extension. It has the rights of the kernel.
+
+It must not know cells or links: `client` starts it and connects to it.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 
 
 class EmbeddedDoor:
+    """The `Door` of the sessions of this kernel. It also runs their host."""
+
     sees_all = False
     approves = True
-    # The host has the rights of this kernel, so its user is whoever runs the kernel.
+    # The host has the rights of this kernel, so the user of the kernel may trust folders.
     may_trust = True
     follows = False
     browser = Loopback()
@@ -38,31 +42,33 @@ class EmbeddedDoor:
         """Raises: ConfigError."""
         files = Files((folder,))
         workspace = Workspace(files, notebooks=ExecutedNotebooks(files, shell))
-        self.own: dict[str, ChatId] = {}
-        """The chats that the cells and the panels of this kernel asked in."""
+        self.own_chats: dict[str, ChatId] = {}
+        """The chats in which the cells and panels of this kernel have asked."""
         trusted = open_trusted_folders(find_database())
         read = partial(config.read_config, (folder,), trust=trusted)
-        # Watching the files would wake the kernel every few seconds.
+        # `watches=False`: a watch on the configuration files would wake the kernel every few seconds.
         self._host = Host(read(skip_broken_projects=True), workspace, find_database(), read, trusted, watches=False)
         self._host.logins.until = "this kernel ends"
 
-    def beside(self) -> EmbeddedDoor:
-        """Return the door for a panel: its user has all chats of this folder, as in the side panel of Lab."""
+    def copy_for_panel(self) -> EmbeddedDoor:
+        """Return the door for a panel. A panel sees all chats of this folder, as the side panel of Lab does."""
         door = copy(self)
         door.sees_all = True
         return door
 
     async def run(self) -> None:
+        """Run the host until it is cancelled."""
         await self._host.run()
 
     async def ready(self) -> None:
+        """Wait until the host is ready."""
         await self._host.ready.wait()
 
     async def host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # the kernel's own options are its files
         return self._host
 
     async def interrupt(self) -> None:
-        """Do nothing. Whoever stops a turn here does it in the same process, by an interrupt."""
+        """Do nothing. A turn in this process is stopped by an interrupt of the kernel, which stops its code, too."""
 
     async def doctor(self, host: Host) -> str:
         return await report(host.services, "in this kernel (no Jupyter server with jupyter_eca was found)")

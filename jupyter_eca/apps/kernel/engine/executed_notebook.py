@@ -1,8 +1,8 @@
-"""Notebooks as files, seen from a kernel that a program without a page runs a notebook in: nbclient, papermill, nbval.
+"""Protects a notebook that a program runs from its first cell to its last: nbclient, papermill or nbval.
 
-Such a program has the notebook in its memory, where nobody else can change it, and writes it when it is through: a
-change of the file would then be lost, although it was reported as made. So the notebook is read from its file, and
-never edited.
+Such a program has the notebook in memory, where nobody else can change it, and writes it at the end. A change that the
+assistant made in the file would be lost then, although it was reported as made. So this notebook is read from its file,
+but never edited. Other notebooks are used as files (`workspace/notebooks/file.py`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 
 class ExecutedNotebooks(NotebookFiles):
+    """Notebooks as files, except that the notebook which a program runs cannot be edited."""
+
     def __init__(self, files: Files, shell: Any) -> None:
         super().__init__(files)
         self._shell = shell
 
     async def edit(self, chat: str, path: str, changes: Sequence[CellChange]) -> NotebookDocument:
+        """Change cells, unless a program runs the notebook. Raises: ToolError."""
         if self._is_executed(await self.read_cells(path)):
             raise ToolError(
                 f"{path} is run from its first cell to its last by a program, which has it in memory and writes it at "
@@ -39,7 +42,8 @@ class ExecutedNotebooks(NotebookFiles):
         return await super().edit(chat, path, changes)
 
     def last_error(self) -> list[str] | None:
-        """Return the error that IPython and Python keep for debuggers; it may be from before we were loaded."""
+        """Return the traceback of the last error, which Python keeps for debuggers. The error may be from before we
+        were loaded."""
         error: BaseException | None = getattr(sys, "last_value", None)
         if error is None:
             return None
@@ -47,12 +51,13 @@ class ExecutedNotebooks(NotebookFiles):
         return lines
 
     def source(self, count: int) -> str:
+        """Return the source of the cell with this execution count; empty if there is none."""
         sources: list[str] = self._shell.history_manager.input_hist_raw
         return sources[count].strip() if 0 < count < len(sources) else ""
 
     def _is_executed(self, cells: Sequence[NbformatCell]) -> bool:
-        """Return whether this file is the notebook that runs. No kernel knows the name of its notebook: it is the one
-        that contains the running cell."""
+        """Return whether a program runs this notebook. A kernel does not know the name of its notebook, so this is the
+        notebook that contains the running cell."""
         if find_front_end(self._shell) is not FrontEndKind.UNATTENDED:
             return False
         asking: str = self._shell.history_manager.input_hist_raw[-1].removeprefix(PROMPT_MAGIC).strip()

@@ -1,5 +1,6 @@
-"""What Ctrl-C and the Interrupt button do while the assistant answers. It owns SIGINT for that time and knows no
-turn: `answer/turn` gives it what to cancel.
+"""Owns the handling of SIGINT, which Ctrl-C and the Interrupt button send, while the assistant answers.
+
+It must not know turns: `answer/turn` passes the event that is set by an interrupt.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-def in_code() -> AbstractContextManager[None]:
-    """Raise an interrupt in the assistant's code while that code runs; handle any other interrupt as before.
+def handle_interrupts_in_code() -> AbstractContextManager[None]:
+    """While the assistant's code runs, raise KeyboardInterrupt in it. Other interrupts are handled as before.
 
-    While a cell awaits, ipykernel's SIGINT handler cancels the cell. Code that blocks would never notice that.
+    This is needed because ipykernel handles SIGINT in another way while a cell awaits: it cancels the cell. Code that
+    blocks would never notice that.
     """
     before = signal.getsignal(signal.SIGINT)
 
     def handle(signum: int, frame: FrameType | None) -> None:
-        if _runs_code(frame):
+        if _is_running_code(frame):
             raise KeyboardInterrupt
         if callable(before):
             before(signum, frame)
@@ -32,14 +34,16 @@ def in_code() -> AbstractContextManager[None]:
     return _handle_interrupts(handle)
 
 
-def in_input() -> AbstractContextManager[None]:
-    """Raise an interrupt where `input()` waits, whatever an interrupt means elsewhere."""
+def handle_interrupts_in_input() -> AbstractContextManager[None]:
+    """While `input()` waits, raise KeyboardInterrupt in it."""
     return _handle_interrupts(signal.default_int_handler)
 
 
-def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> AbstractContextManager[None]:
-    """Handle interrupts of a turn in plain IPython. There an interrupt would end the run of the loop and leave the turn
-    behind in it."""
+def handle_interrupts_in_turn(
+    interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop
+) -> AbstractContextManager[None]:
+    """During a turn in plain IPython, set an event at an interrupt. Otherwise an interrupt would end the run of the
+    loop, and the turn would stay in the loop without an end."""
 
     def handle(_signum: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupted.set)
@@ -49,6 +53,7 @@ def in_turn(interrupted: asyncio.Event, loop: asyncio.AbstractEventLoop) -> Abst
 
 @contextmanager
 def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Generator[None]:
+    """Replace the handler of SIGINT for a while."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may handle signals
         return
@@ -59,11 +64,11 @@ def _handle_interrupts(handle: Callable[[int, FrameType | None], object]) -> Gen
         signal.signal(signal.SIGINT, before)
 
 
-def _runs_code(frame: FrameType | None) -> bool:
-    """Return whether a cell on the stack executes a statement, or is between two; a cell that awaits does not."""
+def _is_running_code(frame: FrameType | None) -> bool:
+    """Return whether a cell is executing code, and not awaiting: then IPython's `run_cell_async` is on the stack."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell: Any = InteractiveShell  # a line that was typed in part
+    shell: Any = InteractiveShell  # its methods have no complete types
     run_cell = shell.run_cell_async.__code__
     while frame is not None:
         if frame.f_code is run_cell:

@@ -1,5 +1,8 @@
-"""What a saved notebook keeps of the code that the assistant ran: the code, and what came of it, as the metadata of the
-answer. The text of the answer is for readers, and cuts what is long; `to_python` makes cells of this.
+"""Owns the form in which a notebook saves the code that the assistant ran, with its outputs: as the metadata of the
+answer's output.
+
+The text of the answer also shows the code, but for readers, and shortened. `to_python` makes cells from this metadata.
+This module must not run code: `shell_kernel` does.
 """
 
 from __future__ import annotations
@@ -9,40 +12,43 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# The key of our entry in the metadata of an output.
 KEY: Final = "jupyter_eca"
 
-# Characters of one output: a notebook is not the place for a log.
+# The most characters of an output that are saved: a notebook is not the place for a log.
 MAX_CHARS: Final = 20_000
 
-_SHOWN = ("image/", "text/html", "application/")
+_SHOWN_TYPES = ("image/", "text/html", "application/")
 
 
-def is_shown(data: Mapping[str, Any]) -> bool:
-    """Return whether a page shows it in an output of its own."""
-    return any(mime.startswith(_SHOWN) for mime in data)
+def has_own_output(data: Mapping[str, Any]) -> bool:
+    """Return whether the data are shown on the page in an output of their own, for example a figure."""
+    return any(mime.startswith(_SHOWN_TYPES) for mime in data)
 
 
-def metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def build_metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {KEY: {"runs": list(runs)}} if runs else {}
 
 
-def mark(run: int, output: int) -> dict[str, Any]:
-    """Return the metadata of an output that is shown: its run and its number. So the output is saved only once."""
+def mark_output(run: int, output: int) -> dict[str, Any]:
+    """Return the metadata of an output that the page shows: the number of its run, and its number in the run. With that
+    the run refers to the output, which is saved only once."""
     return {KEY: {"run": run, "output": output}}
 
 
-def run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:
+def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:
+    """Return a run as it is saved: the code, and its outputs in nbformat. `captured` is IPython's `CapturedIO`."""
     outputs: list[dict[str, Any]] = [
         {"output_type": "stream", "name": name, "text": _shorten(text)}
         for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr))
         if text
     ]
     for number, output in enumerate(cast("list[Any]", captured.outputs)):
-        visible = is_shown(output.data)
+        visible = has_own_output(output.data)
         data = {} if visible else {mime: _shorten(str(text)) for mime, text in output.data.items()}
-        metadata = mark(-1, number) if visible else {}
+        metadata = mark_output(-1, number) if visible else {}
         outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
-    # Only the first line of an error: its traceback names files of this machine.
+    # An error is saved without its traceback, which names files of this machine.
     if error is not None:
         outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
     return {"code": code, "outputs": outputs}

@@ -1,1 +1,5 @@
-"""The panel as a widget below a cell. `widget` is the class that users know, `command` is `%eca panel`."""
+"""Owns the panel as a widget below a cell. `widget` has the class `Panel`, which users import. `command` is `%eca
+panel`.
+
+The widget's side in the page is `labextension/src/widget/`.
+"""

@@ -1,5 +1,8 @@
-"""Joins a page of a panel to the engine. Messages pass unchanged, except for what only the kernel can do: the
-kernel's code and variables, and the Python functions that are lent as tools. `link` makes it.
+"""Connects a page of a panel to the engine: messages pass unchanged in both directions.
+
+The exceptions are what only the kernel can do. It answers the engine's requests to run code, to describe variables and
+to call Python functions, and it lends these functions to the engine as tools. This module must not know how a link is
+opened: `widget` opens both.
 """
 
 from __future__ import annotations
@@ -21,11 +24,11 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.eca_client import LiveKernel, ToolLender
     from jupyter_eca.transport.link import Link
 
-# Requests of the kernel on the page's link have ids that begin with this; the ids of a page are numbers.
-_OURS = "eca-kernel-"
+# The ids of requests that the kernel itself sends on the page's link begin with this. The page's own ids are numbers.
+_ID_PREFIX = "eca-kernel-"
 
 
-class PassingMessages(Protocol):
+class MessageObserver(Protocol):
     """Observes the messages that pass between a page and the engine."""
 
     def add_page_message(self, method: str, params: Any) -> None: ...
@@ -34,68 +37,77 @@ class PassingMessages(Protocol):
 
 
 class PanelBridge:
+    """The connection of one page to the engine."""
+
     def __init__(
-        self, page: Link, engine: Link, kernel: LiveKernel, lending: ToolLender, ears: PassingMessages
+        self, page: Link, engine: Link, kernel: LiveKernel, lending: ToolLender, observer: MessageObserver
     ) -> None:
+        """`lending` has the Python functions that are lent as tools."""
         self._page = page
         self._engine = engine
         self._kernel = kernel
         self._lending = lending
-        self._ears = ears
-        self._lent = 0
+        self._observer = observer
+        self._lent_version = 0
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Run until one side leaves; then leave the other side too."""
+        """Pass messages until one side closes its link. Then close the other link, too."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
-                ways = self._tasks.create_task(self._up()), self._tasks.create_task(self._down())
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                for task in (*ways, *self._serving.values()):
+                directions = (
+                    self._tasks.create_task(self._forward_to_engine()),
+                    self._tasks.create_task(self._forward_to_page()),
+                )
+                await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+                for task in (*directions, *self._serving.values()):
                     task.cancel()
         finally:
             await self._engine.close()
             await self._page.close()
 
-    async def _up(self) -> None:
+    async def _forward_to_engine(self) -> None:
+        """Pass the page's messages to the engine."""
         async for message in self._page:
             match message:
                 case FrameError():
                     await self._page.send(ErrorResponse(None, message.code, str(message)))
                 case Request(id, "initialize", {**params}):
-                    await self._engine.send(Request(id, "initialize", _as_kernel(params)))
+                    await self._engine.send(Request(id, "initialize", _add_kernel_capability(params)))
                 case Request(_, method, params) | Notification(method, params):
                     if method == "chat/prompt":
                         await self._lend()
-                    self._ears.add_page_message(method, params)
+                    self._observer.add_page_message(method, params)
                     await self._engine.send(message)
                 case _:
                     await self._engine.send(message)
 
     async def _lend(self) -> None:
-        """Lend the Python functions again: there may be new ones since the last question."""
-        if self._lending.version != self._lent:
-            self._lent = self._lending.version
+        """Lend the Python functions again if they have changed since the last question."""
+        if self._lending.version != self._lent_version:
+            self._lent_version = self._lending.version
             params = ToolLendParams(tools=self._lending.tools()).wire()
-            await self._engine.send(Request(f"{_OURS}{self._lent}", "tool/lend", params))
+            await self._engine.send(Request(f"{_ID_PREFIX}{self._lent_version}", "tool/lend", params))
 
-    async def _down(self) -> None:
+    async def _forward_to_page(self) -> None:
+        """Pass the engine's messages to the page, and serve the requests that only the kernel can answer."""
         async for message in self._engine:
             match message:
-                case Request(id, method, params) if method in _SERVED:
-                    self._serving[id] = self._tasks.create_task(self._serve(id, _SERVED[method](self, params)))
+                case Request(id, method, params) if method in _HANDLERS:
+                    self._serving[id] = self._tasks.create_task(self._serve(id, _HANDLERS[method](self, params)))
                 case Notification(method, {"id": str() | int() as id}) if method == CANCEL and id in self._serving:
                     self._serving[id].cancel()
-                case Result(str() as id) | ErrorResponse(str() as id) if id.startswith(_OURS):
+                case Result(str() as id) | ErrorResponse(str() as id) if id.startswith(_ID_PREFIX):
                     pass
                 case FrameError():
                     pass
                 case _:
                     if isinstance(message, Notification):
-                        self._ears.add_engine_message(message.method, message.params)
+                        self._observer.add_engine_message(message.method, message.params)
                     await self._page.send(message)
 
     async def _serve(self, id: Id, work: Coroutine[Any, Any, Any]) -> None:
+        """Answer a request of the engine with the result of `work`."""
         answer: Message
         try:
             answer = Result(id, await work)
@@ -120,14 +132,15 @@ class PanelBridge:
         return (await self._lending.call(called.name, called.arguments)).wire()
 
 
-_SERVED: dict[str, Callable[[PanelBridge, Any], Coroutine[Any, Any, Any]]] = {
+_HANDLERS: dict[str, Callable[[PanelBridge, Any], Coroutine[Any, Any, Any]]] = {
     "kernel/execute": PanelBridge.execute,
     "kernel/variables": PanelBridge.variables,
     "tool/call": PanelBridge.call,
 }
 
 
-def _as_kernel(params: dict[str, Any]) -> dict[str, Any]:
+def _add_kernel_capability(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the page's `initialize` parameters with the capability `kernel`, which this bridge provides."""
     capabilities: dict[str, Any] = params.get("capabilities") or {}
-    can: dict[str, Any] = capabilities.get("codeAssistant") or {}
-    return {**params, "capabilities": {**capabilities, "codeAssistant": {**can, "kernel": True}}}
+    code_assistant: dict[str, Any] = capabilities.get("codeAssistant") or {}
+    return {**params, "capabilities": {**capabilities, "codeAssistant": {**code_assistant, "kernel": True}}}

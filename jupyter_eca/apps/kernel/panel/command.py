@@ -1,5 +1,7 @@
-"""`%eca panel` in every front end: the widget where a page shows it, a conversation by `input()` in a terminal, a
-sentence where nobody watches. It knows `cell_session` only; `widget` is the panel itself.
+"""Owns `%eca panel`. In a page that shows widgets, it shows the panel. In a terminal, it begins a conversation by
+`input()`. If nobody watches, it shows a sentence.
+
+It must not know the panel's messages: `widget` is the panel itself.
 """
 
 from __future__ import annotations
@@ -7,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.apps.kernel.engine.interrupt import in_input
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind
-from jupyter_eca.apps.kernel.surroundings import find_front_end_for_panels as look
+from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end_for_panels
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
@@ -18,27 +19,29 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.cell_session import CellSession
 
     Run = Callable[[str, str | None], Awaitable[None]]
-    """Runs `%%eca` with its line and its body; the body is None for `%eca`."""
+    """Runs `%%eca` with its line and its body, or `%eca` if the body is None."""
 
 _CHAT: Final = re.compile(r"[\w-]{8,}")
 
-_WITHOUT: Final = "This front end shows no widgets, so the chat is text here. An empty line ends it.\n"
-_NOBODY: Final = "A panel with the assistant appears when somebody runs this cell in a notebook. Nobody watches now."
+_NO_WIDGETS: Final = "This front end shows no widgets, so the chat is text here. An empty line ends it.\n"
+_NOBODY_WATCHES: Final = (
+    "A panel with the assistant appears when somebody runs this cell in a notebook. Nobody watches now."
+)
 
 
 async def show(session: CellSession, chat: str, run: Run) -> str:
-    """Show a panel and return the sentence to print; "" where the panel needs none. Raises: CellError."""
-    if look(session.shell) is not FrontEndKind.TERMINAL:
+    """Show a panel. Return a sentence to show instead; empty if a panel was shown. Raises: CellError."""
+    if find_front_end_for_panels(session.shell) is not FrontEndKind.TERMINAL:
         return show_at_once(session, chat)
-    _check(chat)
+    _check_chat_id(chat)
     await _converse(run, chat)
     return ""
 
 
 def show_at_once(session: CellSession, chat: str) -> str:
-    """Show a panel from a cell that cannot wait. See `show`. Raises: CellError."""
-    _check(chat)
-    match look(session.shell):
+    """Show a panel from a cell that cannot await, so a conversation is not possible. See `show`. Raises: CellError."""
+    _check_chat_id(chat)
+    match find_front_end_for_panels(session.shell):
         case FrontEndKind.NOTEBOOK:
             _display(chat)
             return ""
@@ -47,15 +50,16 @@ def show_at_once(session: CellSession, chat: str) -> str:
                 "Run `%eca panel` in a cell of its own: a cell that also loads jupyter_eca cannot wait for you."
             )
         case FrontEndKind.UNATTENDED:
-            return _NOBODY
+            return _NOBODY_WATCHES
 
 
-def _check(chat: str) -> None:
+def _check_chat_id(chat: str) -> None:
     if chat and not _CHAT.fullmatch(chat):
         raise CellError("Write `%eca panel`, or `%eca panel CHAT` with the id of a chat, as a saved panel names it.")
 
 
 def _display(chat: str) -> None:
+    """Show the panel in the cell. Raises: CellError."""
     try:
         from jupyter_eca.apps.kernel.panel.widget import Panel
     except ImportError as error:
@@ -69,7 +73,7 @@ async def _converse(run: Run, chat: str) -> None:
     """Talk with the user by `input()`. Raises: CellError."""
     if chat:
         await run(f"/resume {chat}", None)
-    print(_WITHOUT)  # noqa: T201  # a terminal
+    print(_NO_WIDGETS)  # noqa: T201  # a terminal
     while words := _read_line():
         try:
             await run("", words)
@@ -79,7 +83,7 @@ async def _converse(run: Run, chat: str) -> None:
 
 def _read_line() -> str:
     try:
-        with in_input():
+        with handle_interrupts_in_input():
             return input("You: ").strip()
     except (EOFError, KeyboardInterrupt):
         return ""

@@ -1,5 +1,9 @@
-"""A widget on several pages. Each page speaks ECA on a channel of its own, in the widget's messages. It knows nothing
-of chats: `widget` makes a panel of it.
+"""Owns the base class of our widgets. A widget may be shown on several pages at the same time, and each page speaks ECA
+with the kernel on a channel of its own.
+
+All channels use the messages of the one widget, so each message names its channel. This module must not know chats: the
+panel (`widget.py`) and the card of a cell (`answer/card.py`) are subclasses. The page's end of a channel is
+`labextension/src/widget/channel.ts`.
 """
 
 from __future__ import annotations
@@ -19,8 +23,9 @@ if TYPE_CHECKING:
 _STATIC: Final = Path(__file__).parent.parent / "static"
 
 
-class Paged(AnyWidget):
-    """A widget with several pages. Make it in the cell that it is for: outputs that its messages cause appear there."""
+class MultiPageWidget(AnyWidget):
+    """A widget with several pages. Create it in the cell in which it is shown, because outputs that its messages cause
+    appear in that cell."""
 
     _esm = _STATIC / "panel.js"
     _css = _STATIC / "panel.css"
@@ -29,51 +34,54 @@ class Paged(AnyWidget):
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped library
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
-        # The links of the connected pages, by channel.
+        """The context of the cell, which tells ipykernel where outputs belong."""
         self._links: dict[str, CommLink] = {}
+        """The links to the connected pages, by the ids of their channels."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self.on_msg(self._take)  # pyright: ignore[reportUnknownMemberType]  # untyped library
+        self.on_msg(self._receive)  # pyright: ignore[reportUnknownMemberType]  # untyped library
 
     async def _serve(self, channel: str) -> None:
-        """Serve one page until it leaves; its link is in `_links` meanwhile."""
+        """Serve a page until it leaves. During that time its link must be in `_links`."""
         raise NotImplementedError
 
-    def _hear_state(self, content: Any) -> None:
+    def _handle_state(self, content: Any) -> None:
         """Handle a message that belongs to no channel."""
 
-    def _take(self, _widget: object, content: Any, _buffers: object) -> None:
-        # JupyterLab sends it to a subshell, which has a thread of its own. Its work is done in the context of the cell,
-        # because it changes the cell's outputs; in the context of the message, the server's answers would go to that
-        # thread too.
-        self._loop.call_soon_threadsafe(self._hear, content, context=self._context)
+    def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
+        # JupyterLab sends the message to a subshell, which has a thread of its own. The message is handled on the
+        # kernel's loop, and in the context of the cell: its outputs belong to the cell, and in the context of the
+        # message the server's answers would go to the subshell's thread, too.
+        self._loop.call_soon_threadsafe(self._handle, content, context=self._context)
 
-    def _hear(self, content: Any) -> None:
+    def _handle(self, content: Any) -> None:
+        """Handle a message of a page."""
         match content:
             case {"channel": str(channel), "open": True}:
-                self.start(self._serve(channel))
+                self.start_task(self._serve(channel))
             case {"channel": str(channel), "close": True}:
-                self._end(channel)
+                self._end_channel(channel)
             case {"channel": str(channel)}:
                 if link := self._links.get(channel):
                     link.receive(content)
             case _:
-                self._hear_state(content)
+                self._handle_state(content)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a task. The kernel's loop is not ours: these tasks end with their channels."""
+    def start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start a task, which must end with its channel. It has no parent task, because the loop belongs to the
+        kernel."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _say(self, channel: str, words: dict[str, Any]) -> None:
+    def _send_to_page(self, channel: str, words: dict[str, Any]) -> None:
         if self.comm is not None:
             self.send({"channel": channel, **words})  # pyright: ignore[reportUnknownMemberType]  # untyped library
 
-    def _end(self, channel: str) -> None:
+    def _end_channel(self, channel: str) -> None:
         if link := self._links.get(channel):
             link.end()
 
     def close(self) -> None:
         for channel in list(self._links):
-            self._end(channel)
+            self._end_channel(channel)
         super().close()

@@ -1,5 +1,7 @@
-"""The chat that a panel shows, as Markdown and as text: a widget alone leaves none in the saved notebook. It
-displays nothing; `widget` puts the text below the cell.
+"""Owns the record of a panel: the chat as Markdown and as text, for readers of the saved notebook. Without it, a saved
+notebook would have no text of the chat, because a widget needs a running kernel.
+
+It must not display anything: `widget` publishes the record in an output after the panel.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from jupyter_eca.apps.kernel.answer.inert_markdown import inert
+from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from jupyter_eca.protocol.content import Role, TextContent
@@ -25,42 +27,46 @@ _LOAD = "%load_ext jupyter_eca"
 
 @dataclass
 class _Turn:
-    asked: str
+    question: str
     answer: CellTranscript = field(default_factory=CellTranscript)
 
 
 @dataclass
 class _Chat:
     seq: int = 0
+    """The highest sequence number of its contents. A replay repeats contents, which are then ignored."""
     turns: list[_Turn] = field(default_factory=list[_Turn])
 
 
 class Record:
-    """The record of the chat on one page. When another page comes, it starts again."""
+    """The record of the chat on one page. For another page, another record is begun."""
 
     def __init__(self) -> None:
         self._chats: dict[str, _Chat] = {}
         self._current = ""
-        self.ended = 0
-        """How many turns have come to their end."""
+        self.ended_turns = 0
+        """How many turns have ended."""
         self.size = 0
-        """How much was heard, in characters: the record grows with it."""
+        """The characters of all texts that were received. The length of the record grows with it."""
 
     def add_page_message(self, method: str, params: Any) -> None:
+        """Remember which chat the page shows."""
         if method in {"chat/prompt", "chat/open"} and isinstance(params, dict):
             self._current = str(params.get("chatId", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # raw JSON
 
     def add_engine_message(self, method: str, params: Any) -> None:
+        """Add a content of a chat, or clear a chat."""
         if method == "chat/contentReceived":
             try:
-                self._hear(ChatContentReceivedParams.model_validate(params))
+                self._add_content(ChatContentReceivedParams.model_validate(params))
             except ValidationError:
                 return  # the page ignores this message as well
         elif method == "chat/cleared" and params.get("messages"):
             self._chats[str(params.get("chatId"))] = _Chat()
 
-    def _hear(self, received: ChatContentReceivedParams) -> None:
-        chat = self._chats.setdefault(_id(received.parent_chat_id or received.chat_id), _Chat())
+    def _add_content(self, received: ChatContentReceivedParams) -> None:
+        """Add a content to its chat, unless it is there already."""
+        chat = self._chats.setdefault(_as_key(received.parent_chat_id or received.chat_id), _Chat())
         if received.parent_chat_id is None:
             if 0 < (received.seq or 0) <= chat.seq:
                 return
@@ -73,7 +79,7 @@ class Record:
                 return
         if chat.turns:
             chat.turns[-1].answer.add(received)
-        self.ended += received.outcome is not None and received.parent_chat_id is None
+        self.ended_turns += received.outcome is not None and received.parent_chat_id is None
 
     @property
     def chat(self) -> str:
@@ -85,8 +91,12 @@ class Record:
         return chat.turns if chat else []
 
     def as_markdown(self, *, folded: bool) -> str:
-        """Render the record. With `folded` it is folded, because the panel above shows the same."""
-        turns = [f"**You:** {inert(turn.asked)}\n\n{turn.answer.as_markdown(final=True)}" for turn in self.turns]
+        """Return the record as Markdown. `folded`: the reader must unfold it, because the panel above shows the
+        same."""
+        turns = [
+            f"**You:** {as_inert_markdown(turn.question)}\n\n{turn.answer.as_markdown(final=True)}"
+            for turn in self.turns
+        ]
         body = "\n\n---\n\n".join(text.strip() for text in turns)
         if not body:
             return ""
@@ -94,13 +104,13 @@ class Record:
         record = f"*A record of a chat with the assistant. To continue it, run:*\n\n{code}\n\n{body}"
         return f"<details><summary>{_SUMMARY}</summary>\n\n{record}\n\n</details>" if folded else record
 
-    def plain(self) -> str:
-        turns = [f"You: {turn.asked}\n\n{turn.answer.plain()}".strip() for turn in self.turns]
+    def as_text(self) -> str:
+        turns = [f"You: {turn.question}\n\n{turn.answer.as_text()}".strip() for turn in self.turns]
         if not turns:
             return ""
         code = f"{_LOAD}\n%eca panel {self._current}"
         return "\n\n".join([*turns, f"A record of a chat with the assistant. To continue it, run:\n\n{code}"])
 
 
-def _id(chat: ChatId) -> str:
+def _as_key(chat: ChatId) -> str:
     return str(chat)

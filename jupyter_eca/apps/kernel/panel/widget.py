@@ -1,8 +1,9 @@
-"""`jupyter_eca.Panel()` and `%eca panel`: the side panel as a widget, for front ends without our extension. It
-imports nothing heavy before a page connects: `link` has what comes then.
+"""Owns the panel as a widget, `jupyter_eca.Panel()`, for front ends without our extension. It is the same panel as in
+JupyterLab.
 
-Each channel of a page is joined to the engine by a link of its own. Behind the widget stands an output with the text of
-the chat, for whoever reads the notebook later.
+Each page that shows the widget is connected to the engine by a link of its own. After the widget there is an output
+with the text of the chat, for readers of the saved notebook. This module must not import anything heavy before a page
+connects: `link` has what is needed then.
 """
 
 from __future__ import annotations
@@ -13,48 +14,47 @@ import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from jupyter_eca.apps.kernel.cell_session import CellSession, session_of
-from jupyter_eca.apps.kernel.panel.multi_page_widget import Paged
-from jupyter_eca.apps.kernel.surroundings import FrontEndKind
-from jupyter_eca.apps.kernel.surroundings import find_front_end_for_panels as look
+from jupyter_eca.apps.kernel.cell_session import CellSession, get_session
+from jupyter_eca.apps.kernel.panel.multi_page_widget import MultiPageWidget
+from jupyter_eca.apps.kernel.surroundings import FrontEndKind, find_front_end_for_panels
 from jupyter_eca.errors import EcaError
 from jupyter_eca.transport.comm import CommLink
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.panel.record import Record
 
-# Seconds in which an old page must answer after another page has come. A page that was reloaded never said that it
-# leaves.
+# Seconds that the older pages have for their answer when a new page has come. A page that is reloaded does not tell
+# that it leaves, so its channel must be found in this way.
 _PAGE_PATIENCE: Final = 10.0
 
 NO_WIDGETS: Final = (
     "This front end shows no widgets, so there is no panel here. Ask with `%eca QUESTION`: answers come as text, and "
     "approvals are asked by `input()`."
 )
-NOBODY_LOOKS: Final = (
+NOBODY_WATCHES: Final = (
     "A panel with the assistant appears here when somebody runs this cell in a notebook. Nobody watches now: ask with "
     "`%eca QUESTION`."
 )
 
 
-class Panel(Paged):
-    """A panel with the assistant, to be shown in a cell: `Panel()`, or `Panel(chat)` to continue a chat by its id.
+class Panel(MultiPageWidget):
+    """A panel with the assistant, to be shown in a cell. `Panel()` shows the chat of the cells, `Panel(chat)` continues
+    the chat with this id.
 
-    It uses the engine that `%%eca` asks, and the chat of the cells unless it is given another one. It needs a running
-    kernel.
+    It uses the same engine as `%%eca`. It needs a running kernel.
     """
 
     def __init__(self, chat: str = "") -> None:
         """Raises: RuntimeError outside of a kernel."""
-        session = _session()
+        session = _load_session()
         super().__init__()
         self._session = session
         self._chat = chat
         self._publisher = session.shell.display_pub
-        self._surroundings = look(session.shell)
-        self._heard: set[str] = set()
+        self._surroundings = find_front_end_for_panels(session.shell)
+        self._answering_channels: set[str] = set()
         self._record: Record | None = None
-        self._written = PanelOutput(self._publisher)
+        self._output = PanelOutput(self._publisher)
 
     # -- how it is shown
 
@@ -62,107 +62,114 @@ class Panel(Paged):
         self.show()
 
     def show(self) -> None:
+        """Show the panel in the running cell. A front end without widgets gets a sentence instead."""
         if self._surroundings is not FrontEndKind.NOTEBOOK:
-            text = NOBODY_LOOKS if self._surroundings is FrontEndKind.UNATTENDED else NO_WIDGETS
+            text = NOBODY_WATCHES if self._surroundings is FrontEndKind.UNATTENDED else NO_WIDGETS
             self._publisher.publish({"text/markdown": text, "text/plain": text})
             return
         bundle: Any = super()._repr_mimebundle_()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped library
         data, metadata = cast("tuple[dict[str, Any], dict[str, Any]]", bundle)
         text = "A panel with the assistant."
         self._publisher.publish({**data, "text/markdown": f"*{text}*", "text/plain": text}, metadata=metadata)
-        self._written.begin()
+        self._output.publish()
 
-    # -- what pages say
+    # -- messages of pages
 
-    def _hear(self, content: Any) -> None:
+    def _handle(self, content: Any) -> None:
+        """Record that the page answers, and handle its message."""
         match content:
             case {"channel": str(channel)}:
-                self._heard.add(channel)
+                self._answering_channels.add(channel)
             case _:
                 pass
-        super()._hear(content)
+        super()._handle(content)
 
-    def _hear_state(self, content: Any) -> None:
+    def _handle_state(self, content: Any) -> None:
+        """Fold or unfold the record, depending on whether the page hides it."""
         match content:
             case {"record": str(state)}:
-                self._written.folded = state != "hidden"
+                self._output.folded = state != "hidden"
                 if self._record is not None:
-                    self._written.write(self._record)
+                    self._output.write(self._record)
             case _:
                 pass
 
     async def _serve(self, channel: str) -> None:
-        """Serve one page until the page or the engine leaves."""
-        # These imports take a second (pydantic and what depends on it). Done here, the panel is on the page before, and
-        # the loop is free.
+        """Serve a page until the page or the engine closes its link."""
+        # These imports take a second (pydantic and what depends on it). They are done in a thread, when the panel is on
+        # the page already.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.kernel.panel.link")
         from jupyter_eca.apps.kernel.panel.link import Recorder, make_bridge
 
         try:
             await self._session.connect(unattended=False)
-            engine = await self._session.engine.join()
+            engine = await self._session.engine.open_link()
         except EcaError as error:
-            self._say(channel, {"closed": True, "why": str(error)})
+            self._send_to_page(channel, {"closed": True, "why": str(error)})
             return
-        page = self._links[channel] = CommLink(partial(self._say, channel), lambda: None)
-        self.start(self._leave_to(channel))
-        recorder = Recorder(self._written.write, self._loop)
+        page = self._links[channel] = CommLink(partial(self._send_to_page, channel), lambda: None)
+        self.start_task(self._close_silent_pages(channel))
+        recorder = Recorder(self._output.write, self._loop)
         self._record = recorder.record
         chat = self._chat or self._session.engine.chat
-        self._say(channel, {"opened": True, "chat": chat, "resumed": self._chat != ""})
+        self._send_to_page(channel, {"opened": True, "chat": chat, "resumed": self._chat != ""})
         try:
             await make_bridge(self._session, page, engine, recorder).run()
         finally:
             self._links.pop(channel, None)
             recorder.end()
-            self._say(channel, {"closed": True})
+            self._send_to_page(channel, {"closed": True})
 
-    async def _leave_to(self, channel: str) -> None:
-        """Close the other pages that do not answer: they were reloaded or closed."""
+    async def _close_silent_pages(self, channel: str) -> None:
+        """Ask all other pages to answer, and end the channels of those that do not: they were reloaded or closed."""
         others = [other for other in self._links if other != channel]
-        self._heard.difference_update(others)
+        self._answering_channels.difference_update(others)
         for other in others:
-            self._say(other, {"ping": True})
+            self._send_to_page(other, {"ping": True})
         if others:
             await asyncio.sleep(_PAGE_PATIENCE)
         for other in others:
-            if other not in self._heard:
-                self._end(other)
+            if other not in self._answering_channels:
+                self._end_channel(other)
 
 
 class PanelOutput:
-    """The output below the panel. It is `folded` until the page says that it hides it."""
+    """The output after the panel, with the record of the chat. It is folded until the page reports that it hides the
+    output."""
 
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
         self._id = uuid.uuid4().hex
         self._shown = ""
-        self._begun = False
+        self._is_published = False
         self.folded = True
 
-    def begin(self) -> None:
-        """Publish the output in the cell that shows the panel. Called each time it is shown."""
-        self._publisher.publish(self._data(self._shown, ""), transient={"display_id": self._id})
-        self._begun = True
+    def publish(self) -> None:
+        """Publish the output in the running cell. Call this each time the panel is shown."""
+        self._publisher.publish(self._build_data(self._shown, ""), transient={"display_id": self._id})
+        self._is_published = True
 
     def write(self, record: Record) -> None:
+        """Publish the record, if its text has changed."""
         text = record.as_markdown(folded=self.folded)
-        if self._begun and text and text != self._shown:
+        if self._is_published and text and text != self._shown:
             self._shown = text
-            self._publisher.publish(self._data(text, record.plain()), transient={"display_id": self._id}, update=True)
+            self._publisher.publish(
+                self._build_data(text, record.as_text()), transient={"display_id": self._id}, update=True
+            )
 
-    def _data(self, markdown: str, plain: str) -> dict[str, str]:
-        # While there is nothing to read, no page needs to load its renderer of Markdown and formulas: our widget draws
-        # the text.
+    def _build_data(self, markdown: str, plain: str) -> dict[str, str]:
+        # Without a text no Markdown is sent, so that the page need not load its renderer of Markdown and formulas.
         return {"text/markdown": markdown, "text/plain": plain} if markdown else {"text/plain": plain}
 
 
-def _session() -> CellSession:
+def _load_session() -> CellSession:
+    """Load the extension, and return the session of the shell. Raises: RuntimeError outside of a kernel."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
     if shell is None:
         raise RuntimeError("A panel needs a notebook's kernel. In a script, use `jupyter_eca.connect()`.")
-    # Use IPython's own way to load it: `extension` imports the panel, so the panel must not import it.
+    # The extension is loaded through IPython, because `extension` imports the panel, and must not be imported here.
     shell.extension_manager.load_extension("jupyter_eca")
-    return session_of(shell)
+    return get_session(shell)

@@ -1,8 +1,9 @@
-"""Owns what an action does to a state: the protocol's three reducers, the same as every client's. Pure.
+"""Owns the three reducers of the protocol: `reduce(state, action, now)` returns the state after an action. Pure. Every
+client has the same reducers.
 
-They work on JSON, not on models: fields and parts that nobody here knows are carried along, and nothing is raised, as
-the protocol wants it. A state is never changed; the result shares with it all parts that stay the same. `hub.py`
-applies them.
+They work on JSON and not on models, because the protocol requires that unknown fields are kept and that no action
+raises an error. They never change a state in place: the new state shares all parts that stay the same with the old one.
+It must not know whether an action is allowed (`../session/action_rules.py`). `../hub.py` calls the reducers.
 """
 
 from jupyter_eca.fronts.ahp.reducers.root import reduce_root

@@ -1,4 +1,6 @@
-"""Owns the helpers that all reducers use: reading and replacing fields of JSON objects. Pure."""
+"""Owns the helpers that all reducers use to read and replace fields of JSON objects. Pure. It must not know the
+protocol.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Reducer = Callable[["Json", "Json", int], "Json"]
-    """State, action, the time in milliseconds; gives the state itself where nothing changes."""
+    """Called with the state, the action, and the time in milliseconds. Returns the new state, or the same object if
+    nothing changes."""
 
 Json = dict[str, Any]
 
 
 def omit_none(**fields: Any) -> Json:
-    """Return the fields that are not None: in the protocol a field is absent, never null."""
+    """Return the fields that are not None. In the protocol, a field without a value is absent and never null."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -37,6 +40,7 @@ def record(state: Json, name: str) -> Json:
 
 
 def merge_config(config: Json, action: Json) -> Json:
-    """Return a configuration whose values an action has changed or, with `replace`, replaced."""
+    """Return a configuration with the values of an action. If the action has `replace`, all earlier values are
+    removed."""
     values = {} if action.get("replace") else record(config, "values")
     return {**config, "values": {**values, **record(action, "config")}}

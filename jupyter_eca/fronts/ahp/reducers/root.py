@@ -1,4 +1,6 @@
-"""Owns the reducer of the root: agents, the number of sessions, terminals. Pure."""
+"""Owns the reducer of the root, the state of the whole host: its agents, the number of its sessions, its terminals.
+Pure.
+"""
 
 from __future__ import annotations
 

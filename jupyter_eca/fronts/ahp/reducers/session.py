@@ -1,6 +1,7 @@
-"""Owns the reducer of a session: a table from an action's type to what it changes. Pure.
+"""Owns the reducer of a session: the table `_CHANGES` has a function for each type of action. Pure.
 
-Turns are in `turns.py`, tool calls in `toolcall.py`, queued messages and questions in `waiting.py`.
+The functions for turns are in `turns.py`, for tool calls in `toolcall.py`, for queued messages and questions in
+`waiting.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def reduce_session(state: Json, action: Json, now: int) -> Json:
 
 
 def _set_ready(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
-    """Make the session ready. The protocol resets the whole status, its flags too."""
+    """Make the session ready. The protocol resets the whole status, together with its flags."""
     return put(state, lifecycle="ready", summary=put(state["summary"], status=int(SessionStatus.IDLE)))
 
 
@@ -55,6 +56,7 @@ def _toggle_customization(state: Json, action: Json, now: int) -> Json:  # noqa:
 
 
 def _update_customization(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Replace a customization, or add it if it is new."""
     ref = record(action, "customization")
     fields = {name: action[name] for name in ("enabled", "status", "statusMessage") if action.get(name) is not None}
     customizations = items(state, "customizations")

@@ -1,4 +1,6 @@
-"""Owns the status of a session: one activity in the lower bits, independent flags above. Pure."""
+"""Owns the status of a session, which is one number: its lower bits are the activity, the higher bits are independent
+flags. Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from jupyter_eca.fronts.ahp.reducers.base import Json, items, put
 
 
 class SessionStatus(IntFlag):
-    """The bits of a session's status, as the protocol numbers them."""
+    """The values of the activity, and the flags, as the protocol numbers them."""
 
     IDLE = 1
     ERROR = 2
@@ -19,6 +21,7 @@ class SessionStatus(IntFlag):
     IS_ARCHIVED = 64
 
 
+# The bits of the activity.
 ACTIVITY: Final = 31
 
 # The statuses in which a call waits for a user.
@@ -32,7 +35,7 @@ def list_calls(turn: Json) -> list[Json]:
 
 
 def update_activity(state: Json, activity: SessionStatus | None = None) -> Json:
-    """Set the given activity or, without one, the activity that follows from the content."""
+    """Set the activity. Without `activity`, it follows from the active turn and the open questions."""
     turn = state.get("activeTurn")
     if activity is None:
         if state.get("inputRequests") or (turn and any(call.get("status") in WAITING for call in list_calls(turn))):

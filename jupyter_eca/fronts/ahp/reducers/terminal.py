@@ -1,4 +1,4 @@
-"""Owns the reducer of a terminal: its output, its size, and who holds it. Pure."""
+"""Owns the reducer of a terminal: its output, its size, and which client or session it belongs to. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Owns the lifecycle of a tool call in the active turn, from streaming to completed or cancelled. Pure."""
+"""Owns the reducer of a tool call in the active turn, from the status `streaming` to `completed` or `cancelled`. Pure.
+
+The table `CHANGES` has a function for each type of action. `turns.py` cancels the calls of a turn that ends.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,22 @@ from jupyter_eca.fronts.ahp.reducers.status import update_activity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+# The fields that a call keeps in every status.
 _COMMON: Final = ("toolCallId", "toolName", "displayName", "toolClientId", "_meta")
+# The fields that a call has when its arguments are complete.
 _PARAMS: Final = ("invocationMessage", "toolInput")
-_RESULT: Final = ("success", "pastTenseMessage", "content", "structuredContent", "error")
 
 # The statuses in which a call has ended.
 ENDED: Final = frozenset({"completed", "cancelled"})
 
 
 def _pick(call: Json, *names: str) -> Json:
+    """Return those of the named fields that are present."""
     return {name: call[name] for name in names if name in call}
 
 
 def cancel_call(call: Json) -> Json:
-    """Return a call in its final state after its turn has ended without it."""
+    """Return a call as it is after its turn has ended: a call that has not ended is cancelled."""
     if call.get("status") in ENDED:
         return call
     params = {"invocationMessage": call.get("invocationMessage", "")}
@@ -32,6 +37,7 @@ def cancel_call(call: Json) -> Json:
 
 
 def reduce_tool_call(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001  # all reducers are called alike
+    """Apply an action to the tool call that it names. Ignore it if the turn of the action is not active."""
     kind = str(action.get("type"))
     turn = state.get("activeTurn")
     if not turn or turn.get("id") != action.get("turnId"):
@@ -65,6 +71,7 @@ def _append_input(call: Json, action: Json) -> Json:
 
 
 def _make_ready(call: Json, action: Json) -> Json:
+    """Set the arguments of a call. The call runs if it is already confirmed; otherwise it waits for a user."""
     if call.get("status") not in {"streaming", "running"}:
         return call
     base = {**_pick(call, *_COMMON), **omit_none(**_pick(action, *_PARAMS))}
@@ -74,16 +81,18 @@ def _make_ready(call: Json, action: Json) -> Json:
     return {"status": "pending-confirmation", **base, **request}
 
 
-def _option(call: Json, action: Json) -> Json:
+def _find_option(call: Json, action: Json) -> Json:
+    """Return the option that a user has selected, as the field `selectedOption`."""
     wanted = action.get("selectedOptionId")
     selected = next((option for option in items(call, "options") if wanted and option.get("id") == wanted), None)
     return omit_none(selectedOption=selected)
 
 
 def _confirm(call: Json, action: Json) -> Json:
+    """Apply the decision of a user: the call runs or is cancelled."""
     if call.get("status") != "pending-confirmation":
         return call
-    base = {**_pick(call, *_COMMON, *_PARAMS), **_option(call, action)}
+    base = {**_pick(call, *_COMMON, *_PARAMS), **_find_option(call, action)}
     if action.get("approved"):
         edited = action.get("editedToolInput")
         base = base if edited is None else {**base, "toolInput": edited}
@@ -93,6 +102,7 @@ def _confirm(call: Json, action: Json) -> Json:
 
 
 def _complete(call: Json, action: Json) -> Json:
+    """Set the result of a call."""
     if call.get("status") not in {"running", "pending-confirmation"}:
         return call
     status = "pending-result-confirmation" if action.get("requiresResultConfirmation") else "completed"

@@ -1,4 +1,7 @@
-"""Owns turns: they start, grow, end, and are truncated. Pure."""
+"""Owns the reducers of turns: a turn starts, gets parts and text, and ends; later turns can be cut off. Pure.
+
+`toolcall.py` owns the tool calls in a turn.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from jupyter_eca.fronts.ahp.reducers.toolcall import cancel_call
 
 
 def start(state: Json, action: Json, now: int) -> Json:
+    """Start a turn. If its message was queued, remove it from the queue."""
     turn = omit_none(id=action.get("turnId"), userMessage=action.get("userMessage"), responseParts=[])
     state = put(state, activeTurn=turn)
     if queued := action.get("queuedMessageId"):
@@ -52,6 +56,7 @@ def append_text(kind: str, state: Json, action: Json, now: int) -> Json:  # noqa
 
 
 def _id(part: Json) -> object:
+    """Return the id of a part. A part without an id is its own id, so that no other part matches it."""
     if part.get("kind") == "toolCall":
         return record(part, "toolCall").get("toolCallId")
     return part.get("id", part)
@@ -63,7 +68,7 @@ def set_usage(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def end(outcome: str, state: Json, action: Json, now: int) -> Json:
-    """End the turn. Tool calls that are still open are skipped."""
+    """End the active turn. Its tool calls that have not ended are cancelled."""
     turn = find_active(state, action)
     if turn is None:
         return state
@@ -85,6 +90,7 @@ def _close_part(part: Json) -> Json:
 
 
 def truncate(state: Json, action: Json, now: int) -> Json:
+    """Remove all turns after the turn of the action, or all turns if the action names none."""
     turns, wanted = items(state, "turns"), action.get("turnId")
     count = 0
     if wanted is not None:

@@ -1,4 +1,4 @@
-"""Owns the entries that wait in a session: queued messages, and questions to the user. Pure."""
+"""Owns the reducers of what waits in a session: queued messages, the steering message, and questions. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from jupyter_eca.fronts.ahp.reducers.status import SessionStatus, set_flag, set_
 
 
 def set_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Set the steering message, or add or replace a queued message."""
     message = omit_none(id=action.get("id"), userMessage=action.get("userMessage"))
     if action.get("kind") == "steering":
         return put(state, steeringMessage=message)
@@ -28,6 +29,7 @@ def remove_message(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
 
 
 def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG001
+    """Put the queued messages into the order of the action. Messages that it does not name come last."""
     queue = items(state, "queuedMessages")
     if not queue:
         return state
@@ -38,21 +40,23 @@ def reorder_messages(state: Json, action: Json, now: int) -> Json:  # noqa: ARG0
 
 
 def add_request(state: Json, action: Json, now: int) -> Json:
-    """Add a question. A question that is asked again keeps its answers, unless it brings new ones."""
-    request, open_ones = record(action, "request"), items(state, "inputRequests")
-    old = next((question for question in open_ones if question.get("id") == request.get("id")), None)
+    """Add a question. If a question with this id exists, it is replaced. Its answers are kept, unless the new question
+    has answers."""
+    request, requests = record(action, "request"), items(state, "inputRequests")
+    old = next((question for question in requests if question.get("id") == request.get("id")), None)
     if old is None:
-        open_ones = [*open_ones, request]
+        requests = [*requests, request]
     else:
         new = put(request, answers=request.get("answers") or old.get("answers"))
-        open_ones = [new if question is old else question for question in open_ones]
-    state = update_activity(put(state, inputRequests=open_ones))
+        requests = [new if question is old else question for question in requests]
+    state = update_activity(put(state, inputRequests=requests))
     return set_modified(set_flag(state, SessionStatus.IS_READ, on=False), now)
 
 
 def set_answer(state: Json, action: Json, now: int) -> Json:
-    open_ones = items(state, "inputRequests")
-    request = next((question for question in open_ones if question.get("id") == action.get("requestId")), None)
+    """Set or remove the draft of an answer to one question of a request."""
+    requests = items(state, "inputRequests")
+    request = next((question for question in requests if question.get("id") == action.get("requestId")), None)
     if request is None:
         return state
     answers = {name: answer for name, answer in record(request, "answers").items() if name != action.get("questionId")}
@@ -60,13 +64,13 @@ def set_answer(state: Json, action: Json, now: int) -> Json:
         answers[str(action.get("questionId"))] = action["answer"]
     changed = put(request, answers=answers or None)
     return set_modified(
-        put(state, inputRequests=[changed if question is request else question for question in open_ones]), now
+        put(state, inputRequests=[changed if question is request else question for question in requests]), now
     )
 
 
 def remove_request(state: Json, action: Json, now: int) -> Json:
-    open_ones = items(state, "inputRequests")
-    remaining = [request for request in open_ones if request.get("id") != action.get("requestId")]
-    if len(remaining) == len(open_ones):
+    requests = items(state, "inputRequests")
+    remaining = [request for request in requests if request.get("id") != action.get("requestId")]
+    if len(remaining) == len(requests):
         return state
     return set_modified(update_activity(put(state, inputRequests=remaining or None)), now)

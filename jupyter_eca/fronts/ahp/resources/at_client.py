@@ -1,6 +1,8 @@
-"""Owns what is read from a client: attached files, and the files it customizes sessions with.
+"""Owns the files that are read from a client: attached files, and the Markdown files with which it customizes a
+session.
 
-It must not know connections; `Ask` sends a request to one. `files.py` is the other direction: the files of the server.
+It must not know connections: an `Ask` sends a request to the client. `files.py` is the other direction: it owns the
+files of the server that clients read.
 """
 
 from __future__ import annotations
@@ -31,28 +33,30 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import ChatContext
 
     Ask = Callable[[str, Json], Awaitable[Any]]
-    """Of one client: a method and its parameters. Raises: RemoteError."""
+    """Sends a request with this method and these params to one client, and returns the result. Raises: RemoteError."""
 
-# Seconds that a client has to answer, and to give permission, for which it may ask its user.
-ANSWER_S: Final = 10.0
-LEAVE_S: Final = 120.0
+# Seconds that a client has to answer a request.
+ANSWER_SECONDS: Final = 10.0
+# Seconds that a client has to give permission. It may have to ask its user.
+PERMISSION_SECONDS: Final = 120.0
 
-# At most this many files of one folder are read.
+# At most this many Markdown files of one folder are read. They are all sent to the model.
 _MAX_FILES: Final = 20
 
 
 async def read(ask: Ask, uri: str) -> tuple[bytes, str]:
-    """Return the content of a URI and its type. If the client denies it, permission is requested first.
+    """Read a URI from a client. Return its content and its media type. If the client denies it, ask it for permission,
+    and read again.
 
     Raises: RemoteError.
     """
     try:
-        raw = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
+        raw = await _request(ask, ANSWER_SECONDS, "resourceRead", uri=uri)
     except RemoteError as error:
         if error.code != AhpErrorCode.PERMISSION_DENIED:
             raise
-        await _request(ask, LEAVE_S, "resourceRequest", uri=uri, read=True)
-        raw = await _request(ask, ANSWER_S, "resourceRead", uri=uri)
+        await _request(ask, PERMISSION_SECONDS, "resourceRequest", uri=uri, read=True)
+        raw = await _request(ask, ANSWER_SECONDS, "resourceRead", uri=uri)
     try:
         answer = ResourceContent.model_validate(raw)
         if len(answer.data) > MAX_FILE * 4 // 3 + 4:
@@ -73,30 +77,33 @@ async def _request(ask: Ask, seconds: float, method: str, **params: object) -> A
 
 
 async def read_contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatContext, ...]:
-    """Return the attachments of a message as contexts. `ask` reaches the client that sent it."""
-    contexts_read: list[ChatContext] = []
+    """Return the attachments of a message as contexts. `ask` sends requests to the client that sent the message; None
+    if that client has left."""
+    contexts: list[ChatContext] = []
     for attachment in message.attachments or ():
-        away = isinstance(attachment, ResourceAttachment) and attachments.OURS not in (attachment.meta or {})
+        is_remote = isinstance(attachment, ResourceAttachment) and attachments.OURS not in (attachment.meta or {})
         if (
             isinstance(attachment, ResourceAttachment)
-            and away
+            and is_remote
             and ask
             and await asyncio.to_thread(_is_elsewhere, attachment.uri)
         ):
-            contexts_read.append(await _context(ask, attachment))
+            contexts.append(await _read_context(ask, attachment))
         else:
-            contexts_read += await asyncio.to_thread(
+            contexts += await asyncio.to_thread(
                 attachments.read_contexts, message.model_copy(update={"attachments": (attachment,)})
             )
-    return tuple(contexts_read)
+    return tuple(contexts)
 
 
 def _is_elsewhere(uri: str) -> bool:
+    """Return whether a URI must be read from the client: it is no web address, and no file of this machine."""
     path = parse_file_uri(uri)
     return urlsplit(uri).scheme not in {"http", "https"} if path is None else not path.exists()
 
 
-async def _context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
+async def _read_context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
+    """Read an attached file from the client, as a context. If this fails, the context says why."""
     try:
         data, kind = await read(ask, attachment.uri)
         if kind.startswith("image/"):
@@ -114,21 +121,21 @@ async def _context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:
 
 
 class ClientCustomizations:
-    """The Markdown files that the active client customizes one session with. The model reads each of them once.
+    """The Markdown files with which the active client customizes one session. The model gets each of them once.
 
-    `state` gives the current state of the session, `tell` dispatches an action.
+    `state` returns the current state of the session, `dispatch` dispatches an action.
     """
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], dispatch: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
-        self._tell = tell
-        self._texts: dict[str, str] = {}
+        self._dispatch = dispatch
+        self._texts: dict[str, str] = {}  # by URI
         self._sent_to_model: set[str] = set()
         self._loading: set[str] = set()
 
     async def load(self, ask: Ask) -> None:
-        """Read every file that is still loading."""
+        """Read every file whose customization has the status `loading`."""
         for customization in items(self._state(), "customizations"):
             uri = str(customization["customization"]["uri"])
             if "clientId" in customization and customization.get("status") == "loading" and uri not in self._loading:
@@ -139,6 +146,7 @@ class ClientCustomizations:
                     self._loading.discard(uri)
 
     async def _load(self, ask: Ask, ref: Json) -> None:
+        """Read the file of one customization, and dispatch its new status."""
         uri, failed = str(ref["uri"]), None
         self._sent_to_model.discard(uri)
         try:
@@ -150,14 +158,14 @@ class ClientCustomizations:
             for customization in items(self._state(), "customizations")
         ):
             status = "error" if failed else "loaded"
-            self._tell(
+            self._dispatch(
                 actions.CustomizationUpdated(
                     session=self._session, customization=ref, status=status, status_message=failed
                 )
             )
 
     def take_contexts(self) -> tuple[ChatContext, ...]:
-        """Return the files that the model has not seen yet. They count as seen from now on."""
+        """Return the files that the model has not got yet. From now on they count as sent."""
         off = list_disabled(self._state())
         known = {
             customization["customization"]["uri"]: customization
@@ -172,14 +180,14 @@ class ClientCustomizations:
         )
 
     def forget(self) -> None:
-        """Read all files once more: the model may no longer have them, because its context was cut."""
+        """Send all files again with the next prompt. Called when turns were removed, and the files with them."""
         self._sent_to_model.clear()
 
 
 async def _read_markdown(ask: Ask, uri: str) -> str:
     """Return the text of a file, or of all Markdown files in a folder. Raises: RemoteError."""
     try:
-        listed = await _request(ask, ANSWER_S, "resourceList", uri=uri)
+        listed = await _request(ask, ANSWER_SECONDS, "resourceList", uri=uri)
         names = [entry.name for entry in ResourceListing.model_validate(listed).entries if entry.name.endswith(".md")]
         files = [f"{uri.rstrip('/')}/{name}" for name in sorted(names)[:_MAX_FILES]]
     except (RemoteError, ValidationError):

@@ -1,6 +1,6 @@
-"""Owns the attachments of messages: an attachment as a context for the model, and a context as an attachment.
+"""Owns the conversion between attachments of messages and contexts for the model, in both directions.
 
-It must not ask clients: `at_client.py` reads what only a client has.
+It must not send requests to clients: `at_client.py` reads the files that only a client has.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import MessageAttachment, Selected, UserMessage
 
-# A key in an attachment's `_meta`. It marks an attachment from our completion, which a client sends back unchanged.
+# A key in an attachment's `_meta`. It marks an attachment that we offered as a completion, and has its context. A
+# client sends it back unchanged.
 OURS: Final = "eca"
 
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
 
 
 def read_contexts(message: UserMessage) -> tuple[ChatContext, ...]:
-    return tuple(context for attachment in message.attachments or () for context in _context(attachment))
+    """Return the contexts of all attachments of a message."""
+    return tuple(context for attachment in message.attachments or () for context in _parse_attachment(attachment))
 
 
-def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:
+def _parse_attachment(attachment: MessageAttachment) -> Iterator[ChatContext]:
+    """Yield the context of an attachment; nothing for an attachment without content."""
     if (ours := (attachment.meta or {}).get(OURS)) is not None:
         try:
             yield _CONTEXT.validate_python(ours)
@@ -54,7 +57,7 @@ def _context(attachment: MessageAttachment) -> Iterator[ChatContext]:
         case EmbeddedAttachment():
             yield _make_embedded(attachment)
         case ResourceAttachment(uri=uri):
-            yield _resource(uri, read_lines(attachment.selection))
+            yield _make_resource_context(uri, read_lines(attachment.selection))
 
 
 def _make_embedded(attachment: EmbeddedAttachment) -> ChatContext:
@@ -68,6 +71,7 @@ def _make_embedded(attachment: EmbeddedAttachment) -> ChatContext:
 
 
 def read_lines(selected: Selected | None) -> LinesRange | None:
+    """Return the lines of a selection, counted from 1. The protocol counts from 0."""
     if selected is None:
         return None
     start, end = selected.range.start, selected.range.end
@@ -76,7 +80,7 @@ def read_lines(selected: Selected | None) -> LinesRange | None:
     return LinesRange(start=start.line + 1, end=last)
 
 
-def _resource(uri: str, within: LinesRange | None) -> ChatContext:
+def _make_resource_context(uri: str, within: LinesRange | None) -> ChatContext:
     path = parse_file_uri(uri)
     if path is None:
         return WebContext(url=uri) if uri.startswith(("http://", "https://")) else TextContext(label=uri, content=uri)
@@ -86,7 +90,8 @@ def _resource(uri: str, within: LinesRange | None) -> ChatContext:
 
 
 def make_attachment(context: ChatContext, root: Path) -> Json:
-    """Return what a client attaches when its user chooses a context. The client sends `_meta` back unchanged."""
+    """Return the attachment that a client sends when its user chooses this context. The client sends `_meta` back
+    unchanged."""
     wire: Json = context.wire()
     meta = {OURS: wire}
     if isinstance(context, FileContext | DirectoryContext):

@@ -1,4 +1,5 @@
-"""Owns the content behind the URIs in a state: images of tools, and files before and after a call or a whole session.
+"""Owns the content of the URIs that a session's state contains: images, and files as they were before and after a tool
+call or the whole session.
 
 It must not know the files of clients (`at_client.py`) or of the workspace (`files.py`). `uris.py` makes and parses the
 URIs.
@@ -27,22 +28,26 @@ if TYPE_CHECKING:
 
 
 async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
-    """Return the content of a URI and its type; None for a URI that is not one of ours. Raises: RemoteError."""
+    """Return the content of a URI and its media type. Return None for a URI that a state of ours does not contain, such
+    as that of a file.
+
+    Raises: RemoteError when the content does not exist.
+    """
     if parse_chat(uri.partition("/content/")[0]) is None:
         return None
     if parts := uris.parse_picture(uri):
         session, seq = parts
-        for event in await _events(host, session):
+        for event in await _read_events(host, session):
             if event.seq == seq and isinstance(event.content, ImageContent):
                 return base64.b64decode(event.content.base64), event.content.media_type
     elif parts := uris.parse_side(uri):
         session, side, call = parts
-        text = await _side(host, parse_chat(session) or "", await _events(host, session), side, call)
+        text = await _read_side(host, parse_chat(session) or "", await _read_events(host, session), side, call)
         if text is not None:
             return text.encode("utf-8"), "text/plain"
     elif parts := uris.parse_change(uri):
         session, side, id = parts
-        await _events(host, session)
+        await _read_events(host, session)
         changes = await host.changes.list(parse_chat(session) or "", extent=ChangeExtent.CHAT)
         text = next((change.text for change in changes if change.id == id), None)
         if text is not None and (content := text.before if side == "before" else text.after) is not None:
@@ -50,7 +55,7 @@ async def read(host: Host, uri: str) -> tuple[bytes, str] | None:
     raise RemoteError(f"There is no content {uri}.", AhpErrorCode.CONTENT_NOT_FOUND)
 
 
-async def _events(host: Host, session: str) -> list[Event]:
+async def _read_events(host: Host, session: str) -> list[Event]:
     chat = parse_chat(session)
     row = await host.chats.read_row(chat) if chat else None
     if row is None or row.workspace != host.store.workspace:
@@ -58,25 +63,29 @@ async def _events(host: Host, session: str) -> list[Event]:
     return await host.chats.read_events(row.id)
 
 
-async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call: str) -> str | None:
-    """Return one side of a change. A checkpoint has the file before the turn; its calls' diffs give the rest."""
-    about = [e for e in events if isinstance(e.content, ToolCallContent) and e.content.id == call]
-    if not about or not isinstance(details := _details(about[-1]), FileChangeDetails):
+async def _read_side(host: Host, chat: str, events: Sequence[Event], side: str, call: str) -> str | None:
+    """Return the file before or after a tool call. Return None if the call does not change a file.
+
+    The checkpoint has the file before the turn. The diffs of the turn's calls are applied to it, up to this call. If
+    that is impossible, only the lines that the diff of the call contains are returned.
+    """
+    call_events = [e for e in events if isinstance(e.content, ToolCallContent) and e.content.id == call]
+    if not call_events or not isinstance(details := _get_details(call_events[-1]), FileChangeDetails):
         return None
-    ended = isinstance(about[-1].content, ToolCalledContent)
+    ended = isinstance(call_events[-1].content, ToolCalledContent)
     text = (
         None
         if details.cells is not None
-        else await _content_before(host, chat, about[-1].turn, details.path, ended=ended)
+        else await _content_before(host, chat, call_events[-1].turn, details.path, ended=ended)
     )
     if text is not None and ended:
         for event in events:
-            earlier = _details(event)
-            if event.content is about[-1].content:
+            earlier = _get_details(event)
+            if event.content is call_events[-1].content:
                 break
             same = isinstance(earlier, FileChangeDetails) and earlier.path == details.path
             succeeded = isinstance(event.content, ToolCalledContent) and not event.content.error
-            if event.turn == about[-1].turn and succeeded and same and isinstance(earlier, FileChangeDetails):
+            if event.turn == call_events[-1].turn and succeeded and same and isinstance(earlier, FileChangeDetails):
                 text = unified_diff.apply_diff(text, earlier.diff) if text is not None else None
     after = None if text is None else unified_diff.apply_diff(text, details.diff)
     if after is None:
@@ -84,18 +93,19 @@ async def _side(host: Host, chat: str, events: Sequence[Event], side: str, call:
     return text if side == "before" else after
 
 
-def _details(event: Event) -> object:
+def _get_details(event: Event) -> object:
     return event.content.details if isinstance(event.content, ToolCallContent) else None
 
 
 async def _content_before(host: Host, chat: str, turn: str, path: str, *, ended: bool) -> str | None:
-    """Return the file before the turn; for a call that waits for approval, the file as it is now."""
+    """Return the file before the turn if the call has ended. For a call that waits for approval, return the file as it
+    is now. Return None if it is not known."""
     try:
         real = host.workspace.files.resolve(path)
     except ToolError:
         return None
     if ended:
-        checkpoints = await host.store.do(lambda tables: tables.checkpoints(chat))
+        checkpoints = await host.store.do(lambda tables: tables.list_checkpoints(chat))
         of_turn = [checkpoint for checkpoint in checkpoints if (checkpoint.turn, checkpoint.path) == (turn, str(real))]
         if not of_turn or (of_turn[0].before is None and of_turn[0].after == "unkept"):
             return None

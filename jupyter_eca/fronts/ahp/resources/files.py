@@ -1,6 +1,8 @@
-"""Owns the files of the workspace for clients, and the files outside of it that users grant to them.
+"""Owns access of clients to the files of the server: all files of the workspace, and the files outside of it that a
+user has granted to a client.
 
-Paths are compared after their links were followed. `contents.py` has the resources that are no files.
+Two paths are compared only after their symbolic links were followed. `contents.py` owns the resources that are not
+files.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.ahp import commands
 
-# The largest file in bytes, in either direction: it is in memory several times, and must fit into one frame.
+# The largest file in bytes that a client may read or write. The file is in memory several times, and must fit into one
+# WebSocket frame.
 MAX_FILE: Final = 32 * 1024 * 1024
 
+# The answer of the user that grants a file.
 _ALLOW: Final = "Allow"
 
 
@@ -46,19 +50,21 @@ class ResourceGrant:
 
     path: Path
     write: bool
+    """Whether the client may also change it."""
 
 
 @dataclass
 class Resources:
-    """The files of all clients. `_grants` is by client."""
+    """The files that clients read and write."""
 
     _host: Host
     _grants: dict[str, list[ResourceGrant]] = field(default_factory=dict[str, list[ResourceGrant]])
+    """The grants, by the id of the client."""
 
     async def read(self, params: commands.ResourceRead, client: str) -> Json:
         content = await contents.read(self._host, params.uri)
         if content is None:
-            path = self._path(params.uri, client)
+            path = self._resolve_allowed(params.uri, client)
             data = await run_read(_read, path, params.uri)
             content = data, mimetypes.guess_type(path.name)[0] or ""
         data, kind = content
@@ -67,14 +73,14 @@ class Resources:
     async def write(self, params: commands.ResourceWrite, client: str) -> Json:
         if len(params.data) > MAX_FILE * 4 // 3 + 4:
             raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
-        path = self._path(params.uri, client, write=True)
+        path = self._resolve_allowed(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
         self._host.index.mark_stale()
         return {}
 
     async def list(self, params: commands.ResourceList, client: str) -> Json:
-        return {"entries": await run_read(_list_folder, self._path(params.uri, client), params.uri)}
+        return {"entries": await run_read(_list_folder, self._resolve_allowed(params.uri, client), params.uri)}
 
     async def copy(self, params: commands.ResourceCopy, client: str) -> Json:
         return await self._transfer(params, client, move=False)
@@ -83,22 +89,23 @@ class Resources:
         return await self._transfer(params, client, move=True)
 
     async def _transfer(self, params: commands.ResourceCopy, client: str, *, move: bool) -> Json:
-        # A copy contains what the links in its path lead to. A move takes a link itself.
-        source = self._entry_path(params.source, client) if move else self._path(params.source, client)
-        destination = self._entry_path(params.destination, client)
+        # A copy follows a symbolic link and copies its target. A move moves the link itself.
+        source = self._resolve_entry(params.source, client) if move else self._resolve_allowed(params.source, client)
+        destination = self._resolve_entry(params.destination, client)
         await asyncio.to_thread(_transfer_entry, source, destination, params, move=move)
         self._host.index.mark_stale()
         return {}
 
     async def delete(self, params: commands.ResourceDelete, client: str) -> Json:
-        await asyncio.to_thread(_delete, self._entry_path(params.uri, client), params)
+        await asyncio.to_thread(_delete, self._resolve_entry(params.uri, client), params)
         self._host.index.mark_stale()
         return {}
 
     async def request(self, params: commands.ResourceRequest, client: str, chats: list[str]) -> Json:
-        """Ask the users who watch a session of the client for permission. If nobody watches, it is denied."""
+        """Ask the user for permission to a file outside of the workspace, in one of the client's sessions. Without a
+        session it is denied. Raises: RemoteError when it is denied."""
         write = bool(params.write)
-        real = self._real_path(params.uri)
+        real = self._resolve(params.uri)
         if self._is_allowed(real, client, write=write):
             return {}
         for chat in chats:
@@ -106,43 +113,45 @@ class Resources:
                 self._grants.setdefault(client, []).append(ResourceGrant(real, write))
                 return {}
             break
-        raise _permission_error(params.uri, write=write, read=bool(params.read) or not write)
+        raise _make_permission_error(params.uri, write=write, read=bool(params.read) or not write)
 
     async def _ask_user(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
         access = "read and change" if write else "read"
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
         words = f"May the client {client} {access} {path}? It is outside of the workspace."
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
-        return (await self._host.audiences.ask(chat, question)).answer == _ALLOW
+        return (await self._host.subscribers.ask(chat, question)).answer == _ALLOW
 
-    # -- where a path leads
+    # -- paths
 
-    def _path(self, uri: str, client: str, *, write: bool = False) -> Path:
-        real = self._real_path(uri)
+    def _resolve_allowed(self, uri: str, client: str, *, write: bool = False) -> Path:
+        """Return the path of a file that the client may read or, with `write`, change. Raises: RemoteError."""
+        real = self._resolve(uri)
         if not self._is_allowed(real, client, write=write):
-            raise _permission_error(uri, write=write, read=not write)
+            raise _make_permission_error(uri, write=write, read=not write)
         return real
 
-    def _entry_path(self, uri: str, client: str) -> Path:
-        """Return the path of an entry that is to be removed or replaced. See `_path`.
+    def _resolve_entry(self, uri: str, client: str) -> Path:
+        """Return the path of a folder's entry that the client may remove or replace. Raises: RemoteError.
 
-        If it is a link, this is the link and not its target. It is never a root of the workspace.
+        If the entry is a symbolic link, the path is that of the link and not of its target. A folder of the workspace
+        itself is refused.
         """
-        real = self._real_path(uri)
-        entry = self._real_path(uri, follow=False)
+        real = self._resolve(uri)
+        entry = self._resolve(uri, follow=False)
         if not self._is_allowed(entry, client, write=True):
-            raise _permission_error(uri, write=True, read=False)
+            raise _make_permission_error(uri, write=True, read=False)
         if any(root.is_relative_to(path) for root in self._roots for path in (entry, real)):
             raise RemoteError(f"{uri} is the workspace itself.", AhpErrorCode.PERMISSION_DENIED)
         return entry
 
-    def _real_path(self, uri: str, *, follow: bool = True) -> Path:
-        """Return a path without links. Without `follow` its last part may be a link."""
+    def _resolve(self, uri: str, *, follow: bool = True) -> Path:
+        """Return the path of a file URI without symbolic links. Without `follow`, the last part may be a link."""
         path = parse_file_uri(uri)
         try:
             if path is None:
                 raise RemoteError(f"{uri} is not a file.", AhpErrorCode.NOT_FOUND)
-            # The parent of a path that ends with `..` is not the folder that the path is in.
+            # For a path that ends with `..`, `path.parent` is not its parent folder. So such a path is always resolved.
             return path.resolve() if follow or path.name in {"", ".."} else path.parent.resolve() / path.name
         except (OSError, RuntimeError, ValueError) as error:
             raise RemoteError(f"{uri} is not a usable path.", AhpErrorCode.NOT_FOUND) from error
@@ -158,19 +167,21 @@ class Resources:
         return [root.resolve() for root in self._host.workspace.files.roots]
 
 
-def _permission_error(uri: str, *, write: bool, read: bool) -> RemoteError:
-    """Make the error, with the request that would get permission."""
+def _make_permission_error(uri: str, *, write: bool, read: bool) -> RemoteError:
+    """Make the error for a file outside of the workspace. Its data is the request by which the client can ask for
+    permission."""
     data = {"request": omit_none(uri=uri, read=read or None, write=write or None)}
     return RemoteError(f"{uri} is outside of the workspace.", AhpErrorCode.PERMISSION_DENIED, data)
 
 
-def _not_found(uri: str, error: OSError | None = None) -> RemoteError:
+def _make_not_found_error(uri: str, error: OSError | None = None) -> RemoteError:
     return RemoteError(f"{uri}: {(error and error.strerror) or 'it is not there'}.", AhpErrorCode.NOT_FOUND)
 
 
-def _encode(data: bytes, wished: str | None, kind: str) -> Json:
-    """Write content as UTF-8 or base64. Bytes that are no UTF-8 are always written as base64."""
-    if wished != "base64" and not (wished is None and kind.startswith(("image/", "audio/", "video/"))):
+def _encode(data: bytes, encoding: str | None, kind: str) -> Json:
+    """Write content as UTF-8 or base64. `encoding` is what the client asked for. Bytes that are not valid UTF-8 are
+    always written as base64, and so are pictures, sound and video unless the client asked for UTF-8."""
+    if encoding != "base64" and not (encoding is None and kind.startswith(("image/", "audio/", "video/"))):
         try:
             return {"data": data.decode("utf-8"), "encoding": "utf-8"}
         except UnicodeDecodeError:
@@ -192,7 +203,7 @@ def _read(path: Path, uri: str) -> bytes:
                 raise RemoteError(f"{uri} has more than {MAX_FILE} bytes.", AhpErrorCode.INTERNAL)
             return read_whole(file, path, MAX_FILE)
     except OSError as error:
-        raise _not_found(uri, error) from error
+        raise _make_not_found_error(uri, error) from error
 
 
 def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
@@ -201,31 +212,31 @@ def _write(path: Path, data: bytes, uri: str, *, create_only: bool) -> None:
             with path.open("xb") as file:
                 file.write(data)
         elif path.is_dir() or not path.parent.is_dir():
-            raise _not_found(uri)
+            raise _make_not_found_error(uri)
         else:
             atomic_write.write(path, data)
     except FileExistsError as error:
         raise RemoteError(f"{uri} exists.", AhpErrorCode.ALREADY_EXISTS) from error
     except OSError as error:
-        raise _not_found(uri, error) from error
+        raise _make_not_found_error(uri, error) from error
 
 
 def _list_folder(path: Path, uri: str) -> list[Json]:
     try:
         entries = sorted(path.iterdir())
     except OSError as error:
-        raise _not_found(uri, error) from error
+        raise _make_not_found_error(uri, error) from error
     return [{"name": entry.name, "type": "directory" if entry.is_dir() else "file"} for entry in entries]
 
 
 def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCopy, *, move: bool) -> None:
-    """Copy or move a file or folder. The new one is complete before the old one is removed."""
+    """Copy or move a file or folder. It is complete under a temporary name before it replaces the destination."""
     if not os.path.lexists(source):
-        raise _not_found(params.source)
+        raise _make_not_found_error(params.source)
     if os.path.lexists(destination) and params.fail_if_exists:
         raise RemoteError(f"{params.destination} exists.", AhpErrorCode.ALREADY_EXISTS)
     if not destination.parent.is_dir():
-        raise _not_found(params.destination)
+        raise _make_not_found_error(params.destination)
     if source == destination:
         return
     if destination.is_relative_to(source) or source.is_relative_to(destination):
@@ -271,7 +282,7 @@ def _delete(path: Path, params: commands.ResourceDelete) -> None:
         if path.is_symlink() or path.is_file():
             path.unlink()
         elif not path.is_dir():
-            raise _not_found(params.uri)
+            raise _make_not_found_error(params.uri)
         elif params.recursive:
             shutil.rmtree(path)
         elif any(path.iterdir()):
@@ -279,4 +290,4 @@ def _delete(path: Path, params: commands.ResourceDelete) -> None:
         else:
             path.rmdir()
     except OSError as error:
-        raise _not_found(params.uri, error) from error
+        raise _make_not_found_error(params.uri, error) from error

@@ -1,6 +1,6 @@
-"""Owns which folder a client's URI names, as the working directory of a session.
+"""Owns the check of the folder that a client chooses as the working directory of a session.
 
-It must not know sessions. `files.py` has the files of clients.
+It must not know sessions. `files.py` owns the files that clients read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def find_folder(files: Files, uri: str) -> Path:
-    """Return the real path of a folder of the workspace.
+    """Return the real path of a folder of the workspace that a URI names.
 
-    Raises: RemoteError with a sentence for the user when the URI names nothing on this machine, a path outside of the
-    workspace, or no folder.
+    Raises: RemoteError, with a sentence for the user, when the URI names something on another machine, outside of the
+    workspace, or something that is not a folder.
     """
     path = parse_file_uri(uri)
     if path is None or urlsplit(uri).netloc not in {"", "localhost"}:

@@ -1,4 +1,6 @@
-"""Owns files before and after a call, computed from its unified diff. Pure."""
+"""Owns the reading of unified diffs: a file after a tool call is computed from the file before it and the call's diff.
+Pure. It must not know where files and diffs come from: `contents.py` does.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,16 @@ import re
 from typing import Final
 
 _HUNK: Final = re.compile(r"@@ -(?P<start>\d+)(?:,(?P<count>\d+))? \+\d+(?:,\d+)? @@")
+# The mark of a last line that has no line break.
 _NO_END: Final = "\\ No newline at end of file"
 
 
 def apply_diff(before: str, diff: str) -> str | None:
-    """Return the text after the change; None when the diff is of another text."""
+    """Return the text after the change. Return None when the diff does not fit the text `before`."""
     lines = before.splitlines(keepends=True) if "\r" not in before else re.findall(r"[^\n]*\n|[^\n]+", before)
     after: list[str] = []
     at = 0
-    for start, hunk in _hunks(diff):
+    for start, hunk in _parse_hunks(diff):
         if start < at:
             return None
         after += lines[at:start]
@@ -30,12 +33,13 @@ def apply_diff(before: str, diff: str) -> str | None:
 
 
 def read_side(diff: str, sign: str) -> str:
-    """Return the text before ("-") or after ("+") as far as the hunks contain it. For files that are no text."""
-    return "".join(text for _, hunk in _hunks(diff) for mark, text in hunk if mark in {" ", sign})
+    """Return the lines before ("-") or after ("+") the change that the hunks contain. For files whose whole text is not
+    known."""
+    return "".join(text for _, hunk in _parse_hunks(diff) for mark, text in hunk if mark in {" ", sign})
 
 
-def _hunks(diff: str) -> list[tuple[int, list[tuple[str, str]]]]:
-    """Yield each hunk, and the number of lines before it."""
+def _parse_hunks(diff: str) -> list[tuple[int, list[tuple[str, str]]]]:
+    """Return each hunk as the number of lines before it, and its lines with their signs."""
     hunks: list[tuple[int, list[tuple[str, str]]]] = []
     for line in re.findall(r"[^\n]*\n|[^\n]+", diff):
         if head := _HUNK.match(line):

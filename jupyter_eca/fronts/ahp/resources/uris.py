@@ -1,4 +1,6 @@
-"""Owns the URIs of content that a state refers to: images, and files before and after a call or a session. Pure."""
+"""Owns the URIs of content that a session's state refers to: images, and files before and after a tool call or the
+whole session. Pure. `contents.py` reads the content.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +26,26 @@ def make_picture_uri(session: str, seq: int) -> str:
 
 
 def parse_picture(uri: str) -> tuple[str, int] | None:
-    """Return the session, and the number of the event."""
+    """Return the URI of the session, and the number of the event with the image. Return None for another URI."""
     match = _PICTURE.fullmatch(uri)
     return (match["session"], int(match["seq"])) if match else None
 
 
 def parse_side(uri: str) -> tuple[str, str, str] | None:
-    """Return the session, `before` or `after`, and the id of the call."""
+    """Return the URI of the session, `before` or `after`, and the id of the call. Return None for another URI."""
     match = _FILE.fullmatch(uri)
     return (match["session"], match["side"], unquote(match["call"])) if match else None
 
 
 def parse_change(uri: str) -> tuple[str, str, str] | None:
-    """Return the session, `before` or `after`, and the id of the change."""
+    """Return the URI of the session, `before` or `after`, and the id of the change. Return None for another URI."""
     match = _CHANGE.fullmatch(uri)
     return (match["session"], match["side"], unquote(match["change"])) if match else None
 
 
 def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | None) -> Json:
-    """Describe a change of a whole session that still stands. A file that is no text has no line counts."""
+    """Describe what the whole session has changed in a file or cell, if nobody has reverted it. `text` is None for a
+    file that is not text: it has no line counts."""
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/changes/{side}/{quote(id, safe='')}"}}
         for side in ("before", "after")
@@ -55,7 +58,7 @@ def make_change(session: str, id: str, uri: str, kind: str, text: ChangedText | 
 
 
 def make_edit(session: str, call: str, change: FileChangeDetails, root: Path) -> Json:
-    """Describe what a call changes in a file. The first line of its diff tells whether the file is new."""
+    """Describe what a tool call changes in a file. The first line of the diff shows whether the file is new."""
     uri = (root / change.path).as_uri()
     before, after = (
         {"uri": uri, "content": {"uri": f"{session}/content/{side}/{quote(call, safe='')}"}}

@@ -1,1 +1,4 @@
-"""Owns one session of the Agent Host Protocol: its state is projected from the events of a chat."""
+"""Owns one session of the Agent Host Protocol. Its state is built from the events of one chat.
+
+It must not know connections (`../connection.py`), or how a state is changed by an action (`../reducers/`).
+"""

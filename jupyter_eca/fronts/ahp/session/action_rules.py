@@ -1,7 +1,8 @@
-"""Owns the rules for which action of a client is allowed at the moment (specification, section 9). Pure.
+"""Owns the rules that decide whether an action of a client is allowed in the current state (specification, section 9).
+Pure.
 
-Each function returns the reason of a refusal, or None. `session.py` and `terminals/` apply the actions that are
-allowed.
+Each function `refuse_...` returns the reason why the action is refused, or None if it is allowed. It must not change
+anything: `session.py` and `terminals/` apply the allowed actions.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.ahp.content import Answer, UserMessage
 
-# The longest message in characters, its attachments included: it is sent to all subscribers, and stored.
+# The longest message in characters, with its attachments. Every message is stored, and sent to all subscribers.
 MAX_MESSAGE: Final = 8 * 1024 * 1024
 
+# For each kind of question, the kind of value that answers it.
 _VALUES: Final = {
     "text": "text",
     "number": "number",
@@ -31,6 +33,7 @@ _VALUES: Final = {
     "single-select": "selected",
     "multi-select": "selected-many",
 }
+# For each kind of value, its types in Python.
 _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "text": (str,),
     "number": (int, float),
@@ -41,6 +44,7 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
 
 
 def refuse_session_action(state: Json, action: actions.SessionAction, client: str) -> str | None:
+    """Check an action on a session. Actions that are not mentioned are always allowed."""
     match action:
         case actions.TurnStarted():
             return _refuse_turn(state, action)
@@ -74,7 +78,8 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
 
 
 def is_approval(action: actions.SessionAction) -> bool:
-    """Return whether an action lets the assistant do something: an approval, an answer, or approval of everything."""
+    """Return whether an action needs the right to approve. Such actions approve a tool call, answer a question, or turn
+    on the approval of all calls."""
     match action:
         case actions.ToolCallApproved() | actions.InputAnswerChanged() | actions.InputCompleted():
             return True
@@ -85,6 +90,7 @@ def is_approval(action: actions.SessionAction) -> bool:
 
 
 def refuse_terminal_action(state: Json, action: actions.TerminalAction, client: str) -> str | None:
+    """Check an action on a terminal."""
     if isinstance(action, actions.TerminalClaimed):
         claim = state["claim"]
         if not (claim["kind"] == "client" and claim["clientId"] == client):
@@ -95,6 +101,7 @@ def refuse_terminal_action(state: Json, action: actions.TerminalAction, client: 
 
 
 def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
+    """Check the start of a turn."""
     if state.get("lifecycle") == "creationFailed":
         return "The session could not be created."
     if state.get("activeTurn"):
@@ -127,6 +134,7 @@ def _find_call(state: Json, action: actions.CallScoped) -> Json | None:
 
 
 def _refuse_decision(state: Json, action: actions.ToolCallApproved | actions.ToolCallDenied) -> str | None:
+    """Check the approval or denial of a tool call."""
     call = _find_call(state, action)
     if call is None or call["status"] != "pending-confirmation":
         return "That call does not wait for a confirmation."
@@ -142,6 +150,7 @@ def _refuse_decision(state: Json, action: actions.ToolCallApproved | actions.Too
 def _refuse_result(
     state: Json, action: actions.ToolCallComplete | actions.ToolCallContentChanged, client: str
 ) -> str | None:
+    """Check the result of a tool call, which only the client that owns the tool may send."""
     call = _find_call(state, action)
     if call is None or call["status"] != "running":
         return "That call is not running."
@@ -155,6 +164,7 @@ def _refuse_result(
 def _refuse_claim(
     state: Json, action: actions.ActiveClientChanged | actions.ActiveClientToolsChanged, client: str
 ) -> str | None:
+    """Check a change of the active client, or of its tools."""
     holder = record(state, "activeClient").get("clientId")
     if isinstance(action, actions.ActiveClientToolsChanged) or action.active_client is None:
         return None if holder == client else "You are not the active client."
@@ -164,6 +174,7 @@ def _refuse_claim(
 
 
 def _refuse_toggle(state: Json, uri: str) -> str | None:
+    """Check that a customization can be disabled."""
     for customization in items(state, "customizations"):
         if customization["customization"]["uri"] == uri:
             return (
@@ -175,7 +186,7 @@ def _refuse_toggle(state: Json, uri: str) -> str | None:
 
 
 def refuse_config(config: Json, values: Mapping[str, Any]) -> str | None:
-    """Refuse a change of the configuration of a session that exists."""
+    """Refuse a change of a session's configuration that its schema does not allow."""
     properties = record(record(config, "schema"), "properties")
     for name, value in values.items():
         schema = record(properties, name)
@@ -193,6 +204,7 @@ def _refuse_removal(state: Json, action: actions.PendingMessageRemoved) -> str |
 
 
 def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.InputCompleted) -> str | None:
+    """Check an answer to an input request, or the end of the request."""
     request = next(
         (input_request for input_request in items(state, "inputRequests") if input_request["id"] == action.request_id),
         None,
@@ -211,6 +223,7 @@ def _refuse_input(state: Json, action: actions.InputAnswerChanged | actions.Inpu
 
 
 def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping[str, Answer]) -> str | None:
+    """Check that all required questions are answered."""
     for id, question in questions.items():
         state = now[id].state if id in now else record(before, id).get("state")
         if question.get("required") and state != "submitted":
@@ -219,6 +232,7 @@ def _refuse_incomplete(questions: Mapping[str, Json], before: Json, now: Mapping
 
 
 def _refuse_answer(question: Json | None, answer: Answer) -> str | None:
+    """Check that an answer fits its question."""
     if question is None:
         return "There is no such question."
     if not isinstance(answer, FilledAnswer):

@@ -1,6 +1,7 @@
-"""Owns the tools of a session's active client: the model calls them like any other, the client runs them.
+"""Owns the tools that the active client of a session offers. The model calls them like any other tool, and the client
+runs them.
 
-It must not know the session. `host/tools/registry.py` gives them to the model.
+It must not know the session. `host/tools/registry.py` offers the tools to the model.
 """
 
 from __future__ import annotations
@@ -29,51 +30,60 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.protocol.ahp import actions, content
 
-# Tool names that all vendors accept.
+# The form of tool names that all vendors of models accept, when our prefix stands before it.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
-# Seconds that a call waits for a client that has left: the client may come back.
+# For how many seconds a call waits when its client has left. The client may come back.
 GRACE: Final = 30.0
 
 
 @dataclass
 class ClientTools:
-    """The tools of one session. `owner` is the client that has them, "" for none."""
+    """The tools that a client offers in one session, and their calls."""
 
     owner: str = ""
-    waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
-    gone: bool = False
+    """The id of the client that runs the tools; "" if no client offers any."""
 
-    def tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
-        """Make the tools. A definition without a usable name is left out."""
+    waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
+    """The results of the calls, by the id of the call."""
+
+    is_abandoned: bool = False
+    """Whether the client has left and has not come back in time."""
+
+    def make_tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
+        """Make the tools of a client's definitions. A definition with a name that vendors do not accept is left out."""
         return tuple(
             ClientTool(self, make_spec(definition)) for definition in definitions if _NAME.fullmatch(definition.name)
         )
 
     def complete(self, call: str, result: content.AhpToolResult) -> None:
-        """End a call of the client's that is shown as running. It may be early: the host shows that first, and then
-        still checks the call before it runs it."""
-        if not (future := self._expect(call)).done():
-            future.set_result(_result(result))
+        """Set the result of a call that the client has run.
+
+        The result may come before `run` waits for it. The client starts when a call is shown as running, and the host
+        still checks the call after it has shown it.
+        """
+        if not (future := self._get_future(call)).done():
+            future.set_result(_convert_result(result))
 
     def abandon(self) -> None:
-        """Fail all calls: the client has not come back."""
-        self.gone = True
+        """Fail all calls. Called when the client has left and has not come back in time."""
+        self.is_abandoned = True
         for future in self.waiting.values():
             if not future.done():
                 future.set_exception(_make_left_error())
 
     async def run(self, call: str) -> ToolResult:
-        if self.gone and call not in self.waiting:
+        """Wait until the client has run a call, and return the result. Raises: ToolError when the client has left."""
+        if self.is_abandoned and call not in self.waiting:
             raise _make_left_error()
-        future = self._expect(call)
+        future = self._get_future(call)
         try:
             return await future
         finally:
             del self.waiting[call]
 
-    def _expect(self, call: str) -> asyncio.Future[ToolResult]:
-        """Return what the call and its result meet at, whichever comes first."""
+    def _get_future(self, call: str) -> asyncio.Future[ToolResult]:
+        """Return the future for the result of a call. Either `run` or `complete` comes first, and makes it."""
         if call not in self.waiting:
             self.waiting[call] = asyncio.get_running_loop().create_future()
         return self.waiting[call]
@@ -85,7 +95,8 @@ def _make_left_error() -> ToolError:
 
 @dataclass(frozen=True, slots=True)
 class ClientTool(Plain):
-    """A tool of a client, as a `Tool`. It is not known whether it changes anything, so it is left out in plan mode."""
+    """A tool of a client, as a `Tool`. We do not know whether it changes anything, so the model does not get it in plan
+    mode."""
 
     client_tools: ClientTools
     spec: ToolSpec
@@ -95,6 +106,7 @@ class ClientTool(Plain):
 
 
 def make_spec(definition: content.ToolDefinition) -> ToolSpec:
+    """Make the description of a client's tool for the model. Its name begins with `CLIENT_PREFIX`."""
     input_schema: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
     schema: dict[str, Any] = {"properties": {}, **input_schema}
     return ToolSpec(
@@ -107,10 +119,11 @@ def make_spec(definition: content.ToolDefinition) -> ToolSpec:
 
 
 def make_declined_result(state: Json, action: actions.ToolCallDenied, client: str) -> content.AhpToolResult | None:
-    """Make the result of a call whose client does not know the tool.
+    """Make the result of a call that a client denies because it does not know the tool. Return None if the action is
+    not such a denial.
 
-    Such a client denies the call although it runs already. The denial is refused as an action, but nobody else will
-    ever end the call (specification, section 14).
+    The client denies the call when it is already running. This denial is refused as an action, but it must end the
+    call, because no other client will end it (specification, section 14).
     """
     turn = record(state, "activeTurn")
     wanted = {"toolCallId": action.tool_call_id, "toolClientId": client, "status": "running"}
@@ -122,7 +135,8 @@ def make_declined_result(state: Json, action: actions.ToolCallDenied, client: st
     )
 
 
-def _result(result: content.AhpToolResult) -> ToolResult:
+def _convert_result(result: content.AhpToolResult) -> ToolResult:
+    """Make a result for our model from the result that a client sent."""
     texts = [part.text for part in result.content or () if isinstance(part, TextResult)]
     images = tuple(
         ImagePart(part.content_type, part.data)

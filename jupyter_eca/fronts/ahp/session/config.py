@@ -1,4 +1,5 @@
-"""Owns what a user can choose for a session (model, agent, effort, approval), and what its turns run with.
+"""Owns the configuration of a session: the schema of what a user can choose (agent, effort, approval), and how the
+choices become the `Choice` and `Bounds` that the turns run with.
 
 It must not know the session: states come in as JSON.
 """
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.host import Host
 
+# The value of `effort` that leaves the choice to the model.
 DEFAULT: Final = "default"
+# The values of `approval`: ask about calls that the rules do not allow, or allow them.
 ASK, AUTO = "ask", "auto"
 
 # The server name of client tools in approval rules.
@@ -28,7 +31,10 @@ CLIENT: Final = CLIENT_PREFIX.removesuffix("__")
 
 
 async def list_agents(host: Host) -> list[Json]:
-    """Return the one agent in the protocol's sense: the assistant. Looking for models may take half a second."""
+    """Return the agents in the sense of the protocol. There is one, the assistant, with all its models.
+
+    It may take half a second, because providers search this machine for models.
+    """
     models, default = await host.catalog.list_models()
     ordered = sorted(models, key=lambda name: name != default)
     return [
@@ -36,18 +42,18 @@ async def list_agents(host: Host) -> list[Json]:
             "provider": PROVIDER,
             "displayName": "Jupyter assistant",
             "description": "Works in the notebooks, kernels and files of this Jupyter server.",
-            "models": [_model(host, name) for name in ordered],
+            "models": [_describe_model(host, name) for name in ordered],
         }
     ]
 
 
-def _model(host: Host, name: str) -> Json:
+def _describe_model(host: Host, name: str) -> Json:
     variants = host.catalog.variants(name)
-    schema = {"type": "object", "properties": {"effort": _effort(variants)}} if variants else None
+    schema = {"type": "object", "properties": {"effort": _describe_effort(variants)}} if variants else None
     return omit_none(id=name, provider=PROVIDER, name=name.partition("/")[2] or name, configSchema=schema)
 
 
-def _effort(variants: tuple[str, ...]) -> Json:
+def _describe_effort(variants: tuple[str, ...]) -> Json:
     return {
         "type": "string",
         "title": "Effort",
@@ -58,7 +64,7 @@ def _effort(variants: tuple[str, ...]) -> Json:
 
 
 def describe_schema(host: Host, model: str) -> Json:
-    """Return the schema of a session's properties. All of them may change while it exists."""
+    """Return the JSON schema of a session's configuration. All properties can be changed while the session exists."""
     names = host.current.resolved.list_primary()
     known = host.current.resolved.agents
     properties: Json = {
@@ -70,7 +76,7 @@ def describe_schema(host: Host, model: str) -> Json:
             "enum": list(names),
             "enumDescriptions": [known[name].description for name in names],
         },
-        "effort": _effort(host.catalog.variants(model)),
+        "effort": _describe_effort(host.catalog.variants(model)),
         "approval": {
             "type": "string",
             "title": "Approval",
@@ -88,16 +94,16 @@ def describe_schema(host: Host, model: str) -> Json:
     }
 
 
-def complete_values(described: Json, values: Mapping[str, object]) -> Json:
-    """Return a value for each property: the one given if it is valid, else the default."""
+def complete_values(schema: Json, values: Mapping[str, object]) -> Json:
+    """Return a value for each property of a schema: the value in `values` if it is valid, else the default."""
     return {
         name: values[name] if values.get(name) in property_schema["enum"] else property_schema["default"]
-        for name, property_schema in record(described, "properties").items()
+        for name, property_schema in record(schema, "properties").items()
     }
 
 
 def read_choice(state: Json) -> Choice:
-    """Return the choice that the turns of a session run with."""
+    """Return the model, agent and other choices that the turns of a session run with."""
     model, values = record(record(state, "summary"), "model"), record(record(state, "config"), "values")
     effort = record(model, "config").get("effort") or values.get("effort") or DEFAULT
     folder = parse_file_uri(str(record(state, "summary").get("workingDirectory", "")))
@@ -111,10 +117,10 @@ def read_choice(state: Json) -> Choice:
 
 
 def make_bounds(host: Host, state: Json) -> Bounds:
-    """Return the bounds that the turns of a session run with.
+    """Return the bounds that the turns of a session run with: which tool servers they use, and the approval rules.
 
-    Tool servers that are disabled in the session are out. A tool of the client runs without approval unless the rules
-    say otherwise: the client does the work, and can ask its user itself.
+    Tool servers that are disabled in the session are left out. A tool of the client runs without approval unless a rule
+    says otherwise, because the client itself runs the tool and can ask its user.
     """
     off = list_disabled(state)
     servers = {

@@ -1,6 +1,7 @@
-"""Owns the parts of a session other than its turns: its customizations, its tools, and the files it changed.
+"""Owns the parts of a session's state other than its turns: its customizations, its tools, and the files that it
+changed.
 
-It must not know the turns: `projection.py` has them.
+It must not know the turns: `projection.py` owns them.
 """
 
 from __future__ import annotations
@@ -27,34 +28,41 @@ if TYPE_CHECKING:
 
 
 class SessionExtras:
-    """The parts of one session other than its turns. `state` gives its current state, `tell` dispatches an action."""
+    """Keeps these parts of one session up to date. `state` returns its current state, `dispatch` dispatches an
+    action."""
 
     def __init__(
-        self, host: Host, chat: str, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]
+        self,
+        host: Host,
+        chat: str,
+        session: str,
+        state: Callable[[], Json],
+        dispatch: Callable[[actions.AhpAction], None],
     ) -> None:
         self._host = host
         self._chat = chat
         self._session = session
         self._state = state
-        self._tell = tell
+        self._dispatch = dispatch
 
     async def refresh(self) -> None:
-        """Dispatch an action for each part that has changed."""
+        """Compute the parts again, and dispatch an action for each part that has changed."""
         state = self._state()
         offered = apply_switches(
             await list_customizations(self._host), list_disabled(state)
         ) + list_client_customizations(state)
         if items(state, "customizations") != offered:
-            self._tell(actions.CustomizationsChanged(session=self._session, customizations=offered))
+            self._dispatch(actions.CustomizationsChanged(session=self._session, customizations=offered))
         server_tools = list_tools(self._host, self._chat, self._state())
         if items(state, "serverTools") != server_tools:
-            self._tell(actions.ServerToolsChanged(session=self._session, tools=server_tools))
+            self._dispatch(actions.ServerToolsChanged(session=self._session, tools=server_tools))
         diffs_now = await list_diffs(self._host, self._chat, self._session)
         if items(self._state()["summary"], "diffs") != diffs_now:
-            self._tell(actions.DiffsChanged(session=self._session, diffs=diffs_now))
+            self._dispatch(actions.DiffsChanged(session=self._session, diffs=diffs_now))
 
 
 def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
+    """Return the customizations. Those whose URIs are in `off` are marked as disabled."""
     return [
         {**customization, "enabled": customization["enabled"] and customization["customization"]["uri"] not in off}
         for customization in offered
@@ -62,29 +70,29 @@ def apply_switches(offered: list[Json], off: set[str]) -> list[Json]:
 
 
 def list_tools(host: Host, chat: str, state: Json) -> list[Json]:
-    """Return the tools of the session's agent. The tools of the active client are in `activeClient` instead."""
+    """Return the tools of the session's agent. The tools of the active client are left out: `activeClient` has them."""
     # The tools that ask the user are included: users who watch a session can be asked.
-    tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.audiences, chat))
+    tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.subscribers, chat))
     agent_tools = host.setups.list_tools(config.read_choice(state).agent, tool_context, config.make_bounds(host, state))
-    return [_tool(tool) for tool in agent_tools if tool.spec.server != config.CLIENT]
+    return [_describe_tool(tool) for tool in agent_tools if tool.spec.server != config.CLIENT]
 
 
-def _tool(tool: Tool) -> Json:
+def _describe_tool(tool: Tool) -> Json:
     schema: dict[str, Any] = {"type": "object", **tool.spec.parameters}
     about = {"name": tool.spec.name, "description": tool.spec.description}
     return {**about, "inputSchema": schema, "annotations": {"readOnlyHint": tool.reads}}
 
 
 async def list_diffs(host: Host, chat: str, session: str) -> list[Json]:
-    """Return the changes of the chat that still stand."""
+    """Return the changes that the chat has made and nobody has reverted."""
     try:
         changes = await host.changes.list(chat, extent=ChangeExtent.CHAT)
     except EcaError:
         return []  # the chat has no turn yet, or another program answers in it
-    return [_edit(host, session, change) for change in changes]
+    return [_describe_change(host, session, change) for change in changes]
 
 
-def _edit(host: Host, session: str, change: Change) -> Json:
+def _describe_change(host: Host, session: str, change: Change) -> Json:
     uri = (host.workspace.files.roots[0] / change.path).as_uri()
     if isinstance(change, ChangedCell):
         uri = f"{uri}#{change.cell_id}"

@@ -1,4 +1,4 @@
-"""Owns questions to the user as input requests of a session: any of its clients may answer.
+"""Owns the questions to the user, as input requests of a session. Any client of the session may answer.
 
 It must not know the session. `session.py` passes the answers of clients here.
 """
@@ -19,28 +19,32 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.question import ChatAskQuestionParams, FormField
 
-_ONE: Final = "answer"
+# The id of the one question in each input request.
+_QUESTION_ID: Final = "answer"
 
+# The protocol's kinds of questions, where they differ from the names of ours.
 _KINDS: Final = {FieldKind.ONE: "single-select", FieldKind.SEVERAL: "multi-select"}
 
 
 class InputRequests:
-    """The open questions of one session. `state` gives its current state, `tell` dispatches an action."""
+    """The open questions of one session. `state` returns its current state, `dispatch` dispatches an action."""
 
-    def __init__(self, session: str, state: Callable[[], Json], tell: Callable[[actions.AhpAction], None]) -> None:
+    def __init__(self, session: str, state: Callable[[], Json], dispatch: Callable[[actions.AhpAction], None]) -> None:
         self._session = session
         self._state = state
-        self._tell = tell
+        self._dispatch = dispatch
         self._open: dict[str, tuple[ChatAskQuestionParams, asyncio.Future[ChatAskQuestionResult]]] = {}
 
     @property
-    def open(self) -> bool:
+    def has_open(self) -> bool:
+        """Whether a question waits for an answer."""
         return bool(self._open)
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask a question, and wait for the answer.
 
-        Raises: RemoteError when nobody is left to answer, or the answer would be a secret: all clients see the state.
+        Raises: RemoteError when no client is left that could answer. Also raises it for a question about a secret,
+        because all clients would see the answer in the state.
         """
         if question.secret:
             raise RemoteError("a secret cannot be asked for in a shared state")
@@ -48,29 +52,31 @@ class InputRequests:
         id = str(input_request["id"])
         future: asyncio.Future[ChatAskQuestionResult] = asyncio.get_running_loop().create_future()
         self._open[id] = (question, future)
-        self._tell(actions.InputRequested(session=self._session, request=input_request))
+        self._dispatch(actions.InputRequested(session=self._session, request=input_request))
         try:
             return await future
         finally:
             del self._open[id]
             if any(pending["id"] == id for pending in items(self._state(), "inputRequests")):
-                self._tell(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
+                self._dispatch(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
     def resolve(self, request: Json, response: str, final: Json) -> None:
+        """Return an answer of a client to the caller of `ask`. For the arguments see `read_answer`."""
         question, future = self._open.get(request["id"], (None, None))
         if question is not None and future is not None and not future.done():
             future.set_result(read_answer(question, request, response, final))
 
     def cancel_all(self) -> None:
-        """Fail all questions: for a while, no client has been connected that could answer."""
+        """Fail all questions. Called when no client that could answer has been connected for a while."""
         for _, future in self._open.values():
             if not future.done():
                 future.set_exception(RemoteError("nobody is left to answer"))
 
 
 def make_request(question: ChatAskQuestionParams) -> Json:
-    """Make an input request of one question, whose kind follows from its field or its options."""
-    about: Json = {"id": _ONE, "message": question.question, "required": True}
+    """Make an input request that contains one question. Its kind follows from the field of a form or from the
+    options."""
+    about: Json = {"id": _QUESTION_ID, "message": question.question, "required": True}
     if isinstance(question, FieldQuestion):
         kind = _describe_field(question.field)
     elif question.options:
@@ -82,6 +88,7 @@ def make_request(question: ChatAskQuestionParams) -> Json:
 
 
 def _describe_field(field: FormField) -> Json:
+    """Describe the field of a form as a question of the protocol."""
     default: Any = field.default
     about: Json = {"title": field.title, "message": field.description or field.title, "required": field.required}
     match field.kind:
@@ -108,13 +115,17 @@ def _options(choices: Iterable[tuple[str, str | None, bool | None]]) -> list[Jso
 
 
 def read_answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
-    """Return what a client answered. Answers that come with the completion replace drafts."""
+    """Return what a client answered to a request.
+
+    `response` is `accept`, `decline` or `cancel`. `final` has the answers that the client sent together with it. They
+    replace the drafts in the request.
+    """
     field = question.field if isinstance(question, FieldQuestion) else None
     if response == "decline" and field is not None:
         return ChatAskQuestionResult(answer=field.decline)
     if response != "accept":
         return ChatAskQuestionResult(cancelled=True)
-    entry: Json = record({**record(request, "answers"), **final}, _ONE)
+    entry: Json = record({**record(request, "answers"), **final}, _QUESTION_ID)
     value = record(entry, "value")
     texts = [str(text) for text in value.get("freeformValues") or entry.get("freeformValues") or ()]
     if not texts and "value" in value:

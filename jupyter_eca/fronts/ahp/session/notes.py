@@ -1,7 +1,8 @@
-"""Owns what is known of a session beside the events of its chat: flags, choices, queued messages. Pure.
+"""Owns the note of a session: what the events of its chat do not contain, such as flags, choices and queued messages.
+Pure.
 
-It must not know the disk (`persistence.py`). A session without a turn consists of its note only: a chat begins with its
-first prompt.
+A note is one JSON object. A session without a turn consists only of its note, because its chat begins with the first
+prompt. It must not know how notes are stored: `persistence.py` writes them to disk.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow
 
-# Actions that change what the note has to keep.
-NOTED = frozenset(
+# The actions that change something which the note contains. After each of them the note is written again.
+NOTED_ACTIONS = frozenset(
     f"session/{name}"
     for name in (
         "ready",
@@ -39,14 +40,18 @@ NOTED = frozenset(
 )
 
 
-def read(text: str) -> Json:
+def parse_note(text: str) -> Json:
+    """Return the note from its stored text; an empty note if the text is not a JSON object."""
     notes = json.loads(text)
     return cast("Json", notes) if isinstance(notes, dict) else {}
 
 
 def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json]) -> Json:
-    """Make the note of a session. `messages` are those with attachments, by turn: the store keeps only the text.
-    `starting` are the messages of turns that have not begun yet, by turn."""
+    """Make the note of a session.
+
+    `messages` are the messages with attachments, by the id of the turn: the events of the chat contain only their text.
+    `starting` are the messages of turns that have not begun yet, by the id of the turn.
+    """
     summary = state["summary"]
     return omit_none(
         created=summary["createdAt"],
@@ -66,7 +71,8 @@ def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json])
 
 
 def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
-    """Make the summary of a session that is not in memory. Such a session is idle."""
+    """Make the summary of a session that is not in memory. Such a session is idle. `row` is the row of its chat in the
+    store, or None before its first turn."""
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
     return omit_none(
         resource=uri,
@@ -82,10 +88,10 @@ def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Js
 
 
 def apply_note(state: Json, note: Json) -> Json:
-    """Return a state that was made from events, with the fields added that only the note knows."""
+    """Add the fields that only the note contains to a state that was built from events."""
     about = state["summary"]
     status = int(about["status"]) & ACTIVITY | int(note.get("flags", 0))
-    # The server ended before these turns began. Their messages wait, as if they had been queued.
+    # The server ended before these turns began. Their messages become queued messages.
     begun = {str(turn["id"]) for turn in items(state, "turns")}
     lost = [{"id": id, "userMessage": message} for id, message in record(note, "starting").items() if id not in begun]
     return put(

@@ -1,6 +1,7 @@
-"""Owns how events of a chat become actions of its session. Replayed from the store, they give the same turns.
+"""Owns the projection of a chat's events to actions of its session. Events that are read from the store again give the
+same turns as they did when they were new.
 
-It must not know the session, which dispatches the actions. `tool_calls.py` has the events of tool calls.
+It must not know the session, which dispatches the actions. `tool_calls.py` projects the events of tool calls.
 """
 
 from __future__ import annotations
@@ -41,10 +42,7 @@ if TYPE_CHECKING:
 
 
 class SessionProjection:
-    """The projection of one session. `state` gives its current state.
-
-    `messages` has the messages with attachments that clients sent, by turn: the store keeps only their text.
-    """
+    """The projection of one session."""
 
     def __init__(
         self,
@@ -53,43 +51,50 @@ class SessionProjection:
         root: Path,
         messages: dict[str, Json],
         owner: Callable[[], str],
-        words: Callable[[], Wording],
+        wording: Callable[[], Wording],
     ) -> None:
+        """Make the projection of the session with this URI.
+
+        `state` returns its current state. `messages` has the messages with attachments that clients sent, by the id of
+        the turn, because the store has only their text. For the other arguments see `ToolCallProjection`.
+        """
         self._session = session
         self._state = state
         self._messages = messages
-        self._calls = ToolCallProjection(session, state, root, owner, words)
-        self._last_prompted = ""  # the last turn whose prompt was seen
-        self._remark = ""  # our own last remark: why a turn failed
+        self._calls = ToolCallProjection(session, state, root, owner, wording)
+        self._last_prompted = ""  # the id of the last turn whose prompt was projected
+        self._last_remark = ""  # the last text of the turn that is not the model's; if the turn fails, it says why
 
     def actions(self, event: Event) -> Iterator[actions.AhpAction]:
-        """Yield the actions of an event. Dispatch each one before taking the next, which is made for the state after
-        it."""
+        """Yield the actions of an event. The caller must dispatch each action before it takes the next one, because the
+        next one is made from the state after it."""
         content = event.content
         if isinstance(content, MetadataContent):
-            # The title made from the first prompt does not replace one that a user set earlier.
+            # An event with a turn has the title that was made from the first prompt. It does not replace a title that
+            # the user has set.
             title = self._state()["summary"]["title"]
             if content.title != title and not (title and event.turn):
                 yield actions.TitleChanged(session=self._session, title=content.title)
         elif event.role is Role.USER and isinstance(content, TextContent):
             yield from self._start_turn(event.turn, content.text)
-        elif self._active() == event.turn != "":
+        elif self._active_turn() == event.turn != "":
             yield from self._add_content(event)
-        if event.outcome is not None and self._active() == event.turn:
+        if event.outcome is not None and self._active_turn() == event.turn:
             yield from self._end_turn(event.turn, event.outcome)
 
     def forget(self) -> None:
-        """Forget the last turn. Turns were removed, and a removed turn may be added again."""
+        """Forget the last turn. Called after turns were removed: a removed turn may be added again with its prompt."""
         self._last_prompted = ""
 
     def _start_turn(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
-        """Start a turn with its first text, unless a client has started it. Later texts steer it."""
+        """Start a turn with the first text of the user, unless a client has started it. A later text of the user in the
+        same turn is a steering message."""
         if turn == self._last_prompted:
-            if self._active() == turn:
+            if self._active_turn() == turn:
                 yield from self._add_steering(turn, text)
             return
-        self._last_prompted, self._remark = turn, ""
-        active = self._active()
+        self._last_prompted, self._last_remark = turn, ""
+        active = self._active_turn()
         if active and active != turn:
             error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
             yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
@@ -98,21 +103,23 @@ class SessionProjection:
             yield actions.TurnStarted(session=self._session, turn_id=turn, user_message=message)
 
     def _add_steering(self, turn: str, text: str) -> Iterator[actions.AhpAction]:
+        """Add a steering message to the turn. If it was the pending one, it is pending no more."""
         steering = self._state().get("steeringMessage")
         if steering is not None and steering["userMessage"]["text"] in text:
             yield actions.PendingMessageRemoved(session=self._session, kind="steering", id=steering["id"])
         yield self._add_part(turn, SystemPart(content=f"The user added: {text}"))
 
     def _add_content(self, event: Event) -> Iterator[actions.AhpAction]:
+        """Yield the actions that add the content of an event to the active turn."""
         turn, content = event.turn, event.content
         match content:
             case ToolCallContent():
-                words = event.aside.text if isinstance(event.aside, RejectionAside) else ""
-                yield from self._calls.actions(turn, content, words)
+                refusal = event.aside.text if isinstance(event.aside, RejectionAside) else ""
+                yield from self._calls.actions(turn, content, refusal)
             case TextContent(text=text) if event.role is Role.ASSISTANT or event.local:
                 yield from self._add_text(turn, "markdown", "", text)
             case TextContent(text=text):
-                self._remark = text
+                self._last_remark = text
                 yield self._add_part(turn, SystemPart(content=text))
             case ReasonTextContent(id=id, text=text):
                 yield from self._add_text(turn, "reasoning", id, text)
@@ -130,10 +137,10 @@ class SessionProjection:
                 pass
 
     def _add_text(self, turn: str, kind: str, id: str, text: str) -> Iterator[actions.AhpAction]:
-        """Append text to the last part, or to a new one.
+        """Append text to the last part, or to a new part.
 
-        A new part is empty, and all of its text follows in deltas, as the protocol's own host sends it. ahpx shows the
-        text of deltas only.
+        A new part is empty, and all of its text follows in deltas. The protocol's own host does the same, and the
+        client ahpx shows only the text in deltas.
         """
         is_markdown = kind == "markdown"
         parts = items(self._state()["activeTurn"], "responseParts")
@@ -149,18 +156,19 @@ class SessionProjection:
         yield delta(session=self._session, turn_id=turn, part_id=id, content=text)
 
     def _end_turn(self, turn: str, outcome: Outcome) -> Iterator[actions.AhpAction]:
+        """Yield the actions that end a turn."""
         match outcome:
             case Outcome.COMPLETED:
                 yield actions.TurnComplete(session=self._session, turn_id=turn)
             case Outcome.STOPPED:
                 yield actions.TurnCancelled(session=self._session, turn_id=turn)
             case Outcome.FAILED:
-                error = ErrorInfo(error_type="failed", message=self._remark or "The answer failed.")
+                error = ErrorInfo(error_type="failed", message=self._last_remark or "The answer failed.")
                 yield actions.AhpTurnError(session=self._session, turn_id=turn, error=error)
         if self._state()["summary"].get("activity"):
             yield actions.ActivityChanged(session=self._session)
 
-    def _active(self) -> str:
+    def _active_turn(self) -> str:
         turn = self._state().get("activeTurn")
         return str(turn["id"]) if turn else ""
 
@@ -176,5 +184,6 @@ def _describe_usage(content: UsageContent) -> Json:
 
 
 def _refer_to_image(uri: str, media_type: str, base64: str) -> ContentPart:
-    """Refer to an image. The size is that of its bytes, not of the base64 that is stored."""
+    """Make a reference to an image. `size_hint` is the size of the image in bytes, which is smaller than its base64
+    text."""
     return ContentPart(uri=uri, content_type=media_type, size_hint=len(base64) * 3 // 4)

@@ -1,7 +1,8 @@
-"""Owns one session: events of its chat become actions, actions of clients become calls of the host.
+"""Owns one session: events of its chat become actions for the clients, and actions of clients become calls of the host.
 
-It must not know the front, only `ports.SessionFront`. `projection.py` makes the actions, `action_rules.py` decides
-which actions of clients are allowed, `input_requests.py` and `client_tools.py` own questions and tools.
+It must not know the front: it sees it only as `ports.SessionFront`. `projection.py` makes actions of events,
+`action_rules.py` decides which actions of clients are allowed, `input_requests.py` owns the questions to the user, and
+`client_tools.py` owns the tools that a client offers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from jupyter_eca.fronts.ahp.session.action_rules import refuse_session_action
 from jupyter_eca.fronts.ahp.session.client_tools import GRACE, ClientTools, make_declined_result
 from jupyter_eca.fronts.ahp.session.extras import SessionExtras
 from jupyter_eca.fronts.ahp.session.input_requests import InputRequests
-from jupyter_eca.fronts.ahp.session.notes import NOTED
+from jupyter_eca.fronts.ahp.session.notes import NOTED_ACTIONS
 from jupyter_eca.fronts.ahp.session.projection import SessionProjection
 from jupyter_eca.fronts.ahp.session.tool_calls import REMEMBER, describe_denial
 from jupyter_eca.host.chat.live_chat import Prompt, now
@@ -49,46 +50,54 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Actions with words of the user's, which must not be lost.
-_WORDS: Final = (actions.TurnStarted, actions.PendingMessageSet, actions.TitleChanged)
+# The actions that contain a text of the user. The text must not be lost, even if the server crashes.
+_USER_TEXTS: Final = (actions.TurnStarted, actions.PendingMessageSet, actions.TitleChanged)
 
-# The answer to an approval of a client's own tool that has to wait.
+# The client sees this text when it approves a call of its own tool that has to wait for earlier calls.
 QUEUED: Final = "This call is approved. It starts when the calls before it have ended."
 
-# Actions that change the tools or the customizations of a session.
-_SET_UP: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
+# The actions that change the tools or the customizations of a session.
+_SETUP_ACTIONS: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
 
 
 class AhpSession:
-    """One session, and the `Asker` of the turns that its clients start.
-
-    `messages` are those with attachments, by turn. `starting` are the messages of turns that have not begun yet. While
-    events are read from the store, new ones wait in `_waiting_events`.
-    """
+    """One session. It is also the `Asker` of the turns that its clients start: the host sends questions to it."""
 
     def __init__(self, front: SessionFront, chat: str, messages: dict[str, Json] | None = None) -> None:
+        """Make a session of a chat. `messages` are the stored messages with attachments, by the id of the turn."""
         self.chat = chat
+        """The id of the chat."""
         self.uri = make_session_uri(chat)
         self.messages = messages or {}
+        """The messages with attachments, by the id of the turn. The events of the chat have only their texts."""
         self.client_tools = ClientTools()
         self.opened = asyncio.Event()
+        """Set when the stored events were read, or could not be read."""
         self.is_needed = False
+        """Whether a request has asked for the session since the last attempt to drop it from memory."""
         self._front = front
         self._host = front.host
+        # The state until the stored events are read. After that, the hub has the state.
         self._draft: Json = {}
+        # While stored events are read, new events wait here. None at all other times.
         self._waiting_events: list[Event] | None = []
-        self._known = 0
+        # The number of the last event that was projected.
+        self._last_seq = 0
         # Operations on the chat run in the order in which clients requested them.
         self._order = asyncio.Lock()
-        # Turns of clients without any event yet: a refused prompt never reaches the store.
+        # The turns that clients have started and that have no event yet. A prompt that is refused never has one.
         self._unseen: set[str] = set()
         self.starting: dict[str, Json] = {}
+        """The messages of turns that have not begun yet, by the id of the turn."""
+        # The tasks that start turns, by the id of the turn.
         self._start_tasks: dict[str, asyncio.Task[None]] = {}
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
+        # The task that gives up the tools of a client that has left.
         self._leaving: asyncio.Task[None] | None = None
         self._refresh_pending = False
-        # Titles from clients that were given to the chat, and have not come back as its events yet.
-        self._renames: list[tuple[str, Json, ActionOrigin]] = []
+        # Titles that clients have set, and whose events have not come back from the chat yet: the title, the action of
+        # the client, and its origin.
+        self._pending_renames: list[tuple[str, Json, ActionOrigin]] = []
         self._work: set[asyncio.Task[None]] = set()
         self._extras = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
@@ -103,13 +112,13 @@ class AhpSession:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything about it is on disk. A session that `is_needed` may be used at any moment, so it is not
-        idle."""
+        """Whether the session can be dropped from memory: nothing runs in it, and everything about it is on disk. A
+        session that `is_needed` may be used at any moment, so it is not idle."""
         live = self._host.chats.live(self.chat)
         under_way = (
             self._order.locked()
             or self._start_tasks
-            or self.input_requests.open
+            or self.input_requests.has_open
             or self.client_tools.owner
             or self._waiting_events
         )
@@ -119,21 +128,22 @@ class AhpSession:
 
     @property
     def turn(self) -> str:
-        """The id of the active turn, "" for none."""
+        """The id of the active turn; "" if no turn is active."""
         return str(record(self.state, "activeTurn").get("id", ""))
 
     def _wording(self) -> Wording:
-        return LANGUAGES[self._front.hub.language(self.uri) or ENGLISH]
+        """Return the texts for users, in the language of the newest subscriber."""
+        return LANGUAGES[self._front.hub.find_language(self.uri) or ENGLISH]
 
     # -- from the chat
 
     def begin_empty(self) -> None:
-        """Open a session without events."""
+        """Open a session whose chat has no events."""
         self._waiting_events = None
         self.opened.set()
 
-    async def read(self, state: Json) -> None:
-        """Build the state from the stored events; `state` is the one without turns."""
+    async def load(self, state: Json) -> None:
+        """Build the state from the stored events, and put it into the hub. `state` is the state without turns."""
         self._draft = state
         # Reading closes a turn that was running when the server died. It fails if the chat has no turn yet, or if
         # another program answers in it.
@@ -160,19 +170,23 @@ class AhpSession:
             self.show_message(unsaved.message)
 
     def _catch_up(self, events: list[Event]) -> None:
-        self._known = max([self._known, *(event.seq for event in events)])
-        behind, self._waiting_events = self._waiting_events or [], None
-        self.show(behind)
+        """Project the events that came while `events` were read, without those that are among them."""
+        self._last_seq = max([self._last_seq, *(event.seq for event in events)])
+        new_events, self._waiting_events = self._waiting_events or [], None
+        self.show(new_events)
 
     def show(self, events: Iterable[Event]) -> None:
+        """Project new events of the chat. An event that was projected before is ignored."""
         for event in events:
             if self._waiting_events is not None:
                 self._waiting_events.append(event)
-            elif not 0 < event.seq <= self._known:
-                self._known = max(self._known, event.seq)
+            elif not 0 < event.seq <= self._last_seq:
+                self._last_seq = max(self._last_seq, event.seq)
                 self._project(event)
 
     def _project(self, event: Event) -> None:
+        """Dispatch the actions of a new event. After a turn has ended, refresh the session and start the next queued
+        message."""
         if not self._echo_rename(event):
             for action in self._projection.actions(event):
                 self.dispatch(action, event.at)
@@ -186,29 +200,31 @@ class AhpSession:
             self._show_unsaved()
             self.refresh()
         if event.outcome is Outcome.COMPLETED:
-            self.next()
+            self.start_next_turn()
 
     def _echo_rename(self, event: Event) -> bool:
-        """Echo the action of a client whose title is now stored. Return whether the event is such a title."""
+        """If the event is a title that a client has set, send the client's own action to all clients. Return whether it
+        is."""
         if not isinstance(event.content, MetadataContent):
             return False
-        for rename in self._renames:
+        for rename in self._pending_renames:
             title, raw, origin = rename
             if title == event.content.title:
-                self._renames.remove(rename)
+                self._pending_renames.remove(rename)
                 self._apply(raw, event.at, origin)
                 return True
         return False
 
     def _publish_model(self) -> None:
-        """Show the model that the turn runs with: the client that prompted may have chosen another."""
+        """Show the model that the turn runs with. A prompt from another program may have chosen another model than the
+        session shows."""
         live = self._host.chats.live(self.chat)
         model = live.state.setup.model if live else ""
         if model and record(self.state["summary"], "model").get("id") != model:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def _publish_choice(self) -> None:
-        """Show the model of the turns to come: one that is not there does not stay chosen."""
+        """Show the model that the next turns will run with. If the chosen model does not exist, it is another one."""
         with suppress(EcaError):
             model = await self._host.turns.model(self.chat)
             shown = record(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
@@ -216,29 +232,31 @@ class AhpSession:
                 self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
     async def reread(self) -> None:
-        """Read the chat again after it was cut back: drop turns that are gone, add those that are new."""
+        """Read the chat again after turns were removed from it: remove these turns, and add the turns that are new."""
         async with self._order:
             self._waiting_events = self._waiting_events or []
             events: list[Event] = []
             try:
                 events = await self._host.chats.read_events(self.chat)
-                if self._front.hub.has(self.uri):  # it may have been deleted in the meantime
+                if self._front.hub.has(self.uri):  # the session may have been deleted meanwhile
                     self._apply_stored(events)
             finally:
                 self._catch_up(events)
 
     def _apply_stored(self, events: list[Event]) -> None:
+        """Make the turns of the state the same as those in the stored events."""
         stored_turns = self._find_kept_turns(list(dict.fromkeys(event.turn for event in events if event.turn)))
         if stored_turns is not None:
             self.dispatch(actions.Truncated(session=self.uri, turn_id=stored_turns[-1] if stored_turns else None))
             self._projection.forget()
         present = {*(str(turn["id"]) for turn in items(self.state, "turns")), self.turn}
-        new = (e for e in events if e.seq > self._known or (e.turn and e.turn not in present))
+        new = (e for e in events if e.seq > self._last_seq or (e.turn and e.turn not in present))
         for event in merge_pieces(new):
             self._project(event)
 
     def _find_kept_turns(self, stored: list[str]) -> list[str] | None:
-        """Return the turns before the first one that is no longer stored; None if all are stored."""
+        """Return the turns of the state before the first one that is no longer stored. Return None if all are
+        stored."""
         known = [str(turn["id"]) for turn in items(self.state, "turns")] + ([self.turn] if self.turn else [])
         stored_turns: list[str] = []
         rest = iter(stored)
@@ -249,16 +267,16 @@ class AhpSession:
         return None
 
     def dispatch(self, action: actions.AhpAction, at: int | None = None) -> None:
-        """Apply an action of the server, at a time in milliseconds, which is now unless it is given."""
+        """Apply an action of the server. `at` is its time in milliseconds; by default it is the current time."""
         self._apply(action.wire(), now() if at is None else at)
 
     def _apply(self, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
         self._front.hub.apply(self.uri, action, at, origin)
-        if str(action["type"]) in NOTED:
-            self._front.keep(self)
+        if str(action["type"]) in NOTED_ACTIONS:
+            self._front.schedule_note(self)
 
     def refresh(self) -> None:
-        """Refresh the parts other than the turns, soon. Several calls before the refresh begins lead to one refresh."""
+        """Refresh all parts except the turns soon. Several calls before the refresh begins lead to one refresh."""
         if not self._refresh_pending:
             self._refresh_pending = True
             self._start(self._refresh)
@@ -267,22 +285,24 @@ class AhpSession:
         self._refresh_pending = False
         if self._front.hub.has(self.uri):
             await self._extras.refresh()
-            if ask := self._ask_of(record(self.state, "activeClient").get("clientId", "")):
+            if ask := self._find_ask(record(self.state, "activeClient").get("clientId", "")):
                 self._front.start(self._client_customizations.load(ask))
 
-    def _ask_of(self, client: str) -> Ask | None:
-        listener = self._front.hub.find_client(client)
-        return listener.request if listener else None
+    def _find_ask(self, client: str) -> Ask | None:
+        """Return the function that sends requests to a client; None if the client is not connected."""
+        connection = self._front.hub.find_client(client)
+        return connection.request if connection else None
 
     # -- from a client
 
-    async def save_promise(self, raw: Json, action: actions.SessionAction, client: str) -> None:
-        """Write what an action brings before it is echoed: an echo promises that nothing of it is lost."""
-        if not isinstance(action, _WORDS) or refuse_session_action(self.state, action, client):
+    async def save_before_echo(self, raw: Json, action: actions.SessionAction, client: str) -> None:
+        """Write the user's text in an action to disk, before `handle` sends the action to the clients. A client that
+        gets its action back may rely on it that the text is not lost."""
+        if not isinstance(action, _USER_TEXTS) or refuse_session_action(self.state, action, client):
             return
         if isinstance(action, actions.TurnStarted):
             self.starting.setdefault(action.turn_id, raw["userMessage"])
-        with suppress(NotSaved):  # the turn will not begin, and its client is told why
+        with suppress(NotSaved):  # then the turn will not begin, and its error tells the client why
             await self._front.save_note(self, reduce_session(self.state, raw, now()))
 
     def handle(self, raw: Json, action: actions.SessionAction, origin: ActionOrigin) -> None:
@@ -302,42 +322,45 @@ class AhpSession:
             self._start(partial(self._rename, action.title, raw, origin))
             return
         before = self.state
-        # The host decides first, since another client may have decided in the meantime. Its events come after the echo.
+        # The host decides first, because another client may have decided meanwhile. The events of the decision come
+        # after the action was sent to the clients.
         if isinstance(action, actions.ToolCallApproved | actions.ToolCallDenied):
-            counts = self._decide(action)
-            # The client that has the tool begins to run it when it hears of the approval. It must not hear of it before
-            # the calls in front of this one have ended: `ToolCallRunningContent` tells it.
+            is_accepted = self._decide(action)
+            # The client that owns the tool starts to run it when it gets the approval. So it must not get the approval
+            # before the calls in front of this one have ended. Then the event `ToolCallRunningContent` brings it.
             if self._is_queued(action.tool_call_id) and action.tool_call_id in self._list_client_calls():
                 self._front.hub.refuse(self.uri, raw, origin, QUEUED)
                 return
-            if not counts:
+            if not is_accepted:
                 self._front.hub.refuse(self.uri, raw, origin, "Another client has decided about this call.")
                 return
         self._apply(raw, now(), origin)
         self._carry_out(raw, action, before, origin.client)
-        if isinstance(action, _SET_UP):
+        if isinstance(action, _SETUP_ACTIONS):
             self.refresh()
         if not self.turn and self.state["summary"].get("activity"):
             self.dispatch(actions.ActivityChanged(session=self.uri))
             self._show_unsaved()
 
     def _carry_out(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
+        """Make the host do what an action of a client asks for. The action is already applied to the state; `before` is
+        the state before it."""
         match action:
             case actions.TurnStarted(turn_id=turn):
-                self._begin(turn, raw["userMessage"], client)
+                self._begin_turn(turn, raw["userMessage"], client)
             case actions.TurnCancelled(turn_id=turn):
-                self._cancel(turn)
+                self._cancel_turn(turn)
             case actions.ToolCallComplete(tool_call_id=call, result=result):
                 self.client_tools.complete(call, result)
             case actions.ModelChanged() | actions.ConfigChanged():
                 self._host.turns.choose(self.chat, config.read_choice(self.state))
             case actions.ActiveClientChanged() | actions.ActiveClientToolsChanged():
-                self.lend()
+                self.offer_client_tools()
             case actions.Truncated():
-                self._cut()
+                self._truncate()
             case actions.PendingMessageSet(kind=kind):
                 if kind == "queued":
-                    self.next()
+                    self.start_next_turn()
                 else:
                     self._steer()
             case actions.PendingMessageRemoved(kind="steering"):
@@ -349,7 +372,7 @@ class AhpSession:
                 pass
 
     def _decide(self, action: actions.ToolCallApproved | actions.ToolCallDenied) -> bool:
-        """Approve or reject a call. Return False if the host did not accept this: the call does not wait any more."""
+        """Approve or reject a call. Return False if the host ignored it, because the call does not wait any more."""
         live = self._host.chats.live(self.chat)
         before = live.state if live else None
         if isinstance(action, actions.ToolCallApproved):
@@ -360,10 +383,10 @@ class AhpSession:
         return live is not None and live.state is not before
 
     def _is_queued(self, call: str) -> bool:
-        """Whether a call is approved, and waits for the calls before it."""
+        """Return whether a call is approved and waits for the calls before it."""
         live = self._host.chats.live(self.chat)
         return live is not None and any(
-            one.id == call and one.status is ToolCallStatus.QUEUED for one in live.state.calls
+            known.id == call and known.status is ToolCallStatus.QUEUED for known in live.state.calls
         )
 
     def _list_client_calls(self) -> set[str]:
@@ -372,6 +395,8 @@ class AhpSession:
         return {str(call["toolCallId"]) for call in calls if call.get("toolClientId")}
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+        """Run work in a task. It begins when all work that was started before it is done."""
+
         async def work_in_order() -> None:
             async with self._order:
                 await work()
@@ -382,7 +407,7 @@ class AhpSession:
         return task
 
     def close(self) -> None:
-        """End all work for the session: its chat was deleted."""
+        """End all work for the session. Called when its chat was deleted."""
         self.input_requests.cancel_all()
         for task in (*self._work, *((self._leaving,) if self._leaving else ())):
             task.cancel()
@@ -394,7 +419,7 @@ class AhpSession:
 
     # -- turns
 
-    def _begin(self, turn: str, message: Json, client: str = "") -> None:
+    def _begin_turn(self, turn: str, message: Json, client: str = "") -> None:
         """Start a turn for a client, or for a queued message."""
         if message.get("attachments"):
             self.messages[turn] = message
@@ -403,14 +428,20 @@ class AhpSession:
         task = self._start_tasks[turn] = self._start(
             partial(self._prompt, turn, UserMessage.model_validate(message), client)
         )
-        task.add_done_callback(lambda _: self._start_tasks.pop(turn, None))
+        task.add_done_callback(lambda ended: self._forget_start(turn, ended))
+
+    def _forget_start(self, turn: str, task: asyncio.Task[None]) -> None:
+        # A client can begin a turn again, with the same id, once it was cut off: then the task is another one.
+        if self._start_tasks.get(turn) is task:
+            del self._start_tasks[turn]
 
     async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
+        """Prompt the host, unless the turn was cancelled meanwhile."""
         if self.turn != turn:
             return
         contexts = (
             *self._client_customizations.take_contexts(),
-            *await at_client.read_contexts(message, self._ask_of(client)),
+            *await at_client.read_contexts(message, self._find_ask(client)),
         )
         if self.turn != turn:
             return
@@ -420,7 +451,7 @@ class AhpSession:
             await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
         except EcaError as error:
             self._client_customizations.forget()
-            self._fail(turn, str(error))
+            self._fail_turn(turn, str(error))
             return
         if state["summary"]["title"] and not items(state, "turns"):
             # The user set this title before the chat existed.
@@ -429,17 +460,18 @@ class AhpSession:
         self._steer()
 
     def _drop_starting(self, turn: str) -> None:
-        """Note that a turn does not begin: its message was refused or taken back, and is not kept for later."""
+        """Forget the message of a turn that will not begin, because it was refused or cancelled. Otherwise a restarted
+        server would queue it."""
         if self.starting.pop(turn, None) is not None:
-            self._front.keep(self)
+            self._front.schedule_note(self)
 
-    def _fail(self, turn: str, message: str) -> None:
+    def _fail_turn(self, turn: str, message: str) -> None:
         self._drop_starting(turn)
         if self.turn == turn:
             error = ErrorInfo(error_type="refused", message=message)
             self.dispatch(actions.AhpTurnError(session=self.uri, turn_id=turn, error=error))
 
-    def _cancel(self, turn: str) -> None:
+    def _cancel_turn(self, turn: str) -> None:
         self._drop_starting(turn)
         if task := self._start_tasks.get(turn):
             task.cancel()
@@ -447,8 +479,8 @@ class AhpSession:
         if live is not None and live.state.turn == turn:
             self._host.turns.stop(self.chat)
 
-    def next(self) -> None:
-        """Prompt with the first queued message if no turn is active."""
+    def start_next_turn(self) -> None:
+        """Start a turn with the first queued message, if no turn is active."""
         queue = items(self.state, "queuedMessages")
         if not queue or self.turn or self.state["lifecycle"] != "ready":
             return
@@ -458,17 +490,19 @@ class AhpSession:
         self.dispatch(
             actions.TurnStarted(session=self.uri, turn_id=turn, user_message=message, queued_message_id=first["id"])
         )
-        self._begin(turn, first["userMessage"])
+        self._begin_turn(turn, first["userMessage"])
 
     def _steer(self) -> None:
-        """Give the host the steering message. There is one at a time: the newest replaces the one before."""
+        """Give the steering message to the host. A session has at most one, and a new message replaces the old one. So
+        the old one is removed first."""
         steering = self.state.get("steeringMessage")
         live = self._host.chats.live(self.chat)
         if steering and live is not None and live.state.turn == self.turn:
             self._host.turns.steer(self.chat, "")
             self._host.turns.steer(self.chat, steering["userMessage"]["text"])
 
-    def _cut(self) -> None:
+    def _truncate(self) -> None:
+        """Remove the turns from the chat that a client has removed from the state, and stop the turn that runs."""
         self._client_customizations.forget()
         for turn, task in self._start_tasks.items():
             self._drop_starting(turn)
@@ -478,6 +512,7 @@ class AhpSession:
         self._start(partial(self._keep_turns, remaining))
 
     async def _keep_turns(self, turns: set[str]) -> None:
+        """Wait until the chat is idle, then remove all turns from it except these."""
         if live := self._host.chats.live(self.chat):
             await asyncio.gather(*live.tasks.values(), return_exceptions=True)
         try:
@@ -489,36 +524,36 @@ class AhpSession:
             self._front.start(self.reread())
 
     async def _rename(self, title: str, raw: Json, origin: ActionOrigin) -> None:
-        """Give the chat a title. The client hears of it when it is stored."""
+        """Give the chat a title. The clients get the action when the title is stored."""
         rename = (title, raw, origin)
-        self._renames.append(rename)
+        self._pending_renames.append(rename)
         try:
             await self._host.archive.rename(self.chat, title)
         except EcaError:
             # The session keeps the title until the chat exists.
-            self._renames.remove(rename)
+            self._pending_renames.remove(rename)
             self._apply(raw, now(), origin)
 
     # -- the `Asker` of its turns
 
-    def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all of them
+    def sees(self, chat: str) -> bool:  # noqa: ARG002  # clients list all sessions
         return True
 
     def resume(self, chat: str) -> None:
-        """Do nothing: each client decides which session it shows."""
+        """Do nothing, because each client decides itself which session it shows."""
 
     # -- the active client
 
-    def lend(self) -> None:
-        """Offer the model the tools of the active client, or none."""
+    def offer_client_tools(self) -> None:
+        """Offer the tools of the active client to the model. Without an active client, no client tools are offered."""
         active = self.state.get("activeClient")
         client = ActiveClient.model_validate(active) if active else None
         self.return_client(self.client_tools.owner)
-        self.client_tools.owner, self.client_tools.gone = (client.client_id if client else ""), False
-        self._host.toolbox.lend(self.chat, self.client_tools.tools(client.tools) if client else ())
+        self.client_tools.owner, self.client_tools.is_abandoned = (client.client_id if client else ""), False
+        self._host.toolbox.lend(self.chat, self.client_tools.make_tools(client.tools) if client else ())
 
     def remove_client(self, client: str) -> None:
-        """Note that a client has left. For a while it may come back to its calls."""
+        """Handle that a client has left. Its calls wait for a while, because it may come back."""
         if record(self.state, "activeClient").get("clientId") == client:
             self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
             self.refresh()
@@ -526,7 +561,7 @@ class AhpSession:
             self._leaving = self._front.start(self._abandon())
 
     def return_client(self, client: str) -> None:
-        """Note that a client is back: its calls are not abandoned."""
+        """Handle that a client has come back: its calls go on."""
         if self._leaving is not None and self.client_tools.owner == client:
             self._leaving.cancel()
             self._leaving = None

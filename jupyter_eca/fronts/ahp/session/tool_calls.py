@@ -1,6 +1,6 @@
-"""Owns how ECA's tool call contents become the protocol's actions.
+"""Owns the projection of events about tool calls, whose contents are ECA's, to actions of the Agent Host Protocol.
 
-It must not know the session. `projection.py` has all other contents.
+It must not know the session. `projection.py` projects all other events.
 """
 
 from __future__ import annotations
@@ -31,19 +31,23 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.locales import Wording
     from jupyter_eca.protocol.ahp.content import Confirmed
 
-# The prefix of a client's tools among the names of our tools.
+# The names of tools that a client runs begin with this prefix, so that they differ from the names of our tools.
 CLIENT_PREFIX: Final = "client__"
 
+# The option that approves a call and similar calls in the same session.
 REMEMBER: Final = "allow-session"
-# The options of an approval, and their kinds.
+# The ids of the options that a user can choose for a tool call, and their kinds.
 OPTIONS: Final = {"allow": "approve", REMEMBER: "approve", "deny": "deny"}
 
 
-def list_options(words: Wording, remembers: Sequence[str]) -> list[Json]:
-    """Return the options of an approval, in the order of the buttons; clients draw a line between groups. `remembers`
-    is what an approval for the session would remember, in words; without it there is no such option."""
-    remember = f"{words.remember}: {', '.join(remembers)}" if remembers else ""
-    labels = zip(OPTIONS.items(), (words.allow, remember, words.deny), strict=True)
+def list_options(wording: Wording, remembers: Sequence[str]) -> list[Json]:
+    """Return the options for a tool call, in the order of the buttons. Clients draw a line between two groups.
+
+    `remembers` describes which calls the option "allow in this session" would allow. If it is empty, this option is
+    left out.
+    """
+    remember = f"{wording.remember}: {', '.join(remembers)}" if remembers else ""
+    labels = zip(OPTIONS.items(), (wording.allow, remember, wording.deny), strict=True)
     return [
         {"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels if label
     ]
@@ -58,11 +62,7 @@ class _Ids(TypedDict):
 
 
 class ToolCallProjection:
-    """The tool calls of one session.
-
-    `owner` gives the client that has the client tools, "" for none; `words` gives the texts in the language of the
-    newest subscriber.
-    """
+    """The projection of the tool calls of one session."""
 
     def __init__(
         self,
@@ -70,44 +70,52 @@ class ToolCallProjection:
         state: Callable[[], Json],
         root: Path,
         owner: Callable[[], str],
-        words: Callable[[], Wording],
+        wording: Callable[[], Wording],
     ) -> None:
+        """Make the projection of the session with this URI.
+
+        `state` returns its current state. `root` is the folder that paths in events are relative to. `owner` returns
+        the id of the client that runs the client tools, or "". `wording` returns the texts in the language of the
+        newest subscriber.
+        """
         self._session = session
         self._state = state
         self._root = root
         self._owner = owner
-        self._wording = words
+        self._wording = wording
 
-    def actions(self, turn: str, content: ToolCallContent, words: str) -> Iterator[actions.AhpAction]:
-        """Yield the actions of an event. Dispatch each one before taking the next, which is made for the state after
-        it.
+    def actions(self, turn: str, content: ToolCallContent, refusal: str) -> Iterator[actions.AhpAction]:
+        """Yield the actions of an event. The caller must dispatch each action before it takes the next one, because the
+        next one is made from the state after it.
 
-        `words` is the text about a refusal that the model gets.
+        `refusal` is the text that the model gets about a rejected call.
         """
         about = _Ids(session=self._session, turn_id=turn, tool_call_id=content.id)
-        if self._status(content.id) is None:
-            yield self._start(about, content)
+        if self._find_status(content.id) is None:
+            yield self._make_start(about, content)
         match content:
             case ToolCallPrepareContent(arguments_text=text) if text:
                 yield actions.ToolCallInputDelta(**about, content=text)
             case ToolCallRunContent(manual_approval=True, remembers=remembers):
-                # A call is not asked about after a client has ended its turn.
-                yield self._ready(about, content, options=list_options(self._wording(), remembers or ()))
+                # If a client has ended the turn meanwhile, this code is not reached: `projection.py` projects only
+                # events of the active turn. So nobody is asked about a call of an ended turn.
+                yield self._make_ready(about, content, options=list_options(self._wording(), remembers or ()))
             case ToolCallRunningContent():
                 yield from self._confirm(about, content)
             case ToolCalledContent():
                 yield from self._complete(about, content)
             case ToolCallRejectedContent():
-                yield from self._refuse(about, content, words)
+                yield from self._refuse(about, content, refusal)
             case _:
                 pass
 
-    def _status(self, id: str) -> str | None:
+    def _find_status(self, id: str) -> str | None:
         turn: Json = self._state().get("activeTurn") or {}
         calls = (part["toolCall"] for part in items(turn, "responseParts") if part["kind"] == "toolCall")
         return next((str(call["status"]) for call in calls if call["toolCallId"] == id), None)
 
-    def _start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
+    def _make_start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
+        """Make the action that adds a call to the turn."""
         lent = content.name.startswith(CLIENT_PREFIX)
         name = content.name.removeprefix(CLIENT_PREFIX)
         owner = (self._owner() or None) if lent else None
@@ -115,16 +123,16 @@ class ToolCallProjection:
         display_name = bare_name.replace("_", " ").strip().capitalize() or name
         return actions.ToolCallStart(**about, tool_name=name, display_name=display_name, tool_client_id=owner)
 
-    def _ready(
+    def _make_ready(
         self,
         about: _Ids,
         content: ToolCallRunContent | ToolCallRunningContent | _Ended,
         options: list[Json] | None = None,
         confirmed: Confirmed | None = None,
     ) -> actions.ToolCallReady:
-        """Return the action with the arguments of a call. The change that it would make is shown only while a user has
-        to decide about it."""
-        edit = None if confirmed else self._edit(content)
+        """Return the action that shows the arguments of a call. The file change that the call would make is added only
+        if a user has to decide about the call."""
+        edit = None if confirmed else self._make_edit(content)
         return actions.ToolCallReady(
             **about,
             invocation_message=content.summary or f"Calling {content.name.removeprefix(CLIENT_PREFIX)}",
@@ -135,21 +143,24 @@ class ToolCallProjection:
         )
 
     def _confirm(self, about: _Ids, content: ToolCallRunningContent) -> Iterator[actions.AhpAction]:
-        status = self._status(content.id)
+        """Yield the action after which a call is shown as running."""
+        status = self._find_status(content.id)
         if status == "streaming":
-            yield self._ready(about, content, confirmed="not-needed")
+            yield self._make_ready(about, content, confirmed="not-needed")
         elif status == "pending-confirmation":
             yield actions.ToolCallApproved(**about, approved=True, confirmed="user-action")
 
     def _complete(self, about: _Ids, content: ToolCalledContent) -> Iterator[actions.AhpAction]:
-        if self._status(content.id) == "streaming":
-            yield self._ready(about, content, confirmed="not-needed")
-        if self._status(content.id) in {"running", "pending-confirmation"}:
-            yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._result(content)))
+        """Yield the actions after which a call is shown as completed."""
+        if self._find_status(content.id) == "streaming":
+            yield self._make_ready(about, content, confirmed="not-needed")
+        if self._find_status(content.id) in {"running", "pending-confirmation"}:
+            yield actions.ToolCallComplete(**about, result=AhpToolResult.model_validate(self._make_result(content)))
 
-    def _result(self, content: ToolCalledContent) -> Json:
+    def _make_result(self, content: ToolCalledContent) -> Json:
+        """Make the result of a call that has ended."""
         texts = [{"type": "text", "text": output.text} for output in content.outputs if output.text]
-        edit = self._edit(content)
+        edit = self._make_edit(content)
         summary = content.summary or f"Called {content.name.removeprefix(CLIENT_PREFIX)}"
         text = "\n".join(output.text for output in content.outputs)
         return omit_none(
@@ -160,44 +171,47 @@ class ToolCallProjection:
             error={"message": text or "It failed."} if content.error else None,
         )
 
-    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, words: str) -> Iterator[actions.AhpAction]:
-        status = self._status(content.id)
+    def _refuse(self, about: _Ids, content: ToolCallRejectedContent, refusal: str) -> Iterator[actions.AhpAction]:
+        """Yield the actions for a rejected call, depending on what the state shows of it."""
+        status = self._find_status(content.id)
         reason = "skipped" if content.reason in {RejectReason.STOP, RejectReason.ORDER} else "denied"
         if status == "streaming":
-            yield self._ready(about, content)
+            yield self._make_ready(about, content)
         if status in {"streaming", "pending-confirmation"}:
-            message = self._describe_error(content.reason)
+            message = self._describe_rejection(content.reason)
             yield actions.ToolCallDenied(**about, approved=False, reason=reason, reason_message=message)
         elif status == "running":
-            # Another client has refused the call before the approval from here arrived.
-            error = ToolFailure(message=words or reason)
+            # A client of this protocol approved the call, but another client had rejected it before.
+            error = ToolFailure(message=refusal or reason)
             result = AhpToolResult(success=False, past_tense_message="It did not run", error=error)
             yield actions.ToolCallComplete(**about, result=result)
 
-    def _describe_error(self, reason: RejectReason) -> str | None:
+    def _describe_rejection(self, reason: RejectReason) -> str | None:
+        """Return the reason of a rejection, for the user. None if the user has rejected the call."""
         match reason:
             case RejectReason.CONFIG:
-                return self._wording().forbidden
+                return self._wording().denied_by_rule
             case RejectReason.NOBODY:
-                return self._wording().nobody
+                return self._wording().denied_unattended
             case RejectReason.HOOK:
-                return self._wording().hooked
+                return self._wording().denied_by_hook
             case RejectReason.ORDER:
-                return self._wording().skipped
+                return self._wording().skipped_after_failure
             case RejectReason.USER | RejectReason.STOP:
                 return None
 
-    def _edit(self, content: ToolCallContent) -> Json | None:
+    def _make_edit(self, content: ToolCallContent) -> Json | None:
         if not isinstance(content.details, FileChangeDetails):
             return None
         return uris.make_edit(self._session, content.id, content.details, self._root)
 
 
+# The contents of a call that has ended.
 _Ended = ToolCalledContent | ToolCallRejectedContent
 
 
 def _find_structured_content(content: ToolCalledContent) -> Json | None:
-    """Return the first object of the structured results: the protocol has room for one."""
+    """Return the first structured result that is a JSON object. The protocol has a field for only one."""
     if isinstance(content.details, JsonOutputsDetails):
         for text in content.details.jsons:
             try:
@@ -210,7 +224,7 @@ def _find_structured_content(content: ToolCalledContent) -> Json | None:
 
 
 def describe_denial(action: actions.ToolCallDenied) -> str:
-    """Return the text about a denial that the model gets."""
+    """Return the text that the model gets about a denial: the user's reason and suggestion."""
     reason = action.reason_message
     given_reason = reason.markdown if isinstance(reason, Markdown) else reason or ""
     suggested = action.user_suggestion.text if action.user_suggestion else ""

@@ -1,6 +1,8 @@
-"""Owns what a shell reports in its output: where a command begins, and how it ended. Pure.
+"""Owns the parsing of the marks by which a shell reports in its output where a command begins and how it ended. Pure.
 
-Shells with an integration write marks (`OSC 133` is FinalTerm's, `633` VS Code's, `1337` iTerm's, `7` everybody's).
+A shell with a shell integration writes such marks between its output. They are escape sequences: `OSC 133` comes from
+FinalTerm, `OSC 633` from VS Code, `OSC 1337` from iTerm, and `OSC 7` is written by many shells. It must not know
+terminals: `terminals.py` makes actions of the parsed pieces.
 """
 
 from __future__ import annotations
@@ -13,35 +15,49 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# A whole mark.
 _MARK: Final = re.compile(r"\x1b\](?P<kind>133|633|1337|7);(?P<words>[^\x07\x1b]*)(?:\x07|\x1b\\)")
-# The start of a mark at the end of a piece of output. If it is longer than this, it is not a mark.
+# The start of a mark at the end of a piece of output. It is held back until its end comes, but only up to 8,192
+# characters: otherwise a start without an end would hold back all output for ever.
 _MARK_START: Final = re.compile(r"\x1b(?:\](?:[0-9]{0,4}|(?:133|633|1337|7);[^\x07\x1b]{0,8192}\x1b?))?\Z")
+# An escaped character in a mark of VS Code.
 _ESCAPE: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
+# Control characters and sequences, which are removed from a typed command line.
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalText:
+    """Output that is not a mark."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PromptStarted:
-    """The shell is at a prompt, so it has an integration."""
+    """The shell shows its prompt. So we know that it has a shell integration."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandStarted:
+    """The shell starts to run a command."""
+
     line: str
+    """The command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandFinished:
+    """A command has ended."""
+
     code: int | None
+    """Its exit code; None if the shell does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderChanged:
+    """The working directory of the shell has changed."""
+
     folder: str
 
 
@@ -49,32 +65,34 @@ OutputPiece = TerminalText | PromptStarted | CommandStarted | CommandFinished | 
 
 
 class OutputParser:
-    """Parses the output of one terminal."""
+    """Parses the output of one terminal, which comes in pieces of any length."""
 
     def __init__(self) -> None:
-        self._rest = ""
-        self._line = ""
-        self._typed: str | None = None  # the text behind a prompt, for shells that do not report the line itself
+        self._rest = ""  # the start of a mark whose end has not come yet
+        self._line = ""  # the command line that the shell has reported
+        self._typed: str | None = None  # the text after the prompt, for shells that do not report the command line
 
     def feed(self, data: str) -> Iterator[OutputPiece]:
+        """Yield the output and the marks in the next piece of output."""
         text = self._rest + data
         start = _MARK_START.search(text)
         self._rest = start.group() if start else ""
         text = text.removesuffix(self._rest)
         at = 0
         for mark in _MARK.finditer(text):
-            yield from self._text_before(text[at : mark.start()])
+            yield from self._emit_text(text[at : mark.start()])
             yield from self._read_mark(mark["kind"], mark["words"])
             at = mark.end()
-        yield from self._text_before(text[at:])
+        yield from self._emit_text(text[at:])
 
-    def _text_before(self, text: str) -> Iterator[OutputPiece]:
+    def _emit_text(self, text: str) -> Iterator[OutputPiece]:
         if text:
             if self._typed is not None:
                 self._typed += text
             yield TerminalText(text)
 
     def _read_mark(self, kind: str, words: str) -> Iterator[OutputPiece]:
+        """Yield what a mark says. `kind` is the number after `OSC`."""
         name, _, rest = words.partition(";")
         match kind, name:
             case "133" | "633", "A":
@@ -83,7 +101,7 @@ class OutputParser:
                 self._typed = ""
                 yield PromptStarted()
             case "633", "E":
-                self._line = _plain(rest.partition(";")[0])
+                self._line = _unescape(rest.partition(";")[0])
             case "133" | "633", "C":
                 line = self._line or _CONTROL.sub("", self._typed or "").strip()
                 self._line, self._typed = "", None
@@ -94,12 +112,12 @@ class OutputParser:
             case "633" | "1337", _:
                 key, _, value = rest.partition("=") if name == "P" else words.partition("=")
                 if key in {"Cwd", "CurrentDir"}:
-                    yield FolderChanged(_plain(value))
+                    yield FolderChanged(_unescape(value))
             case "7", _:
                 yield FolderChanged(unquote(urlsplit(words).path))
             case _:
                 pass
 
 
-def _plain(words: str) -> str:
+def _unescape(words: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match["code"], 16)) if match["code"] else "\\", words)

@@ -1,6 +1,8 @@
-"""Owns terminals: each is a shared state, as a session is, and a shell behind it.
+"""Owns the terminals of all clients. A terminal is a state that clients share, as they share a session, with a shell
+behind it.
 
-It must not know the front, only `ports.TerminalFront`, nor where shells come from (`fronts/base.py`).
+It must not know the front, which it sees only as `ports.TerminalFront`, or how shells are started: a `base.Shells`
+starts them.
 """
 
 from __future__ import annotations
@@ -35,28 +37,32 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp import commands
     from jupyter_eca.protocol.ahp.state import TerminalClaim
 
-# The number of characters of output that are kept for later subscribers. Beyond it, the older half is dropped: a
-# terminal may run for weeks.
+# How many characters of output are kept for clients that subscribe later. If there is more output, the older half is
+# dropped, because a terminal may run for weeks.
 MAX_OUTPUT: Final = 1_000_000
 
 
 @dataclass
 class Terminals:
-    """The terminals of all clients. Without `_shells` there are none, and the root does not mention them."""
+    """The terminals of all clients."""
 
     _front: TerminalFront
     _shells: Shells | None
+    """Starts shells. None on a server without terminals; then the root does not list terminals."""
+
     _open: dict[str, Shell] = field(default_factory=dict[str, "Shell"])
+    """The shells of the open terminals, by the URI of the terminal."""
 
     @property
     def is_available(self) -> bool:
+        """Whether this server can open terminals."""
         return self._shells is not None
 
     def has(self, uri: str) -> bool:
         return uri in self._open
 
     async def create(self, params: commands.CreateTerminal, client: str) -> None:
-        """Start a shell, and share its terminal. Raises: RemoteError."""
+        """Start a shell, and share its terminal with all clients. Raises: RemoteError."""
         hub, uri = self._front.hub, params.terminal
         if self._shells is None:
             raise RemoteError("This server has no terminals.", AhpErrorCode.METHOD_NOT_FOUND)
@@ -67,7 +73,7 @@ class Terminals:
             raise RemoteError("A client can claim a terminal for itself or for a session.", AhpErrorCode.INVALID_PARAMS)
         if reason := self._refuse_claim(params.claim):
             raise RemoteError(reason, AhpErrorCode.SESSION_NOT_FOUND)
-        folder = self._folder(params.cwd)
+        folder = self._resolve_folder(params.cwd)
         cols, rows = params.cols or 80, params.rows or 24
         state: Json = {"title": params.name or "Terminal", "claim": claim, "content": [], "cwd": folder.as_uri()}
         hub.add_terminal(uri, {**state, "cols": cols, "rows": rows})
@@ -87,7 +93,8 @@ class Terminals:
             return f"There is no session {claim.session}."
         return None
 
-    def _folder(self, uri: str | None) -> Path:
+    def _resolve_folder(self, uri: str | None) -> Path:
+        """Return the folder in which a shell starts. Raises: RemoteError when the URI does not name a folder."""
         files = self._front.host.workspace.files
         if uri is None:
             return files.roots[0]
@@ -106,7 +113,7 @@ class Terminals:
         await shell.end()
 
     async def dispose_of_session(self, session: str) -> None:
-        """End the terminals of a session that is removed."""
+        """End the terminals that belong to a session. Called before the session is removed."""
         for uri in list(self._open):
             if self._front.hub.state(uri)["claim"].get("session") == session:
                 await self.dispose(uri)
@@ -116,6 +123,7 @@ class Terminals:
             await self._open.pop(uri).end()
 
     def handle(self, raw: Json, action: actions.TerminalAction, origin: ActionOrigin) -> None:
+        """Apply an action of a client, or refuse it. `raw` is the same action as JSON."""
         hub, uri = self._front.hub, action.terminal
         reason = refuse_terminal_action(hub.state(uri), action, origin.client)
         if reason is None and isinstance(action, actions.TerminalClaimed):
@@ -134,8 +142,9 @@ class Terminals:
             case _:
                 pass
 
-    def _handle_output(self, uri: str, detecting: OutputParser, data: str) -> None:
-        for piece in detecting.feed(data):
+    def _handle_output(self, uri: str, parser: OutputParser, data: str) -> None:
+        """Dispatch actions for a piece of a shell's output."""
+        for piece in parser.feed(data):
             if not self._front.hub.has(uri):
                 return
             match piece:
@@ -160,6 +169,7 @@ class Terminals:
                     pass
 
     def _append_output(self, uri: str, text: str) -> None:
+        """Append output to a terminal. If there is too much output, drop the older half."""
         self._dispatch(actions.TerminalData(terminal=uri, data=text))
         content = items(self._front.hub.state(uri), "content")
         output = "".join(str(part.get("value", part.get("output", ""))) for part in content)
@@ -168,7 +178,8 @@ class Terminals:
             self._dispatch(actions.TerminalData(terminal=uri, data=output[-MAX_OUTPUT // 2 :]))
 
     def _finish_command(self, uri: str, code: int | None) -> None:
-        """Note the end of a command. A shell also reports one at its first prompt, and after an empty line."""
+        """Dispatch that a command has ended. A shell also reports an end at its first prompt and after an empty line,
+        where no command has run; these reports are ignored."""
         last = (items(self._front.hub.state(uri), "content") or [{}])[-1]
         if last.get("type") == "command" and not last["isComplete"]:
             duration = now() - last["timestamp"]
@@ -182,11 +193,13 @@ class Terminals:
         self._front.hub.dispatch(action.terminal, action, now())
 
     def _handle_exit(self, uri: str, code: int | None) -> None:
+        """Dispatch that the shell of a terminal has ended."""
         if self._front.hub.has(uri):
             self._dispatch(actions.TerminalExited(terminal=uri, exit_code=code))
             self._publish_list()
 
     def _publish_list(self) -> None:
+        """Update the list of terminals in the root."""
         hub = self._front.hub
         infos = [
             omit_none(resource=uri, **{name: hub.state(uri).get(name) for name in ("title", "claim", "exitCode")})

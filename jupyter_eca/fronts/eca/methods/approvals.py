@@ -1,6 +1,7 @@
-"""Owns the methods on approval rules: list them, propose one for a call that waits, add and remove one.
+"""Owns the methods on approval rules: list all rules, propose a rule for a call that waits, add a rule, remove a rule.
 
-A rule takes effect immediately, in running turns too. `config/` writes the rules.
+A new rule takes effect immediately, also in running turns. It must not know the format of the files: `config/` writes
+the rules.
 """
 
 from __future__ import annotations
@@ -27,21 +28,25 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.protocol.base import Model
 
-_OVER: Final = "This call does not wait for anybody any more."
+# Errors and reasons, as the user reads them.
+_NOT_WAITING: Final = "This call does not wait for anybody any more."
 _NO_RULE: Final = "The configuration has another rule for this tool already. Change it in the file."
-_STRICTER: Final = "It would ask all the same: the rule `{}` comes first."
-_NO_PATTERN: Final = "This rule is not written: a pattern in it is no regular expression."
-_EACH_TIME: Final = "No rule can allow this. It is asked about each time: {}."
-_CHAT: Final = "It would ask all the same: this chat has rules of its own."
+_STRICTER: Final = "The call would still need approval, because the rule `{}` comes first."
+_NO_PATTERN: Final = "The rule was not added: a pattern in it is not a regular expression."
+_EACH_TIME: Final = "No rule can allow this call. It needs approval each time: {}."
+_CHAT: Final = "The call would still need approval, because this chat has rules of its own."
 
 
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
+    """Return all approval rules."""
     config = session.host.config
     rules = await asyncio.to_thread(approval_rules.list_rules, config, find_sources(session.host))
     return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
 
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
+    """Propose a rule that would allow a call which waits, and list the files that it can be written to. If no rule can
+    allow the call, say why."""
     live = session.host.chats.live(session.find_chat(params.chat_id))
     call = (
         next((state_call for state_call in live.state.calls if state_call.id == params.tool_call_id), None)
@@ -50,7 +55,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     )
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
-        raise RemoteError(_OVER, ErrorCode.REFUSED)
+        raise RemoteError(_NOT_WAITING, ErrorCode.REFUSED)
     if live.bounds.policy is not None:
         return wire.ApprovalsProposeResult(why=_CHAT)
     config = session.host.config
@@ -59,7 +64,9 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     if (proposed := propose_rule(allowed, tool, call.arguments, targets)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
     selector, rule = proposed
-    policy = _policy_with(config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule)
+    policy = _build_policy_with(
+        config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule
+    )
     verdict = call.adjusted.apply_to(decide(policy, tool, call.arguments, frozenset(), targets=targets))
     if verdict.is_final:
         return wire.ApprovalsProposeResult(why=_EACH_TIME.format(describe_cause(verdict.decision, verdict.cause)))
@@ -71,8 +78,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     return wire.ApprovalsProposeResult(rule=text, places=places)
 
 
-def _policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
-    """Return the policy of an agent as it would be with one more rule."""
+def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy:
+    """Return the policy that an agent would have with one more rule."""
     policy = config.tool_call.approval
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
@@ -80,6 +87,7 @@ def _policy_with(config: Config, name: str, selector: str, rule: Rule) -> Policy
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
+    """Add a rule to a file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
     try:
         file = await session.host.folder_trust.keep(
@@ -92,6 +100,7 @@ async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.Appr
 
 
 async def remove(session: EcaSession, params: wire.RuleText) -> Done:
+    """Remove a rule from the file that it is in. Raises: RemoteError."""
     check_may_change_config(session)
     await session.host.folder_trust.keep(partial(approval_rules.remove_rule, find_sources(session.host), params))
     await session.host.reload()

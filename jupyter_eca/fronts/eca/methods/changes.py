@@ -1,4 +1,7 @@
-"""Owns the methods on the changes that turns made: list, keep and revert them."""
+"""Owns the methods on the changes that turns made to files and cells: list, keep and revert them.
+
+`host/operations/changes.py` does the work.
+"""
 
 from __future__ import annotations
 

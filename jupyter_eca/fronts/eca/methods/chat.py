@@ -1,4 +1,8 @@
-"""Owns the methods on a turn: prompt, approve, steer and stop it, and select what the next turns run with."""
+"""Owns the methods on a turn: prompt, approve and reject tool calls, steer, stop, and select the model and the agent of
+the next turns.
+
+It must not know how a turn runs: `host/turn/turns.py` does.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +29,26 @@ if TYPE_CHECKING:
 
 
 async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.ChatPromptResult:
+    """Start a turn in a chat, which may be new.
+
+    Raises: RemoteError when the client may not prompt in the chat. BusyError when a turn runs in it.
+    """
     wire_id = uuid.uuid4().hex if params.chat_id is None else params.chat_id
     id = session.host_id(wire_id)
-    if isinstance(wire_id, int) and id not in session.own:
+    if isinstance(wire_id, int) and id not in session.wire_ids:
         id = uuid.uuid4().hex
-    if not session.door.sees_all and id not in session.own and await session.host.chats.read_row(id):
+    if not session.door.sees_all and id not in session.wire_ids and await session.host.chats.read_row(id):
         raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
-    session.own[id] = wire_id
+    session.wire_ids[id] = wire_id
     if params.trust:
         check_may_approve(session)
     if params.chat_id is not None:
-        await trust.ask(session, id)
+        await trust.ask_user(session, id)
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     notebook = params.notebook
     if notebook is None and session.kernel is None and session.door.kernel is not None:
-        # A panel in the output of a cell: it stands in the notebook of that kernel.
+        # The client is a panel in the output of a cell. So the prompt is about the notebook of that kernel.
         notebook = await find_notebook_of_kernel(session.host.services, id, session.door.kernel)
     new_prompt = Prompt(
         id,
@@ -51,22 +59,22 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         lock=params.lock,
         notebook=notebook,
     )
-    session.host.toolbox.lend(id, session.lent, session)
-    if session.asking is not None:
-        session.asking.add(id)
+    session.host.toolbox.lend(id, session.client_tools, session)
+    if session.prompted is not None:
+        session.prompted.add(id)
     try:
         begun = await session.host.turns.prompt(new_prompt, session.kernel)
     except BusyError as error:
         if session.dialect is Dialect.OWN:
             raise
-        # eca-nvim cannot handle an error as the answer (it calls `vim.notify` where that is not allowed). So the result
-        # says that there is no turn, and a message says why.
+        # eca-nvim fails on an error response, because it calls `vim.notify` where that is not allowed. So the result
+        # says that no turn was started, and a message says why.
         warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
         await session.notify("$/showMessage", warning)
         return chat.ChatPromptResult(chat_id=wire_id, model=new_prompt.choice.model, status=chat.PromptStatus.ERROR)
     if params.chat_id is None:
-        # The client learns the id of its chat from this reply, so it can be asked only afterwards.
-        session.start(trust.ask(session, id))
+        # The client gets the id of its new chat in this reply. So it can be asked only after the reply.
+        session.start(trust.ask_user(session, id))
     status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
     return chat.ChatPromptResult(chat_id=wire_id, model=begun.model, status=status)
 
@@ -79,24 +87,26 @@ def steer(session: EcaSession, params: chat.ChatPromptSteerParams) -> None:
     session.host.turns.steer(session.find_chat(params.chat_id), params.message)
 
 
-def steer_remove(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
+def remove_steering_message(session: EcaSession, params: chat.ChatPromptSteerRemoveParams) -> None:
     session.host.turns.steer(session.find_chat(params.chat_id), "")
 
 
 def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None:
+    """Approve a tool call. Warn the client if another client has rejected the call before."""
     if not session.door.approves:
         session.say(lifecycle.MessageType.WARNING, MAY_NOT_APPROVE)
         return
     id = session.find_chat(params.chat_id)
-    counts = session.host.turns.approve(id, params.tool_call_id, remember=params.save == "session")
-    if not counts and _find_status(session, id, params.tool_call_id) is ToolCallStatus.REJECTED:
+    is_accepted = session.host.turns.approve(id, params.tool_call_id, remember=params.save == "session")
+    if not is_accepted and _find_status(session, id, params.tool_call_id) is ToolCallStatus.REJECTED:
         _warn(session, "Your approval came too late: the call was rejected or stopped before it. It did not run.")
 
 
 def reject(session: EcaSession, params: chat.ChatToolCallRejectParams) -> None:
+    """Reject a tool call. Warn the client if another client has approved the call before."""
     id = session.find_chat(params.chat_id)
-    counts = session.host.turns.reject(id, params.tool_call_id, params.reason)
-    if not counts and _find_status(session, id, params.tool_call_id) in _APPROVED:
+    is_accepted = session.host.turns.reject(id, params.tool_call_id, params.reason)
+    if not is_accepted and _find_status(session, id, params.tool_call_id) in _APPROVED:
         _warn(session, "Your rejection came too late: the call was approved before it. Stop the answer to end it.")
 
 
@@ -104,9 +114,9 @@ _APPROVED: Final = {ToolCallStatus.QUEUED, ToolCallStatus.RUNNING, ToolCallStatu
 
 
 def _find_status(session: EcaSession, id: str, call: str) -> ToolCallStatus | None:
-    """Return what became of a call of the last answer; None for any other call."""
+    """Return the status of a tool call of the last answer. Return None for any other call."""
     live = session.host.chats.live(id)
-    return next((one.status for one in live.state.calls if one.id == call), None) if live else None
+    return next((known.status for known in live.state.calls if known.id == call), None) if live else None
 
 
 def _warn(session: EcaSession, message: str) -> None:
@@ -115,7 +125,8 @@ def _warn(session: EcaSession, message: str) -> None:
     session.tell(Notice("$/showMessage", warning))
 
 
-async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
+async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackgroundParams) -> Done:
+    """Let a running tool call go on in the background, so that the turn continues. Raises: RemoteError."""
     live = session.host.chats.live(session.find_chat(params.chat_id))
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.send_away():
@@ -123,56 +134,63 @@ async def send_away(session: EcaSession, params: chat.ChatToolCallBackgroundPara
     return Done()
 
 
-async def output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
+async def read_output(session: EcaSession, params: chat.ChatToolOutputParams) -> chat.ChatToolOutputResult:
+    """Read a part of a tool's output that was too long for the model. Raises: RemoteError."""
     outputs, id = session.host.outputs, make_output_id(params.id)
     try:
         part = await outputs.read(session.find_chat(params.chat_id), id, params.offset, params.limit)
     except ToolError as error:
-        raise RemoteError("this output is not kept, or not any more", ErrorCode.REFUSED) from error
+        raise RemoteError("this output is not kept, or it was deleted", ErrorCode.REFUSED) from error
     return chat.ChatToolOutputResult(text=part.text, offset=part.offset, end=part.end, total=part.total)
 
 
 def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> None:
+    """Select the model of a chat, or of new chats. Warn the client if the model does not exist."""
     if not session.host.catalog.has(params.model):
         known = ", ".join(sorted(session.host.catalog.entries()))
         _warn(session, f"There is no model {params.model!r}, so the model stays as it was. The providers are: {known}.")
         return
-    _choose(session, params.chat_id, Choice(model=params.model, variant=params.variant))
-    session.start(session.notify("config/updated", _variants(session, params), _scope(session, params.chat_id)))
+    _save_choice(session, params.chat_id, Choice(model=params.model, variant=params.variant))
+    session.start(
+        session.notify("config/updated", _describe_variants(session, params), _find_host_id(session, params.chat_id))
+    )
     session.start(session.host.warming.warm("" if params.chat_id is None else str(params.chat_id), params.model))
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
-    _choose(session, params.chat_id, Choice(agent=params.agent))
+    _save_choice(session, params.chat_id, Choice(agent=params.agent))
     _show_tools(session, params.agent)
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
-    _choose(session, params.chat_id, Choice(agent=params.behavior))
+    _save_choice(session, params.chat_id, Choice(agent=params.behavior))
     _show_tools(session, params.behavior)
 
 
 def _show_tools(session: EcaSession, agent: str) -> None:
-    """Show the client the tools of one agent: the last one that its user selected."""
+    """Notify the client of the tools of the agent that its user has selected last."""
     session.agent = agent
     for server in session.host.notifications.list_servers():
         session.tell(Notice("tool/serverUpdated", server))
 
 
-def _variants(session: EcaSession, params: chat.ChatSelectedModelChangedParams) -> lifecycle.ConfigUpdatedParams:
-    """Return the variants of the model. Each model has its own."""
+def _describe_variants(
+    session: EcaSession, params: chat.ChatSelectedModelChangedParams
+) -> lifecycle.ConfigUpdatedParams:
+    """Return the notification with the variants of the selected model. Each model has its own variants."""
     variants = session.host.catalog.variants(params.model)
     selected = params.variant if params.variant in variants else ""
     return lifecycle.ConfigUpdatedParams(chat=lifecycle.ChatConfig(variants=variants, select_variant=selected))
 
 
-def _scope(session: EcaSession, chat_id: ChatId | None) -> str | None:
+def _find_host_id(session: EcaSession, chat_id: ChatId | None) -> str | None:
+    """Return the host's id of a chat; None if the selection is for new chats."""
     return None if chat_id is None else session.find_chat(chat_id)
 
 
-def _choose(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
-    """Change the choice of one chat. It does not change the others (ECA 6.1, class 26)."""
-    id = _scope(session, chat_id) or ""
+def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice) -> None:
+    """Change the choice of one chat, or of new chats. The choices of other chats stay (ECA 6.1, class 26)."""
+    id = _find_host_id(session, chat_id) or ""
     session.choices[id] = choice.over(session.choices.get(id, NO_CHOICE))
     if id:
         session.host.turns.choose(id, choice)
@@ -182,11 +200,11 @@ HANDLERS: Final = {
     "chat/prompt": prompt,
     "chat/promptStop": stop,
     "chat/promptSteer": steer,
-    "chat/promptSteerRemove": steer_remove,
+    "chat/promptSteerRemove": remove_steering_message,
     "chat/toolCallApprove": approve,
     "chat/toolCallReject": reject,
-    "chat/toolCallBackground": send_away,
-    "chat/toolOutput": output,
+    "chat/toolCallBackground": move_to_background,
+    "chat/toolOutput": read_output,
     "chat/selectedModelChanged": select_model,
     "chat/selectedAgentChanged": select_agent,
     "chat/selectedBehaviorChanged": select_behavior,

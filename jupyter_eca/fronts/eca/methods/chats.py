@@ -1,4 +1,7 @@
-"""Owns the methods on the chats of the workspace: list, open, cut back, fork, flag and delete them."""
+"""Owns the methods on the chats of the workspace: list, open, roll back, fork, flag and delete them.
+
+It must not know how chats are stored: `host/operations/` and `host/store/` do.
+"""
 
 from __future__ import annotations
 
@@ -25,56 +28,59 @@ if TYPE_CHECKING:
 
 
 async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatOpenResult:
-    """Show a chat again, in order.
+    """Send a chat, or a page of it, to the client again.
 
-    A client with the envelope gives the last `seq` it knows and is shown what came after; if that event is gone, it is
-    shown the whole chat.
+    A client with the capability `envelope` sends the number of the last event that it knows, and gets the events after
+    it. If this event is gone, the client gets the whole chat.
     """
     id = session.find_chat(params.chat_id)
-    before, after = _cursor(params.before), _cursor(params.after)
+    before, after = _parse_cursor(params.before), _parse_cursor(params.after)
     archive = session.host.archive
     async with session.replaying():
         try:
-            # Events that were shown since the client came back cannot be told apart from a piece that joins them with
-            # missed ones.
-            if after is not None and session.can.envelope and session.shown.get(id, 0) > after:
+            # Since the client came back, it has already got newer events. Missed pieces of a text would be joined with
+            # these, and sent again. So the whole chat is sent.
+            if after is not None and session.capabilities.envelope and session.last_shown.get(id, 0) > after:
                 after = None
-            page = await archive.page(id, params.limit, before, after)
+            page = await archive.read_page(id, params.limit, before, after)
         except UnknownChat:
             return chats.ChatOpenResult(found=False)
         except CursorExpired as error:
-            if not session.can.envelope:
+            if not session.capabilities.envelope:
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
-            after, page = None, await archive.page(id, params.limit, None, None)
-        flags = () if session.can.envelope else await archive.flags(id)
+            after, page = None, await archive.read_page(id, params.limit, None, None)
+        flags = () if session.capabilities.envelope else await archive.list_flags(id)
         row = await session.host.chats.read_row(id)
         title = row.title if row else None
-        session.own.setdefault(id, params.chat_id)
-        within = _span(page, after)
+        session.wire_ids.setdefault(id, params.chat_id)
+        within = _find_span(page, after)
         await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
-        selection = _selection(session, id, row)
-        await _tell_selection(session, id, title, selection)
+        selection = _make_selection(session, id, row)
+        await _notify_selection(session, id, title, selection)
         if unsaved := session.host.notifications.find_unsaved(id):
             await session.notify("$/showMessage", unsaved, id)
-    return chats.ChatOpenResult(found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_meta(page))
+    return chats.ChatOpenResult(
+        found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_make_page_meta(page)
+    )
 
 
-def _selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
+def _make_selection(session: EcaSession, id: str, row: ChatRow | None) -> chats.ChatSelection:
+    """Return the model, agent, variant and trust that the next turn of a chat runs with."""
     live = session.host.chats.live(id)
     chosen = live.choice if live else stored_choice(row)
     choice = session.host.setups.settle(chosen)
     variants = session.host.catalog.variants(choice.model)
-    # An agent names a variant without knowing the model; a model without this variant ignores it.
+    # An agent may name a variant that the model does not have. The model ignores it, so it is not shown.
     variant = choice.variant if choice.variant in {chosen.variant, *variants} else None
     return chats.ChatSelection(
         model=choice.model or None, agent=choice.agent, variant=variant, variants=variants, trust=bool(choice.trust)
     )
 
 
-async def _tell_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
-    """Notify the selection, in the order of the reference server: title, model and variants, trust."""
-    if title is not None and not session.can.envelope:
+async def _notify_selection(session: EcaSession, id: str, title: str | None, selection: chats.ChatSelection) -> None:
+    """Send the selection as notifications, in the order of the reference server: title, model and variants, trust."""
+    if title is not None and not session.capabilities.envelope:
         event = Event(chat=id, turn="", role=Role.SYSTEM, content=MetadataContent(title=title))
         await session.notify("chat/contentReceived", make_content(event, session.wire_id(id), envelope=False))
     for config in (
@@ -89,11 +95,16 @@ async def _tell_selection(session: EcaSession, id: str, title: str | None, selec
         await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config), id)
 
 
-async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
+async def read_history(session: EcaSession, params: chats.ChatHistoryParams) -> chats.ChatHistoryResult:
+    """Return a page of a chat, without any notification."""
     id = session.find_chat(params.chat_id)
     try:
-        page = await session.host.archive.page(
-            id, params.limit, _cursor(params.before), _cursor(params.after), since_summary=params.after == LAST_SUMMARY
+        page = await session.host.archive.read_page(
+            id,
+            params.limit,
+            _parse_cursor(params.before),
+            _parse_cursor(params.after),
+            since_summary=params.after == LAST_SUMMARY,
         )
     except UnknownChat as error:
         code = chats.PageErrorCode.CHAT_NOT_FOUND
@@ -101,39 +112,42 @@ async def history(session: EcaSession, params: chats.ChatHistoryParams) -> chats
     except CursorExpired as error:
         code = chats.PageErrorCode.CURSOR_EXPIRED
         return chats.ChatHistoryResult(error=chats.PageError(code=code, message=str(error)))
-    if session.can.envelope:
-        of_subagents = merge_pieces(await session.host.subagents.events(id, *_span(page, _cursor(params.after))))
-        contents = [_content_within(session, id, event) for event in merge_subagents(page.events, of_subagents)]
+    if session.capabilities.envelope:
+        subagent_events = merge_pieces(
+            await session.host.subagents.read_events(id, *_find_span(page, _parse_cursor(params.after)))
+        )
+        contents = [_make_page_content(session, id, event) for event in merge_subagents(page.events, subagent_events)]
     else:
-        events = place_flags(page.events, await session.host.archive.flags(id))
+        events = place_flags(page.events, await session.host.archive.list_flags(id))
         contents = [make_content(event, session.wire_id(id), envelope=False) for event in events]
-    return chats.ChatHistoryResult(contents=tuple(contents), meta=_meta(page))
+    return chats.ChatHistoryResult(contents=tuple(contents), meta=_make_page_meta(page))
 
 
-def _content_within(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
-    """Write an event of a page. Events of a subagent name its parent."""
+def _make_page_content(session: EcaSession, id: str, event: Event) -> ChatContentReceivedParams:
+    """Make the content of an event of a page. An event of a subagent names the parent's chat."""
     parent = None if event.chat == id else session.wire_id(id)
     return make_content(event, session.wire_id(event.chat), envelope=True, parent=parent)
 
 
-# ECA's word for a cursor: the last summary that a conversation made of itself.
+# The cursor that ECA calls `lastCompaction`: the place of the last summary of the conversation.
 LAST_SUMMARY: Final = "lastCompaction"
 
 
-def _cursor(cursor: chats.Cursor | None) -> int | None:
-    """Parse a cursor. A cursor that is no number counts as the beginning of the chat (-1)."""
+def _parse_cursor(cursor: chats.Cursor | None) -> int | None:
+    """Return the number in a cursor; None if there is no cursor. A cursor that is not a number gives -1, the beginning
+    of the chat."""
     if cursor in (None, "", 0, "0", LAST_SUMMARY):
         return None
     return int(cursor) if str(cursor).isascii() and str(cursor).isdecimal() else -1
 
 
-def _span(page: Page, after: int | None) -> Span:
-    """Return the part of the chat that a page shows."""
+def _find_span(page: Page, after: int | None) -> Span:
+    """Return the part of the chat that a page shows, from after one event number to another."""
     first, last = (page.events[0].seq - 1, page.events[-1].seq) if page.events else (0, 0)
     return after or (first if page.before is not None else 0), last if page.after is not None else None
 
 
-def _meta(page: Page) -> chats.PageMeta:
+def _make_page_meta(page: Page) -> chats.PageMeta:
     return chats.PageMeta(
         total=page.total,
         returned=len(page.events),
@@ -144,6 +158,8 @@ def _meta(page: Page) -> chats.PageMeta:
 
 
 async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatListResult:
+    """List the chats that the client may see. The chat that was used last comes first, unless another order is asked
+    for."""
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
@@ -176,6 +192,7 @@ async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
 
 
 async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Done:
+    """Remove the messages from one message on, or undo what their tools have changed, or both."""
     include = params.include or ("messages", "tools")
     await session.host.archive.rollback(
         session.find_chat(params.chat_id), params.content_id, messages="messages" in include, files="tools" in include
@@ -184,9 +201,10 @@ async def rollback(session: EcaSession, params: chats.ChatRollbackParams) -> Don
 
 
 async def fork(session: EcaSession, params: chats.ChatForkParams) -> Done:
+    """Copy a chat, up to the end of a turn, into a new chat."""
     new = uuid.uuid4().hex
     id = session.find_chat(params.chat_id)
-    session.own[new] = new
+    session.wire_ids[new] = new
     await session.host.archive.fork(id, params.content_id, new)
     return Done()
 
@@ -202,6 +220,7 @@ async def remove_flag(session: EcaSession, params: chats.ChatRemoveFlagParams) -
 
 
 async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
+    """Change the title of a chat, or whether its tool calls run without approval."""
     id = session.find_chat(params.chat_id)
     if params.title is not None:
         await session.host.archive.rename(id, params.title)
@@ -214,7 +233,7 @@ async def update(session: EcaSession, params: chats.ChatUpdateParams) -> Done:
 
 HANDLERS: Final = {
     "chat/open": open,
-    "chat/history": history,
+    "chat/history": read_history,
     "chat/list": list,
     "chat/clear": clear,
     "chat/delete": delete,

@@ -1,4 +1,4 @@
-"""Owns the method that lists `/` commands while a user types one."""
+"""Owns the method that lists the `/` commands while a user types one. `host/commands/` owns the commands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
 
 
-async def query(session: EcaSession, params: command.ChatQueryCommandsParams) -> command.ChatQueryCommandsResult:
+async def query_commands(
+    session: EcaSession, params: command.ChatQueryCommandsParams
+) -> command.ChatQueryCommandsResult:
     matching = filter_commands(await list_commands(session.host), params.query)
     return command.ChatQueryCommandsResult(commands=matching, chat_id=params.chat_id)
 
 
-HANDLERS: Final = {"chat/queryCommands": query}
+HANDLERS: Final = {"chat/queryCommands": query_commands}

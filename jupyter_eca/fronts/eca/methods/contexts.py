@@ -1,4 +1,7 @@
-"""Owns the methods that list contexts and files while a user types `@` or `#`."""
+"""Owns the methods that list contexts while a user types `@`, and files while a user types `#`.
+
+`plugins/contexts/` owns the contexts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 async def query_contexts(session: EcaSession, params: context.ChatQueryContextParams) -> context.ChatQueryContextResult:
     _begin_query(session, params.chat_id)
-    live = session.can.notebook or session.can.kernel
+    live = session.capabilities.notebook or session.capabilities.kernel
     offers = await list_offers(_make_context(session, params.chat_id), params.query, params.contexts, live=live)
     return context.ChatQueryContextResult(contexts=tuple(offers), chat_id=params.chat_id)
 
@@ -30,13 +33,14 @@ async def query_files(session: EcaSession, params: context.ChatQueryFilesParams)
 
 
 def _begin_query(session: EcaSession, chat_id: ChatId | None) -> None:
+    """Warm up the model of the chat, because the user is typing a prompt."""
     chat = "" if chat_id is None else str(chat_id)
     chosen = session.choices.get(chat) or session.choices.get("")
     session.start(session.host.warming.warm(chat, chosen.model if chosen else ""))
 
 
 def _make_context(session: EcaSession, chat_id: ChatId | None) -> Surroundings:
-    """Return the source of the offered contexts. The chat may not exist yet, so nothing in it is used."""
+    """Return what the contexts are listed from. Nothing of the chat itself is used, because it may not exist yet."""
     return session.host.tool_contexts.build_surroundings("" if chat_id is None else str(chat_id), session.kernel)
 
 

@@ -1,4 +1,7 @@
-"""Owns the methods on costs: what chats have cost, and what a prompt would cost."""
+"""Owns the methods on costs: what chats have cost, and what a prompt would cost.
+
+It must not compute prices: `host/costs/` and `host/operations/estimates.py` do.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,19 @@ if TYPE_CHECKING:
 
 
 async def sum_costs(session: EcaSession, params: costs.ChatCostsParams) -> costs.ChatCostsResult:
-    account = await session.host.ledger.account(session.find_chat(params.chat_id), now())
+    """Return what the last message, the chat, the notebook and this day have cost."""
+    account = await session.host.ledger.read_account(session.find_chat(params.chat_id), now())
     return costs.ChatCostsResult(
-        message=_cost(account.message) if account.message.requests else None,
-        chat=_cost(account.chat),
-        notebook=_cost(account.notebook) if account.place else None,
-        path=account.place or None,
-        today=_cost(account.today),
+        message=_make_cost(account.message) if account.message.requests else None,
+        chat=_make_cost(account.chat),
+        notebook=_make_cost(account.notebook) if account.notebook_path else None,
+        path=account.notebook_path or None,
+        today=_make_cost(account.today),
     )
 
 
-def _cost(total: Total) -> costs.Cost:
+def _make_cost(total: Total) -> costs.Cost:
+    """Write a total as ECA's model."""
     return costs.Cost(
         requests=total.requests,
         input_tokens=total.tokens_in,
@@ -39,6 +44,7 @@ def _cost(total: Total) -> costs.Cost:
 
 
 async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> costs.ChatEstimateResult:
+    """Return what a prompt would cost, without sending it."""
     host = session.host
     id = uuid.uuid4().hex if params.chat_id is None else session.find_chat(params.chat_id)
     choice = Choice(params.model or "", params.agent or "", params.variant)

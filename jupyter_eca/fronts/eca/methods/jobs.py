@@ -1,6 +1,6 @@
-"""Owns the methods on background jobs: list, read and kill them.
+"""Owns the methods on background jobs: list them, read their output, and kill them.
 
-Which jobs a client may see is decided in `job_view.py`; the jobs themselves are in `workspace/jobs/`.
+`job_view.py` decides which jobs a client may see, and `workspace/jobs/` runs the jobs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ async def kill(session: EcaSession, params: job.JobParams) -> job.JobsKillResult
 
 
 async def read_output(session: EcaSession, params: job.JobParams) -> job.JobsReadOutputResult:
-    """Return the output of a job. A job that the client may not see has none."""
+    """Return the output of a job. For a job that the client may not see, the output is empty."""
     if not _has_visible(session, params.job_id):
         return job.JobsReadOutputResult()
     return session.host.jobs.read(params.job_id)

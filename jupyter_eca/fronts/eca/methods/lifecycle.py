@@ -1,4 +1,8 @@
-"""Owns the methods from `initialize` to `exit`, and the notifications that a client gets when it is ready."""
+"""Owns the methods that begin and end a session, from `initialize` to `exit`, and the notifications that a client gets
+when it is ready. It also owns the methods `workspace/...`.
+
+`session.py` owns the state of the session.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +28,23 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.base import Model
 
 
-# How many seconds longer `initialize` may take for a client that wants the models in its reply. A provider that
-# searches this machine for them takes at most half a second.
+# Seconds that `initialize` waits for the models, for a client that wants them in the reply. A provider that searches
+# this machine for models takes at most half a second.
 MODELS_SECONDS: Final = 0.7
 
 
 _MAY_NOT_TRUST: Final = "Only the user can trust a folder: in the chat panel, or in an editor."
 
 
-# Seconds that tool servers have to end: an editor that closes waits for the reply.
+# Seconds that tool servers get to end at `shutdown`. An editor that is being closed waits for the reply.
 SERVERS_SECONDS = 3.0
 
 
 async def initialize(session: EcaSession, params: lifecycle.InitializeParams) -> lifecycle.InitializeResult:
+    """Initialize the session, and return what the client needs to start."""
     resolved = (await session.open(params)).current.resolved
-    _take_agent(session, find_default_agent(params.initialization_options))
-    models, default = await _models(session)
+    _use_client_agent(session, find_default_agent(params.initialization_options))
+    models, default = await _find_models(session)
     return lifecycle.InitializeResult(
         models=models,
         chat_default_model=default,
@@ -49,21 +54,22 @@ async def initialize(session: EcaSession, params: lifecycle.InitializeParams) ->
     )
 
 
-def _take_agent(session: EcaSession, wanted: object) -> None:
-    """Use the client's default agent.
+def _use_client_agent(session: EcaSession, wanted: object) -> None:
+    """Use the default agent that the client names in its initialization options.
 
-    A process makes its host with the options of its client. Where all clients share a host, each client can still
-    choose its agent: a client that asked for "plan" must not get an agent that changes things.
+    A host of one client is made with these options. But a host may have many clients, and was made before. A client
+    that asks for the agent "plan" must not get an agent that changes files.
     """
     resolved = session.host.current.resolved
     if isinstance(wanted, str) and resolved.agent(wanted).name != resolved.agent().name:
         session.choices[""] = Choice(agent=wanted)
 
 
-async def _models(session: EcaSession) -> tuple[tuple[str, ...], str]:
-    """Return all models and the default one, for clients of the older revisions, which are not notified of them later.
+async def _find_models(session: EcaSession) -> tuple[tuple[str, ...], str]:
+    """Return all models and the default model, for clients of older revisions. They get no notification of the models
+    later.
 
-    Other clients do not wait for what they do not read.
+    Other clients do not read the models here, so they do not have to wait for them.
     """
     host = session.host
     configured = host.config.default_model or ""
@@ -82,7 +88,8 @@ def announce_setup(session: EcaSession, _params: Model) -> None:
 
 
 async def _announce(session: EcaSession) -> None:
-    """Notify the setup of this server, once the client is ready for it. Looking for models may take half a second."""
+    """Notify the client of what is set up: untrusted settings, tool servers, models, warnings. The search for models
+    may take half a second."""
     host = session.host
     await _notify_progress(session, "start")
     if host.config.held_back:
@@ -99,7 +106,8 @@ async def _announce(session: EcaSession) -> None:
 
 
 def _take_orphan_warnings(session: EcaSession) -> list[str]:
-    """Return once what an earlier process left running. A kernel's client sees only the chats of its notebook."""
+    """Return the warnings about programs that an earlier process left running, and forget them, so that one client gets
+    them. A kernel does not get them, because it sees only its own chats."""
     if not session.door.sees_all:
         return []
     host = session.host
@@ -113,25 +121,26 @@ async def _notify_progress(session: EcaSession, type: str) -> None:
 
 
 def change_folders(session: EcaSession, params: lifecycle.DidChangeWorkspaceFoldersParams) -> None:
-    """Change the folders of the workspace. The last one stays: a workspace needs a place to start from."""
+    """Change the folders of the workspace. If no folder would be left, nothing changes, because a workspace needs at
+    least one folder."""
     if not session.door.follows:
         return
     host, event = session.host, params.event
-    removed = _folders(event.removed)
+    removed = _parse_folders(event.removed)
     remaining = tuple(root for root in host.workspace.files.roots if root not in removed)
-    roots = tuple(dict.fromkeys((*remaining, *_folders(event.added))))
+    roots = tuple(dict.fromkeys((*remaining, *_parse_folders(event.added))))
     if roots:
         host.move(Files(roots))
 
 
-def _folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
+def _parse_folders(named: Iterable[lifecycle.WorkspaceFolder]) -> list[Path]:
     return [path for folder in named if (path := parse_file_uri(folder.uri)) is not None]
 
 
 async def shutdown(session: EcaSession, _params: Model) -> None:
-    """End the tool servers of a process before the reply (ECA, shutdown flow). The servers of a shared host continue.
-    Turns continue until `exit` follows."""
-    session.shut = True
+    """End the tool servers before the reply (ECA, shutdown flow), if the host belongs to this client alone. Turns
+    continue until `exit` follows."""
+    session.is_shut_down = True
     if session.door.follows and session.initialized:
         await session.host.mcp.end(SERVERS_SECONDS)
 
@@ -147,7 +156,7 @@ async def trust_folder(session: EcaSession, params: lifecycle.TrustParams) -> Do
     return Done()
 
 
-async def doctor(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
+async def report_setup(session: EcaSession, _params: Model) -> lifecycle.DoctorResult:
     return lifecycle.DoctorResult(text=await session.door.doctor(session.host))
 
 
@@ -157,6 +166,6 @@ HANDLERS: Final = {
     "shutdown": shutdown,
     "exit": exit,
     "workspace/didChangeWorkspaceFolders": change_folders,
-    "workspace/doctor": doctor,
+    "workspace/doctor": report_setup,
     "workspace/trust": trust_folder,
 }

@@ -1,6 +1,7 @@
-"""Owns the methods on MCP servers: add, change, start and stop them, sign out.
+"""Owns the methods on MCP servers: add, change, remove, start and stop a server, sign in to it and out of it, read its
+log. All clients are notified of the result by `tool/serverUpdated`.
 
-All clients are notified of the result with `tool/serverUpdated`.
+It must not know how a server runs: `mcp_client/` does.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ async def add(session: EcaSession, params: mcp.McpAddServerParams) -> mcp.McpAdd
     try:
         return mcp.McpAddServerResult(server=session.describe_server(await session.host.mcp.add(params)))
     except LocalError as error:
-        return mcp.McpAddServerResult(error=_error(error))
+        return mcp.McpAddServerResult(error=_make_error(error))
 
 
 async def update(session: EcaSession, params: mcp.McpUpdateServerParams) -> Done:
@@ -41,21 +42,21 @@ async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRem
     try:
         await session.host.mcp.remove(params.name)
     except LocalError as error:
-        return mcp.McpRemoveServerResult(name=params.name, error=_error(error))
+        return mcp.McpRemoveServerResult(name=params.name, error=_make_error(error))
     return mcp.McpRemoveServerResult(name=params.name, removed=True)
 
 
 def start(session: EcaSession, params: mcp.McpServerParams) -> None:
     check_may_change_config(session)
-    _notify_error(lambda: session.host.mcp.start(params.name))
+    _call_and_log_error(lambda: session.host.mcp.start(params.name))
 
 
 def stop(session: EcaSession, params: mcp.McpServerParams) -> None:
-    _notify_error(lambda: session.host.mcp.stop(params.name))
+    _call_and_log_error(lambda: session.host.mcp.stop(params.name))
 
 
 def logout(session: EcaSession, params: mcp.McpServerParams) -> None:
-    session.start(_finish(session.host.mcp.logout(params.name)))
+    session.start(_await_and_log_error(session.host.mcp.logout(params.name)))
 
 
 def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
@@ -70,34 +71,35 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
     check_may_change_config(session)
-    session.start(_finish(session.host.mcp.enable(params.name)))
+    session.start(_await_and_log_error(session.host.mcp.enable(params.name)))
 
 
 def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
     check_may_change_config(session)
-    session.start(_finish(session.host.mcp.enable(params.name, enabled=False)))
+    session.start(_await_and_log_error(session.host.mcp.enable(params.name, enabled=False)))
 
 
-async def log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
-    return mcp.McpServerLogResult(lines=session.host.mcp.log(params.name))
+async def read_log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpServerLogResult:
+    return mcp.McpServerLogResult(lines=session.host.mcp.read_log(params.name))
 
 
-def _notify_error(action: Callable[[], None]) -> None:
-    """Show an error as a message: a notification has no answer that could carry it."""
+def _call_and_log_error(action: Callable[[], None]) -> None:
+    """Call a function, and log an error. A notification has no reply that could contain the error."""
     try:
         action()
     except LocalError as error:
         _log.warning("%s", error)
 
 
-async def _finish(work: Awaitable[None]) -> None:
+async def _await_and_log_error(work: Awaitable[None]) -> None:
+    """Wait for work, and log an error. See `_call_and_log_error`."""
     try:
         await work
     except LocalError as error:
         _log.warning("%s", error)
 
 
-def _error(error: LocalError) -> mcp.McpError:
+def _make_error(error: LocalError) -> mcp.McpError:
     return mcp.McpError(code=error.code if isinstance(error, McpRefusal) else "failed", message=str(error))
 
 
@@ -111,5 +113,5 @@ HANDLERS: Final = {
     "mcp/logoutServer": logout,
     "mcp/enableServer": enable,
     "mcp/disableServer": disable,
-    "mcp/serverLog": log,
+    "mcp/serverLog": read_log,
 }

@@ -1,4 +1,4 @@
-"""Owns the notification in which a page reports the progress of cells that it runs."""
+"""Owns the notification by which a page reports the output of cells that it runs. `client_ports.py` passes it on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol import notebook
 
 
-def run_progress(session: EcaSession, params: notebook.NotebookRunProgressParams) -> None:
+def report_run_progress(session: EcaSession, params: notebook.NotebookRunProgressParams) -> None:
     if isinstance(session.notebooks, LinkNotebooks):
         session.notebooks.report_progress(params)
 
 
-HANDLERS: Final = {"notebook/runProgress": run_progress}
+HANDLERS: Final = {"notebook/runProgress": report_run_progress}

@@ -1,4 +1,7 @@
-"""Owns the methods on model providers: list them, sign in and out."""
+"""Owns the methods on model providers: list them, sign in to a provider and out of it.
+
+It must not know how a sign-in works: `host/operations/` does.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,22 @@ async def list(session: EcaSession, _params: Model) -> provider.ProvidersListRes
     return provider.ProvidersListResult(providers=await session.host.logins.list())
 
 
-async def login(session: EcaSession, params: provider.ProvidersLoginParams) -> provider.LoginStep:
+async def log_in(session: EcaSession, params: provider.ProvidersLoginParams) -> provider.LoginStep:
     return await session.host.logins.login(params.provider, params.method, session)
 
 
-async def enter(session: EcaSession, params: provider.ProvidersLoginInputParams) -> provider.LoginStep:
+async def enter_input(session: EcaSession, params: provider.ProvidersLoginInputParams) -> provider.LoginStep:
     return await session.host.logins.enter(params.provider, params.data)
 
 
-async def logout(session: EcaSession, params: provider.ProviderParams) -> Done:
+async def log_out(session: EcaSession, params: provider.ProviderParams) -> Done:
     await session.host.logins.logout(params.provider)
     return Done()
 
 
 HANDLERS: Final = {
     "providers/list": list,
-    "providers/login": login,
-    "providers/loginInput": enter,
-    "providers/logout": logout,
+    "providers/login": log_in,
+    "providers/loginInput": enter_input,
+    "providers/logout": log_out,
 }

@@ -1,4 +1,5 @@
-"""Owns the methods of help at the cursor. What they do is in `fronts/eca/cursor_help.py`."""
+"""Owns the methods for help at the cursor: rewrites and inline completions. `fronts/eca/cursor_help.py` does the
+work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Owns the methods on tools: a client lends its own to the chats that it prompts in, and switches tools on and off."""
+"""Owns the methods on tools. A client can lend tools, which it runs itself, to the chats in which it prompts. It can
+also switch tools on and off.
+
+It must not know how tools are called: `host/tools/` does.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
-from jupyter_eca.mcp_client.tool_names import tool_name
+from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
 from jupyter_eca.protocol.base import Done
@@ -24,13 +28,13 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.plugins.tools.base import ToolContext
 
-# The server name of these tools in approval rules: `python`, or `python__NAME` for one tool.
+# The name of the server of lent tools in approval rules: `python` means all of them, `python__NAME` means one.
 SERVER: Final = "python"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTool(Plain):
-    """A tool at the other end of a link, as a `Tool`."""
+    """A tool that the client at the other end of a link runs."""
 
     session: EcaSession
     spec: ToolSpec
@@ -43,7 +47,7 @@ class LinkTool(Plain):
             name=self.spec.name,
             arguments=arguments,
         )
-        await self.session.catch_up()  # show everything before a function that blocks the client
+        await self.session.catch_up()  # send all events first: the function may block the client
         try:
             answer = await self.session.peer.request("tool/call", params.wire())
             result = wire.ToolCallResult.model_validate(answer)
@@ -54,22 +58,23 @@ class LinkTool(Plain):
         return ToolResult(result.text, result.error)
 
 
-async def lend(session: EcaSession, params: wire.ToolLendParams) -> Done:
-    """Take the client's tools. Raises: ToolError for a name that another tool has."""
+async def lend_tools(session: EcaSession, params: wire.ToolLendParams) -> Done:
+    """Save the tools that the client lends. Raises: ToolError for a name that another tool has."""
     toolbox = session.host.toolbox
     if names_in_use := [tool.name for tool in params.tools if toolbox.get(tool.name) is not None]:
         raise ToolError(f"There is a tool {', '.join(names_in_use)} already.", "Give yours another name.")
-    session.lent = tuple(
+    session.client_tools = tuple(
         LinkTool(session, ToolSpec(tool.name, tool.description, tool.parameters, SERVER, Origin.UNKNOWN), tool.reads)
         for tool in params.tools
     )
     return Done()
 
 
-async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
+async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
+    """Switch a tool on or off in the configuration. Raises: RemoteError."""
     check_may_change_config(session)
     native = params.server == ToolServerUpdatedParams().name
-    server, tool = ("eca", params.tool) if native else (params.server, tool_name(params.server, params.tool))
+    server, tool = ("eca", params.tool) if native else (params.server, make_tool_name(params.server, params.tool))
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
     host = session.host
@@ -80,4 +85,4 @@ async def switch(session: EcaSession, params: wire.ToolSwitchParams) -> Done:
     return Done()
 
 
-HANDLERS: Final = {"tool/lend": lend, "tool/switch": switch}
+HANDLERS: Final = {"tool/lend": lend_tools, "tool/switch": switch_tool}

@@ -1,1 +1,5 @@
-"""Owns the assistant's offers in addition to its native tools: one module for each subject, with its `OFFERS`."""
+"""Owns the assistant's offers other than its native tools. Each module owns one subject, and exports its `OFFERS`.
+
+The docstring of an offered tool is its description for the client's model. `../offers_base.py` has the parts of an
+offer, and `../assistant.py` runs the tools.
+"""

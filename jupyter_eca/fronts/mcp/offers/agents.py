@@ -1,4 +1,4 @@
-"""Owns the offers about agents: list them, and give work to one."""
+"""Owns the offers about agents: list all agents, and give a task to one agent."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 @offer("eca_agent_list", Hints.READS)
-async def agents(call: Assisted) -> dict[str, Any]:
-    """Who can answer: each agent with what it is for. One that only looks changes nothing, whatever it is asked."""
+async def list_agents(call: Assisted) -> dict[str, Any]:
+    """List the agents that can answer, each with what it is for. An agent with `onlyLooks` changes nothing, whatever it
+    is asked to do."""
     resolved = call.backend.host.current.resolved
     return {
         "default": resolved.config.default_agent,
@@ -36,7 +37,7 @@ async def agents(call: Assisted) -> dict[str, Any]:
 
 
 @offer("eca_agent_delegate", Hints.WRITES)
-async def delegate(
+async def delegate_task(
     call: Assisted,
     agent: Annotated[str, Field(min_length=1, description="Name of the agent, from eca_agent_list.")],
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
@@ -55,4 +56,4 @@ async def delegate(
     return await call.backend.prompt(new_prompt, call.caller)
 
 
-OFFERS = Offers((agents, delegate))
+OFFERS = Offers((list_agents, delegate_task))

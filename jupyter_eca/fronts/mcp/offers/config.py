@@ -1,4 +1,4 @@
-"""Owns the offers about the configuration. Keys and other secrets are never shown."""
+"""Owns the offers about the configuration: read it and change it. The answers never contain keys or other secrets."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
     Assisted = OfferCall[Assistant]
 
-# The keys that a reader may see: no key of a provider, no header, no environment, no command line.
-_TOLD = ("default_model", "default_agent", "disabled_tools", "tool_call", "chat", "notebook", "warnings", "sources")
+# The parts of the configuration that a client may see. They contain no keys of providers, HTTP headers, environment
+# variables or command lines, which may all be secret.
+_VISIBLE = ("default_model", "default_agent", "disabled_tools", "tool_call", "chat", "notebook", "warnings", "sources")
 
 
 @offer("eca_config_get", Hints.READS)
-async def get(call: Assisted) -> dict[str, Any]:
+async def read_config(call: Assisted) -> dict[str, Any]:
     """The configuration in force, merged from all its files, without anything secret."""
     config = call.backend.host.config
-    settings = config.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_TOLD))
+    settings = config.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_VISIBLE))
     return {**settings, "providers": sorted(config.providers), "mcpServers": sorted(config.mcp_servers)}
 
 
 @offer("eca_config_update", Hints.WRITES, governed=True)
-async def update(
+async def update_config(
     call: Assisted,
     model: Annotated[str, Field(description="The default model from now on, as PROVIDER/MODEL.")] = "",
     defaultAgent: Annotated[str, Field(description="The default agent from now on.")] = "",
@@ -46,4 +47,4 @@ async def update(
     }
 
 
-OFFERS = Offers((get, update))
+OFFERS = Offers((read_config, update_config))

@@ -1,4 +1,4 @@
-"""Owns the offers about models: list them, and configure requests to one."""
+"""Owns the offers about models: list all models, and configure the requests to one model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 Provider = Annotated[str, Field(description="Only those of this provider; empty for all.")]
 Options = Annotated[
-    dict[str, Any], Field(description='What every request to the model is given besides, as {"temperature": 0}.')
+    dict[str, Any], Field(description='Fields to add to every request to the model, such as {"temperature": 0}.')
 ]
 
 
 @offer("eca_model_list", Hints.READS)
-async def models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
+async def list_models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
     """The models that the assistant can answer with, as PROVIDER/MODEL, and the default one."""
     names, default = await call.backend.host.catalog.list_models()
     matching = [name for name in names if not provider or name.startswith(f"{provider}/")]
@@ -29,13 +29,13 @@ async def models(call: Assisted, provider: Provider = "") -> dict[str, Any]:
 
 
 @offer("eca_model_configure", Hints.WRITES, governed=True)
-async def configure(
+async def configure_model(
     call: Assisted,
     provider: Annotated[str, Field(min_length=1, description="Name of the provider.")],
     model: Annotated[str, Field(min_length=1, description="Name of the model, without its provider.")],
     options: Options,
 ) -> dict[str, Any]:
-    """Set what requests to a model are given besides, in the project's .eca/config.json."""
+    """Set fields that are added to every request to a model, in the project's .eca/config.json."""
     if provider not in call.backend.host.catalog.entries():
         known = ", ".join(sorted(call.backend.host.catalog.entries()))
         raise RefusedCall(f"There is no provider {provider!r}.", f"There are: {known}.")
@@ -44,4 +44,4 @@ async def configure(
     return {"provider": provider, "model": model, "options": options, "file": file}
 
 
-OFFERS = Offers((models, configure))
+OFFERS = Offers((list_models, configure_model))

@@ -1,4 +1,4 @@
-"""Owns the resources: open notebooks, their cells, kernels, and chats, each with a URI."""
+"""Owns the resources of the assistant: open notebooks, their cells, their kernels, and the chats. Each has a URI."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _KERNEL: Final = "eca://kernel/{path}"
 _ADDRESS: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/]+)(?:/cell/(?P<cell>[^/]+))?")
 
 
-class Library:
-    """The resources, as a `ResourceShelf`. The `/` in a path is written %2F."""
+class NotebookShelf:
+    """The resources, as a `ResourceShelf` and a `PolledShelf`. In a URI, the `/` of a path is written as %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
         opened = await _read_open(backend)
         active = "The notebook that is worked in" if opened and opened[0].active else ""
         resources = [
-            _resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
+            _make_resource(_NOTEBOOK, info.path, active if info.active else "An open notebook, as it is now")
             for info in opened
         ]
         resources += [
-            _resource(_KERNEL, info.path, f"The kernel of {info.path}: its state and its variables")
+            _make_resource(_KERNEL, info.path, f"The kernel of {info.path}: its state and its variables")
             for info in opened
             if info.kernel_id
         ]
@@ -90,8 +90,8 @@ class Library:
         return []
 
     async def fingerprint(self, backend: Assistant, uri: str) -> str | None:
-        """Return a digest of the notebook. That of a kernel has its notebook too, whose cells show what has run. No
-        code runs in the kernel for it."""
+        """Return a digest of a notebook or a kernel. The digest of a kernel includes its notebook, because the cells
+        show what has run. So no code has to run in the kernel to notice a change of its variables."""
         match = _ADDRESS.fullmatch(uri)
         if match is None or match["kind"] == "chat":
             return None
@@ -113,19 +113,19 @@ class Library:
         name = unquote(match["name"])
         match match["kind"]:
             case "notebook":
-                data = await _notebook(backend, name, unquote(match["cell"]) if match["cell"] else None)
+                data = await _read_notebook(backend, name, unquote(match["cell"]) if match["cell"] else None)
             case "kernel":
-                data = await _kernel(backend, name)
+                data = await _read_kernel(backend, name)
             case _:
-                data = await _chat(backend, name)
+                data = await _read_chat(backend, name)
         content = types.TextResourceContents(uri=uri, mime_type=JSON, text=answers.as_json(data))
         return types.ReadResourceResult(contents=[content])
 
 
-OFFERS = Offers(shelves=(Library(),))
+OFFERS = Offers(shelves=(NotebookShelf(),))
 
 
-def _resource(template: str, path: str, description: str) -> types.Resource:
+def _make_resource(template: str, path: str, description: str) -> types.Resource:
     uri = template.format(path=quote(path, safe=""))
     return types.Resource(uri=uri, name=path, description=description, mime_type=JSON)
 
@@ -142,23 +142,24 @@ async def _read_open(backend: Assistant) -> Sequence[NotebookInfo]:
     return await notebooks.list() if notebooks is not None else ()
 
 
-async def _notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
+async def _read_notebook(backend: Assistant, path: str, cell: str | None) -> dict[str, Any]:
     document = await _notebooks(backend).read(path)
     if cell is None:
-        return {**document.wire(), "cells": [_describe_cells(document, each) for each in document.cells]}
+        return {**document.wire(), "cells": [_describe_cell(document, each) for each in document.cells]}
     wanted = document.cell(cell)
     if wanted is None:
         raise RefusedCall(f"{path} has no cell {cell!r}.")
-    return _describe_cells(document, wanted)
+    return _describe_cell(document, wanted)
 
 
-def _describe_cells(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
+def _describe_cell(document: NotebookDocument, cell: NotebookCell) -> dict[str, Any]:
     number = document.cells.index(cell) + 1
     uri = _CELL.format(path=quote(document.path, safe=""), id=quote(cell.id, safe=""))
     return {"number": number, "uri": uri, **cell.wire()}
 
 
-async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
+async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
+    """Return the state of a notebook's kernel, and its variables if it is idle."""
     kernels = find_kernels(backend.host.services, None)
     kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
@@ -171,17 +172,18 @@ async def _kernel(backend: Assistant, path: str) -> dict[str, Any]:
     return {**fields, "variables": [variable.wire() for variable in result.variables]}
 
 
-async def _chat(backend: Assistant, id: str) -> dict[str, Any]:
+async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
     host = backend.host
     await host.store.settle()
     row = await host.chats.read_row(id)
     if row is None or row.workspace != host.store.workspace:
         raise RefusedCall(f"There is no chat {id!r}.")
-    lines = [line for event in merge_pieces(await host.chats.read_events(id)) if (line := _line(event))]
+    lines = [line for event in merge_pieces(await host.chats.read_events(id)) if (line := _make_line(event))]
     return {"sessionId": id, "title": row.title, "status": host.chats.status(id).value, "said": lines}
 
 
-def _line(event: Event) -> dict[str, Any] | None:
+def _make_line(event: Event) -> dict[str, Any] | None:
+    """Return an event of a chat as a JSON object; None for an event that is not part of the conversation."""
     match event.content:
         case TextContent(text=text):
             return {"role": event.role.value, "text": text}

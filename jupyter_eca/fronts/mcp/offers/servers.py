@@ -1,4 +1,4 @@
-"""Owns the offers about the assistant's own MCP servers and its tools."""
+"""Owns the offers about the MCP servers that the assistant uses, and about its tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @offer("eca_mcp_list", Hints.READS)
-async def servers(call: Assisted) -> dict[str, Any]:
+async def list_servers(call: Assisted) -> dict[str, Any]:
     """The MCP servers that the assistant uses, each with its state and its tools."""
     return {
         "servers": [
@@ -31,7 +31,7 @@ async def servers(call: Assisted) -> dict[str, Any]:
 
 
 @offer("eca_mcp_enable", Hints.WRITES, governed=True)
-async def enable(
+async def enable_server(
     call: Assisted,
     name: Annotated[str, Field(min_length=1, description="Name of the server, from eca_mcp_list.")],
     enabled: Annotated[bool, Field(description="Whether it is to be used.")],
@@ -46,7 +46,7 @@ async def enable(
 
 
 @offer("eca_tool_list", Hints.READS)
-async def tools(call: Assisted) -> dict[str, Any]:
+async def list_tools(call: Assisted) -> dict[str, Any]:
     """The tools that the assistant works with, by the names that its approval rules use."""
     host = call.backend.host
     context = host.tool_contexts.build_expected()
@@ -63,4 +63,4 @@ async def tools(call: Assisted) -> dict[str, Any]:
     }
 
 
-OFFERS = Offers((servers, enable, tools))
+OFFERS = Offers((list_servers, enable_server, list_tools))

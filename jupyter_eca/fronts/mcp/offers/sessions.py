@@ -1,4 +1,5 @@
-"""Owns the offers that prompt the assistant, in sessions that can be continued."""
+"""Owns the offers that prompt the assistant. Each prompt is sent in a session, which can be continued. A session is a
+chat."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ Title = Annotated[str, Field(description="A line for the list of chats; empty to
 
 
 @offer("eca_run", Hints.WRITES)
-async def run(
+async def run_task(
     call: Assisted,
     prompt: Message,
     model: Model_ = "",
@@ -45,7 +46,7 @@ async def run(
 
 
 @offer("eca_session_create", Hints.CREATES)
-async def create(call: Assisted, title: Title = "", model: Model_ = "", agent: Agent = "") -> dict[str, Any]:
+async def create_session(call: Assisted, title: Title = "", model: Model_ = "", agent: Agent = "") -> dict[str, Any]:
     """Begin a session with the assistant, without a prompt yet. Gives its sessionId."""
     id = uuid.uuid4().hex
     call.backend.drafts[id] = Draft(title, Choice(model, agent))
@@ -53,7 +54,7 @@ async def create(call: Assisted, title: Title = "", model: Model_ = "", agent: A
 
 
 @offer("eca_session_prompt", Hints.WRITES)
-async def prompt(
+async def prompt_session(
     call: Assisted,
     sessionId: Session,  # callers know this spelling
     prompt: Message,
@@ -71,9 +72,9 @@ async def prompt(
 
 
 @offer("eca_session_list", Hints.READS)
-async def sessions(call: Assisted) -> dict[str, Any]:
-    """The chats of this workspace, whoever began them, the newest first. What was said in one is the resource
-    eca://chat/{sessionId}."""
+async def list_sessions(call: Assisted) -> dict[str, Any]:
+    """List all chats of this workspace, the newest first. The resource eca://chat/{sessionId} has the messages of a
+    chat."""
     host = call.backend.host
     await host.store.settle()
     rows = [row for row in await host.chats.list_rows() if row.workspace == host.store.workspace]
@@ -98,7 +99,7 @@ async def sessions(call: Assisted) -> dict[str, Any]:
 
 
 @offer("eca_session_abort", Hints.WRITES)
-async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
+async def abort_session(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Stop the answer that is under way in a session. What its tools have done stays done."""
     if sessionId in call.backend.drafts:
         return {"sessionId": sessionId, "aborted": False}
@@ -111,7 +112,7 @@ async def abort(call: Assisted, sessionId: Session) -> dict[str, Any]:
 
 
 @offer("eca_session_fork", Hints.CREATES)
-async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
+async def fork_session(call: Assisted, sessionId: Session) -> dict[str, Any]:
     """Begin a new session that goes on from the end of another, which stays as it is."""
     if sessionId in call.backend.drafts:
         raise RefusedCall("Nothing was said in this session yet.", "Prompt it first, or create another session.")
@@ -129,7 +130,7 @@ async def fork(call: Assisted, sessionId: Session) -> dict[str, Any]:
     return {"sessionId": new, "from": row.id}
 
 
-OFFERS = Offers((run, create, prompt, sessions, abort, fork))
+OFFERS = Offers((run_task, create_session, prompt_session, list_sessions, abort_session, fork_session))
 
 
 def _prompt(chat: str, message: str, choice: Choice, files: list[str]) -> Prompt:

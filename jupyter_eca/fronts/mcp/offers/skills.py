@@ -1,4 +1,5 @@
-"""Owns the user's own commands and the skills, as tools and as prompts of the protocol. Both are Markdown files."""
+"""Owns the offers about the user's own commands and skills, which are Markdown files. They are offered as prompts of
+the protocol, and two tools list them and create a command."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from pydantic import Field
 from jupyter_eca.engine.text.slash_commands import CommandCall, expand, list_arguments
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.commands import markdown_commands
-from jupyter_eca.host.commands import skills as own
+from jupyter_eca.host.commands import skills as skill_commands
 from jupyter_eca.protocol.command import CommandKind
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
 
 @offer("eca_skill_list", Hints.READS)
-async def skills(call: Assisted) -> dict[str, Any]:
-    """The prompts that the user has written for the assistant, and the skills, which the assistant loads by itself when
-    they fit; in a session, `/NAME` runs either."""
+async def list_skills(call: Assisted) -> dict[str, Any]:
+    """List the prompts that the user has written for the assistant, and the skills, which the assistant loads by itself
+    when they fit. In a session, `/NAME` runs a prompt or a skill."""
     return {
         "skills": [
             {
@@ -43,13 +44,13 @@ async def skills(call: Assisted) -> dict[str, Any]:
 
 
 @offer("eca_skill_create", Hints.CREATES, governed=True)
-async def create(
+async def create_skill(
     call: Assisted,
     name: Annotated[str, Field(pattern=r"^[A-Za-z][\w.-]*$", description="Letters, digits, `-`, `_` and `.`.")],
     description: Annotated[str, Field(min_length=1, description="A line that says what it does.")],
     content: Annotated[str, Field(min_length=1, description="The prompt; $ARGS is what is typed behind /NAME.")],
 ) -> dict[str, Any]:
-    """Write a prompt that is run as `/NAME` from then on, in the project's .eca/commands. Overwrites none."""
+    """Write a prompt that is run as `/NAME` from then on, in the project's .eca/commands. Never overwrites one."""
     files = call.backend.host.workspace.files
     path = files.resolve(f".eca/commands/{name}.md")
     line = " ".join(description.split())
@@ -59,7 +60,7 @@ async def create(
 
 
 class WrittenPrompts:
-    """Commands and skills as `Prompts`."""
+    """The commands and skills, as `Prompts`."""
 
     async def list(self, backend: Assistant) -> list[types.Prompt]:
         return [
@@ -83,25 +84,29 @@ class WrittenPrompts:
                 command.template, _fill_in(params.name, command.template, command.as_chat_command.arguments, arguments)
             )
             return _make_prompt(command.description, text)
-        for skill in await own.find(host):
+        for skill in await skill_commands.find(host):
             if skill.name == params.name:
-                called = _fill_in(skill.name, skill.body, own.describe(skill).arguments, arguments)
-                expanded = await own.expand_skill(host, called)
+                called = _fill_in(skill.name, skill.body, skill_commands.describe(skill).arguments, arguments)
+                expanded = await skill_commands.expand_skill(host, called)
                 return None if expanded is None else _make_prompt(skill.description, expanded.message)
         return None
 
 
-OFFERS = Offers((skills, create), prompts=(WrittenPrompts(),))
+OFFERS = Offers((list_skills, create_skill), prompts=(WrittenPrompts(),))
 
 
 async def _read_commands(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
-    return await markdown_commands.find(host.workspace.files, host.config, host.audiences.warn)
+    return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
 async def _list_prompts(host: Host) -> list[ChatCommand]:
-    """List the prompts, commands first: of two with one name, it is the command that runs."""
+    """List the commands, and then the skills. A skill with the name of a command is left out, because the command runs
+    when a user types the name."""
     written = {name: command.as_chat_command for name, command in (await _read_commands(host)).items()}
-    return [*written.values(), *(skill for skill in await own.list_commands(host) if skill.name not in written)]
+    return [
+        *written.values(),
+        *(skill for skill in await skill_commands.list_commands(host) if skill.name not in written),
+    ]
 
 
 def _make_prompt(description: str, text: str) -> types.GetPromptResult:
@@ -110,9 +115,10 @@ def _make_prompt(description: str, text: str) -> types.GetPromptResult:
 
 
 def _fill_in(name: str, template: str, listed: Sequence[CommandArgument], values: Mapping[str, str]) -> CommandCall:
-    """Return the message that runs a prompt.
+    """Return the call of a command or skill with these arguments, as if a user had typed it.
 
-    The arguments `1`, `2` are by position, `args` is everything, and the others are by name.
+    `listed` are its arguments as the protocol lists them. The arguments `1`, `2` and so on are positional, `args` is
+    the whole text, and all others have names.
     """
     meant = {argument.name: plain.name for argument, plain in zip(listed, list_arguments(template), strict=False)}
     by_name = {meant.get(name, name): value for name, value in values.items()}
@@ -123,6 +129,7 @@ def _fill_in(name: str, template: str, listed: Sequence[CommandArgument], values
 
 
 def _put(path: Path, text: str) -> bool:
+    """Write a new file. Return False if the file exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -1,4 +1,8 @@
-"""Offers a running OpenCode server behind the front: its 21 tools, over its HTTP API."""
+"""Owns the backend of a running OpenCode server. Its 21 tools are offered over MCP, and use the server's HTTP API.
+
+It must not know the protocol: `../server.py` does. `backend.py` is the backend, `api.py` sends the requests, `offers/`
+has the tools, `pending.py` the questions that OpenCode asks its user, and `settings.py` changes its configuration.
+"""
 
 from jupyter_eca.fronts.mcp.opencode.backend import OpenCode, open_backend
 

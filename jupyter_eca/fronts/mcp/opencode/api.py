@@ -1,4 +1,8 @@
-"""Owns requests to OpenCode's HTTP API: the answer as JSON, or an error that says what to do."""
+"""Owns the requests to OpenCode's HTTP API. A request returns the response as JSON, or raises an error that says what
+the caller can do.
+
+It must not know what a request is for: the tools in `offers/` do.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,19 @@ from jupyter_eca.fronts.mcp.offers_base import RefusedCall
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The defaults of the environment variables. The URL is OpenCode's own default.
 URL: Final = "http://localhost:4096"
-# A timeout in milliseconds, as in the environment: a model may take that long to answer.
+# Milliseconds that OpenCode may take for an answer, because a model works on it.
 PATIENCE: Final = "120000"
 USER: Final = "opencode"
 
 
 class Api:
+    """The HTTP API of one OpenCode server."""
+
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Read the environment. Raises: ConfigError if it makes no sense."""
+        """Read address, timeout and password from environment variables. Raises: ConfigError if one has an impossible
+        value."""
         self.url = environment.get("OPENCODE_SERVER_URL", URL).rstrip("/")
         patience = environment.get("OPENCODE_TIMEOUT", PATIENCE)
         if not (patience.isascii() and patience.isdecimal() and int(patience)):
@@ -33,31 +41,31 @@ class Api:
         password = environment.get("OPENCODE_SERVER_PASSWORD", "")
         auth = (environment.get("OPENCODE_SERVER_USERNAME", USER), password) if password else None
         self.patience = int(patience) / 1000
-        """Seconds that an answer may take."""
+        """Seconds that the server may take for an answer."""
         self._client = httpx2.AsyncClient(base_url=self.url, auth=auth, timeout=self.patience)
 
     async def close(self) -> None:
         await self._client.aclose()
 
     async def get(self, path: str, /, **parameters: object) -> Any:
-        return await self._ask("GET", path, parameters)
+        return await self._request("GET", path, parameters)
 
     async def post(
         self, path: str, body: Mapping[str, Any] | None = None, *, endless: bool = False, **parameters: object
     ) -> Any:
-        """Send a request. An `endless` one waits for its answer as long as it takes."""
-        return await self._ask("POST", path, parameters, body or {}, endless=endless)
+        """Send a POST request. With `endless`, wait for the response without a limit of time."""
+        return await self._request("POST", path, parameters, body or {}, endless=endless)
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine, so that its files are ours too."""
+        """Whether the server is on this machine, so that we can read and write its files."""
         host = urlsplit(self.url).hostname or ""
         try:
             return host == "localhost" or ipaddress.ip_address(host).is_loopback
         except ValueError:
             return False
 
-    async def _ask(
+    async def _request(
         self,
         method: str,
         path: str,
@@ -70,7 +78,8 @@ class Api:
         more: dict[str, Any] = {"timeout": None} if endless else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:
-            # The client's own timeout is for each read: an answer that comes in drops would never end.
+            # The client's own timeout applies to each read alone. A response that comes in small pieces would never
+            # end.
             async with asyncio.timeout(None if endless else self.patience):
                 answer = await self._client.request(method, path, params=params, json=body, **more)
         except (httpx2.TimeoutException, TimeoutError):
@@ -82,11 +91,12 @@ class Api:
                 "Set OPENCODE_SERVER_URL to where it is.",
             ) from error
         if answer.is_success:
-            return _json(answer)
-        raise _refusal(answer, f"{method} {path}")
+            return _parse_json(answer)
+        raise _make_refusal(answer, f"{method} {path}")
 
 
 def describe_timeout(request: str) -> RefusedCall:
+    """Make the error for a request without an answer in time."""
     return RefusedCall(
         f"OpenCode did not answer {request} in time.",
         "Look at the session with opencode_session_list: it may still be working.",
@@ -94,21 +104,24 @@ def describe_timeout(request: str) -> RefusedCall:
     )
 
 
-def _json(answer: httpx2.Response) -> Any:
+def _parse_json(answer: httpx2.Response) -> Any:
     try:
         return answer.json() if answer.content else None
     except ValueError as error:
-        raise RefusedCall("What is there is no OpenCode server.", "Check OPENCODE_SERVER_URL.") from error
+        raise RefusedCall(
+            "The program at this address is not an OpenCode server.", "Check OPENCODE_SERVER_URL."
+        ) from error
 
 
-def _refusal(answer: httpx2.Response, request: str) -> RefusedCall:
+def _make_refusal(answer: httpx2.Response, request: str) -> RefusedCall:
+    """Make the error for a response with an error status."""
     if answer.status_code in {401, 403}:
         return RefusedCall("OpenCode refused the password.", "Set OPENCODE_SERVER_PASSWORD to the server's.")
     try:
         body: Any = answer.json()
     except ValueError:
         body = None
-    words = _word(body, "data", "message") or _word(body, "message")
+    words = _find_text(body, "data", "message") or _find_text(body, "message")
     return RefusedCall(
         f"OpenCode answered {answer.status_code} to {request}: {words or answer.reason_phrase}",
         "Correct the arguments and call it again.",
@@ -116,7 +129,8 @@ def _refusal(answer: httpx2.Response, request: str) -> RefusedCall:
     )
 
 
-def _word(error: Any, *names: str) -> str:
+def _find_text(error: Any, *names: str) -> str:
+    """Return the text at this place in a JSON value, or ""."""
     for name in names:
         error = cast("dict[str, Any]", error).get(name) if isinstance(error, dict) else None
     return error if isinstance(error, str) else ""

@@ -1,4 +1,7 @@
-"""Owns the OpenCode server as a `Backend`, and the choice of the folder for each call."""
+"""Owns the OpenCode server as a `Backend`, and the choice of the project folder for each call.
+
+It must not know the tools, which are in `offers/`, or the form of the API (`api.py`).
+"""
 
 from __future__ import annotations
 
@@ -31,20 +34,23 @@ _MARKERS: Final = (".git", "opencode.json", "opencode.jsonc", "package.json", "p
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of the server. `source` says why it was chosen."""
+    """The project folder of a call."""
 
     path: str
     source: str
+    """Why this folder was chosen, for the answer."""
 
     @property
     def fields(self) -> dict[str, str]:
-        """The folder as fields of an answer."""
+        """The folder, as fields of the answer to a call."""
         return {"directory": self.path, "directorySource": self.source}
 
 
 class OpenCode:
+    """One OpenCode server as a `Backend`."""
+
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        """Read the environment. Raises: ConfigError."""
+        """Read the settings from environment variables. `folder` is the working directory. Raises: ConfigError."""
         self.api = Api(environment)
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
         self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
@@ -61,17 +67,17 @@ class OpenCode:
         return self._offers
 
     def listen(self, changed: Changed) -> Callable[[], None]:
-        """Do nothing: there are no resources that change."""
+        """Do nothing, because this backend offers no resources."""
         del changed
         return lambda: None
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> Outcome:
-        """Run a tool. OpenCode asks for permissions itself."""
+        """Run a tool. Our approval rules do not apply, because OpenCode asks its user for permission itself."""
         return await offer.run(call, arguments)
 
     def start_prompt(self, session: str, body: Mapping[str, Any], folder: Folder) -> asyncio.Task[Any]:
-        """Send a prompt to a session. The request goes on when its call has ended: OpenCode would stop its work with
-        the request, while the user is still deciding about a permission."""
+        """Send a prompt to a session. The request continues when the call of the tool has ended. If it ended too,
+        OpenCode would stop its work, although its user may still be deciding about a permission."""
         path = f"/session/{session}/message"
         task = asyncio.create_task(self.api.post(path, body, endless=True, directory=folder.path))
         self._prompts.add(task)
@@ -79,20 +85,24 @@ class OpenCode:
         return task
 
     def _forget_prompt(self, task: asyncio.Task[Any]) -> None:
-        """Forget a request that has ended. If its call has ended before, nobody reads its error."""
+        """Forget a request that has ended. Its error is read here, because nothing else reads it if the call has ended
+        before, and asyncio would log it."""
         self._prompts.discard(task)
         if not task.cancelled():
             task.exception()
 
     async def close(self) -> None:
-        """End the requests that are still going on, and the connection."""
+        """Cancel the requests that still run, and close the connection."""
         for task in self._prompts:
             task.cancel()
         await asyncio.gather(*self._prompts, return_exceptions=True)
         await self.api.close()
 
-    async def folder(self, argument: str = "") -> Folder:
-        """Return the folder of a call. Raises: RefusedCall when there is no such folder."""
+    async def find_folder(self, argument: str = "") -> Folder:
+        """Return the project folder of a call. `argument` is the folder that the call names, or "".
+
+        Raises: RefusedCall when the named folder does not exist.
+        """
         chosen = await asyncio.to_thread(_choose_folder, argument, self._project, self._folder)
         if chosen is None:
             named = argument or self._project
@@ -102,7 +112,7 @@ class OpenCode:
 
 @asynccontextmanager
 async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
-    """Give the server that the environment names. Raises: ConfigError."""
+    """Yield the backend for the server that the environment variables name. Raises: ConfigError."""
     backend = OpenCode(folder, os.environ)
     try:
         yield backend
@@ -111,7 +121,8 @@ async def open_backend(folder: Path) -> AsyncGenerator[OpenCode]:
 
 
 def _choose_folder(argument: str, project: str, folder: Path) -> Folder | None:
-    """Return the chosen folder; None if it does not exist."""
+    """Return the folder that the call names; else that of the environment variable; else the nearest project at or
+    above `folder`; else `folder`. Return None if a named folder does not exist."""
     for named, source in ((argument, "argument"), (project, "OPENCODE_DEFAULT_PROJECT")):
         if named:
             path = Path(named).expanduser().absolute()

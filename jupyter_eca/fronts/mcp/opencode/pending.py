@@ -1,4 +1,5 @@
-"""Owns what OpenCode asks its user while it works: permissions and questions. A call must not wait for them in silence.
+"""Owns the permissions and questions that OpenCode asks its user about while it works. The client's user answers them,
+or gets told how to answer them in OpenCode. A call must not only wait, because nobody would know why.
 
 It must not know how a prompt is sent: `offers/run.py` does.
 """
@@ -16,23 +17,26 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.api import Api
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
-# What may be answered to a permission, by OpenCode's names.
+# The answers to a request for permission, by OpenCode's names.
 _ONCE, _ALWAYS, _REJECT = "once", "always", "reject"
 _SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"decision": {"type": "string", "enum": [_ONCE, _ALWAYS, _REJECT]}},
     "required": ["decision"],
 }
-# The longest description of a permission in characters: the user reads it in a dialog.
-_MOST: Final = 4_000
+# The longest description of a permission in characters. It is cut, because the user reads it in a dialog.
+_MAX_DESCRIPTION: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A permission or a question that waits for its user. `kind` is also the path of its API."""
+    """A request for permission, or a question, that waits for OpenCode's user."""
 
     kind: str
+    """`permission` or `question`. It is also the path in the API."""
+
     data: dict[str, Any]
+    """The request as the API returns it."""
 
     @property
     def id(self) -> str:
@@ -40,7 +44,7 @@ class PendingRequest:
 
 
 async def find(api: Api, folder: Folder, session: str) -> list[PendingRequest]:
-    """Return what waits in a session or in one of its subagents' sessions. Raises: RefusedCall."""
+    """Return the requests that wait in a session or in the sessions of its subagents. Raises: RefusedCall."""
     requests = [
         PendingRequest(kind, data)
         for kind in ("permission", "question")
@@ -50,18 +54,20 @@ async def find(api: Api, folder: Folder, session: str) -> list[PendingRequest]:
 
 
 async def _belongs(api: Api, session: str, parent: str) -> bool:
+    """Return whether a session is `parent`, or a session of a subagent below it."""
     while session and session != parent:
         session = str((await api.get(f"/session/{session}")).get("parentID") or "")
     return session == parent
 
 
 async def ask_user(api: Api, caller: Caller, folder: Folder, requests: list[PendingRequest]) -> bool:
-    """Ask the caller's user about permissions. Return whether all requests were answered."""
+    """Ask the client's user about the permissions. Return whether all requests were answered. Questions cannot be asked
+    in this way."""
     for request in requests:
         if request.kind != "permission" or not caller.can_ask:
             return False
         wanted = f"{request.data['permission']} {', '.join(request.data['patterns'])}".strip()
-        more = json.dumps(request.data.get("metadata") or {}, indent=2, ensure_ascii=False)[:_MOST]
+        more = json.dumps(request.data.get("metadata") or {}, indent=2, ensure_ascii=False)[:_MAX_DESCRIPTION]
         question = types.ElicitRequestFormParams(
             message=f"OpenCode asks for permission: {wanted}\n\n{more}", requested_schema=_SCHEMA
         )
@@ -74,7 +80,7 @@ async def ask_user(api: Api, caller: Caller, folder: Folder, requests: list[Pend
 
 
 def describe(api: Api, session: str, requests: list[PendingRequest]) -> dict[str, Any]:
-    """Return the requests as fields of an answer, with how the user can answer them."""
+    """Return the requests as fields of the answer to a call, with instructions how the user can answer them."""
     return {
         "status": "waiting for the user",
         "pending": [{"kind": request.kind, **request.data} for request in requests],

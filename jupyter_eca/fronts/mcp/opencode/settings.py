@@ -1,7 +1,8 @@
 """Owns changes to the configuration of an OpenCode project.
 
-OpenCode's own `PATCH /config` writes a file `config.json`, which may be somebody else's and which OpenCode never reads.
-So the project's own file is changed here, with its comments, and OpenCode is asked what holds then.
+OpenCode's own `PATCH /config` writes a file `config.json`. OpenCode never reads this file, and it may belong to another
+program. So we change the project's configuration file ourselves, keep its comments, and then ask OpenCode which values
+are in force. It must not know what a setting means: `offers/config.py` does.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
 Place = tuple[str, ...]
+"""The place of a setting: the keys that lead to it."""
 
-# The files of a project that OpenCode reads. A later one wins.
+# The files of a project that OpenCode reads. If several exist, the later one wins.
 _FILES: Final = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
 
 
 async def change(api: Api, folder: Folder, changes: Mapping[Place, Any]) -> tuple[str, dict[str, Any]]:
-    """Change the project's configuration. Return the file, and the configuration that holds now.
+    """Change settings of the project. Return the file that was changed, and the configuration that is in force now.
 
-    Raises: RefusedCall when nothing was changed, or when the change does not hold.
+    Raises: RefusedCall when the file cannot be changed, or when OpenCode still uses other values after the change.
     """
     if not api.is_local:
         raise RefusedCall(
@@ -44,7 +46,7 @@ async def change(api: Api, folder: Folder, changes: Mapping[Place, Any]) -> tupl
     try:
         file = await asyncio.to_thread(_write, Path(folder.path), changes)
     except (OSError, ConfigError, ToolError) as error:
-        raise RefusedCall(f"The configuration cannot be changed: {error}", "Mend the file.") from error
+        raise RefusedCall(f"The configuration cannot be changed: {error}", "Repair the file.") from error
     # OpenCode reads the file again when it next needs this folder.
     await api.post("/instance/dispose", directory=folder.path)
     config: dict[str, Any] = await api.get("/config", directory=folder.path)
@@ -58,13 +60,14 @@ async def change(api: Api, folder: Folder, changes: Mapping[Place, Any]) -> tupl
 
 
 def read_place(config: Any, place: Place) -> Any:
+    """Return the value at a place of a configuration; None if there is no value."""
     for name in place:
         config = cast("dict[str, Any]", config).get(name) if isinstance(config, dict) else None
     return config
 
 
 def _write(folder: Path, changes: Mapping[Place, Any]) -> Path:
-    """Write the file of the project that wins, or a new one."""
+    """Change the configuration file of the project that wins over the others, or write a new one. Return its path."""
     file = next((folder / name for name in reversed(_FILES) if (folder / name).exists()), folder / _FILES[0])
     text = text_file.read(file, file.name) if file.exists() else ""
     for place, value in changes.items():

@@ -1,1 +1,3 @@
-"""How contexts read the open notebook (`open_notebook`), and what they saw a moment ago (`recent_look`)."""
+"""Owns how contexts read the open notebook (`open_notebook`), and what they offer from it while the user types
+(`recent_look`).
+"""

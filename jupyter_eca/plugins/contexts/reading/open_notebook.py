@@ -1,5 +1,5 @@
-"""Which open notebook and which of its cells is meant, and how much of it fits into a prompt. It offers nothing:
-`recent_look` does.
+"""Finds the open notebook and the cell that a context means, and cuts a notebook so that it fits into a prompt. It must
+not offer contexts: `recent_look` does.
 """
 
 from __future__ import annotations
@@ -24,47 +24,50 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.known_versions import KnownVersions
     from jupyter_eca.workspace.ports import Files, OpenNotebooks
 
-# Of a whole notebook: each costs a model what a page of text does, and the last ones are what is worked on.
+# The images of a whole notebook that are sent. Each costs as much as a page of text, and the last ones matter most.
 MAX_PICTURES: Final = 4
 
-# Of the outputs of one cell, when all of them do not fit: less says nothing. And what it costs to say that it was cut.
-_LEAST_OUTPUT: Final = 60
-_CUT: Final = 45
+# The fewest characters of a cell's outputs that are useful, and the characters of the note that says that it was cut.
+_MIN_OUTPUT: Final = 60
+_CUT_NOTE_CHARS: Final = 45
 
 
 class CachedNotebooks:
-    """Reads each notebook once for a message: five mentions of it are not five copies of a hundred megabytes."""
+    """Notebooks that are read at most once for a message, because a message may mention a large notebook several
+    times."""
 
-    def __init__(self, of: OpenNotebooks) -> None:
-        self._of = of
+    def __init__(self, notebooks: OpenNotebooks) -> None:
+        self._notebooks = notebooks
         self._listed: tuple[NotebookInfo, ...] | None = None
         self._read: dict[str, NotebookDocument] = {}
         self._turn = asyncio.Lock()
 
     async def list(self) -> tuple[NotebookInfo, ...]:
+        """Return the open notebooks."""
         async with self._turn:
             if self._listed is None:
-                self._listed = await self._of.list()
+                self._listed = await self._notebooks.list()
             return self._listed
 
     async def read(self, path: str) -> NotebookDocument:
+        """Return a notebook."""
         async with self._turn:
             if path not in self._read:
-                self._read[path] = await self._of.read(path)
+                self._read[path] = await self._notebooks.read(path)
             return self._read[path]
 
 
 async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
-    """Return the path in Jupyter's contents of an open notebook, given a path as people and clients write it."""
+    """Return Jupyter's path of an open notebook for a path as users and clients write it, None if it is not open."""
     if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     names = [info.path for info in await surroundings.notebooks.list()]
-    return await run_read(_same, surroundings.files, path, names) if names else None
+    return await run_read(_match_path, surroundings.files, path, names) if names else None
 
 
 async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
-    """Return a notebook, with the states that its cells have in its kernel; without a path the one that the prompt was
-    asked in, else the active one. Raises: ToolError."""
+    """Return a notebook, with the states of its cells in its kernel. Without a path it is the one in which the user
+    asked, else the active one. Raises: ToolError."""
     document = await _read(surroundings, path)
     return (await mark_run_states(document, surroundings.run_histories))[0]
 
@@ -82,63 +85,62 @@ async def _read(surroundings: Surroundings, path: str) -> NotebookDocument:
     return await surroundings.notebooks.read(infos[0].path)
 
 
-def find_cell(document: NotebookDocument, which: str) -> tuple[int, NotebookCell]:
-    """Return a cell with its number, by id or number. Ids are tried first, because an id may consist of digits. Raises:
-    ToolError."""
+def find_cell(document: NotebookDocument, name: str) -> tuple[int, NotebookCell]:
+    """Return the number of a cell and the cell. `name` is its id or its number. Ids are tried first, because an id may
+    be a number. Raises: ToolError."""
     for number, cell in enumerate(document.cells, 1):
-        if cell.id == which:
+        if cell.id == name:
             return number, cell
-    if which.isdecimal() and 0 < int(which) <= len(document.cells):
-        return int(which), document.cells[int(which) - 1]
-    raise ToolError(f"{document.path} has no cell {which}; it has {len(document.cells)} cells.")
+    if name.isdecimal() and 0 < int(name) <= len(document.cells):
+        return int(name), document.cells[int(name) - 1]
+    raise ToolError(f"{document.path} has no cell {name}; it has {len(document.cells)} cells.")
 
 
-def whole(document: NotebookDocument, known: KnownVersions | None = None) -> Material:
-    """Return all cells. If that is too long, outputs are shortened before any cell is left out. `known` learns the
-    cells."""
+def render_whole(document: NotebookDocument, known: KnownVersions | None = None) -> Material:
+    """Return the text of all cells. If it is too long, the outputs are shortened first. `known` remembers the cells."""
     text = render_cells(document)
     if len(text) > MAX_CHARACTERS:
         lengths = [len(render_outputs(cell.outputs)) for cell in document.cells]
-        each = _share_room(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
-        text = render_cells(document, output=each)
-        text += "" if each else "\n\n[outputs are left out: too many]"
+        limit = _share_room(lengths, MAX_CHARACTERS - len(text) + sum(lengths))
+        text = render_cells(document, output=limit)
+        text += "" if limit else "\n\n[outputs are left out: too many]"
     shown, note = _last_pictures(document)
     if known is not None and len(text) <= MAX_CHARACTERS:
         known.learn_cells(document.path, document.cells)
-    # by its characters only: a notebook of short lines has many
+    # Only the number of characters counts, because a notebook with short lines has many lines.
     return Material(document.path, f"{text if len(text) <= MAX_CHARACTERS else truncate(text)}{note}", shown)
 
 
 def _share_room(lengths: Sequence[int], room: int) -> int:
-    """Return how many characters of an output fit: short outputs are whole, and the long ones share the rest
-    equally."""
+    """Return how many characters each output may have. Short outputs are kept as a whole, and the long ones share the
+    remaining room equally."""
     shares = len(lengths)
     for length in sorted(lengths):
-        if (length + _CUT) * shares > room:
+        if (length + _CUT_NOTE_CHARS) * shares > room:
             break
         room -= length
         shares -= 1
-    each = room // shares - _CUT if shares else MAX_OUTPUT
-    return each if each >= _LEAST_OUTPUT else 0
+    limit = room // shares - _CUT_NOTE_CHARS if shares else MAX_OUTPUT
+    return limit if limit >= _MIN_OUTPUT else 0
 
 
 def _last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
-    """Return the last pictures, and a line that says where the others are."""
+    """Return the last images, and a line that says which cells have the others."""
     found: list[ImagePart] = []
     left_out: list[int] = []
-    for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda one: one[0]):
+    for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda pair: pair[0]):
         if not any("image/" in str(mime) for output in cell.outputs for mime in output.get("data") or ()):
             continue
         room = MAX_PICTURES - len(found)
-        these = load_pictures(cell) if room else ()
-        found[:0] = these[-room:] if room else ()
-        if len(these) > room or not room:
+        pictures = load_pictures(cell) if room else ()
+        found[:0] = pictures[-room:] if room else ()
+        if len(pictures) > room or not room:
             left_out.append(number)
     cells = ", ".join(map(str, reversed(left_out)))
     return tuple(found), f"\n\n[not all pictures of these cells are here: {cells}]" if cells else ""
 
 
-def _same(files: Files, path: str, names: Sequence[str]) -> str | None:
+def _match_path(files: Files, path: str, names: Sequence[str]) -> str | None:
     if path in names:
         return path
     with suppress(ToolError):

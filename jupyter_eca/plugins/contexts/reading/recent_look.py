@@ -1,8 +1,10 @@
-"""What a user who types can point at in the open notebook and its kernel, as it was a moment ago. It reads nothing
-for a model: `open_notebook` does.
+"""Looks at the open notebook and its kernel for the contexts that are offered while the user types.
 
-Both are asked over a link, while the list under the prompt is to be there at once. So an answer serves the next letters
-too, and one that did not come in time is not asked for again at once: nobody's typing is held up by it twice.
+The notebook and the kernel are in other processes, but the list of offers must appear at once. So an answer is also
+used for the next letters that the user types. If there is no answer in time, the next question waits a few seconds, so
+that typing is not delayed at each letter.
+
+It must not read anything for the model: `open_notebook` does.
 """
 
 from __future__ import annotations
@@ -24,54 +26,60 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds. A page on the same machine answers in hundredths; a kernel that runs something, never.
+# The seconds to wait for an answer, the seconds that an answer is used, and the seconds until the next question if
+# there was none. A page on the same machine answers within hundredths of a second, and a busy kernel never.
 PATIENCE: Final = 0.25
 FRESH: Final = 2.0
 RESTED: Final = 5.0
 
-# Of chats whose answers are kept.
-_MOST: Final = 20
+# The answers that are kept.
+_MAX_CHATS: Final = 20
 
-_WORDS: Final = 80
+_MAX_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """A cell in a list of offers. `failed` is the last line of its error."""
+    """A cell in a list of offers."""
 
     number: int
     id: str
     first: str
+    """The first line of its source."""
     has_output: bool = False
     failed: str = ""
+    """The last line of its error, "" for none."""
     count: int = 0
+    """Its execution count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What was seen of the open notebooks. `paths` are all of them, the active one first; the other fields are about
-    that one. `selected` is the beginning of the selected text."""
+    """What was seen of the open notebooks."""
 
     paths: tuple[str, ...] = ()
+    """The paths of all open notebooks, the active one first. The other fields are about the active one."""
     cells: tuple[CellLine, ...] = ()
     active: str = ""
+    """The id of the active cell."""
     selected: str = ""
+    """The first line of the selected text."""
 
     @property
     def error(self) -> CellLine | None:
-        """The cell that failed last, by when it ran."""
+        """The cell that failed last."""
         return max(
             (cell for cell in self.cells if cell.failed), key=lambda cell: (cell.count, cell.number), default=None
         )
 
     @property
-    def ended_so(self) -> bool:
-        """Whether nothing ran after that cell."""
+    def ended_with_error(self) -> bool:
+        """Whether no cell ran after the one that failed last."""
         return self.error is not None and self.error.count >= max(cell.count for cell in self.cells)
 
 
 class NotebookSources(Protocol):
-    """The fields of `Surroundings` that a look at the open notebook and its kernel needs."""
+    """The fields of `Surroundings` that this module needs."""
 
     @property
     def chat(self) -> str: ...
@@ -87,19 +95,21 @@ class NotebookSources(Protocol):
 
 
 class Glances:
-    """What was seen a moment ago, by chat: the clients of a chat decide which notebooks are open."""
+    """What was seen a moment ago, by chat: each chat has its own clients, and so its own open notebooks."""
 
     def __init__(self) -> None:
-        self._seen: dict[object, tuple[float, Any]] = {}
+        self._answers: dict[object, tuple[float, Any]] = {}
         self._turns: dict[object, asyncio.Lock] = {}
 
     async def notebook(self, surroundings: NotebookSources) -> Glance:
+        """Return what was seen of the open notebooks."""
         notebooks = surroundings.notebooks
         if notebooks is None:
             return Glance()
-        return await self._look(("notebook", surroundings.chat), lambda: _notebook(notebooks), Glance())
+        return await self._look(("notebook", surroundings.chat), lambda: _look_at_notebook(notebooks), Glance())
 
     async def variables(self, surroundings: NotebookSources) -> tuple[Variable, ...]:
+        """Return the variables of the active kernel."""
         if surroundings.kernel is None:
             return ()
 
@@ -111,37 +121,37 @@ class Glances:
 
     async def _look(self, key: object, look: Callable[[], Awaitable[T]], nothing: T) -> T:
         async with self._turns.setdefault(key, asyncio.Lock()):
-            until, seen = self._seen.get(key, (0.0, nothing))
+            until, answer = self._answers.get(key, (0.0, nothing))
             if monotonic() < until:
-                return seen
+                return answer
             try:
                 async with asyncio.timeout(PATIENCE):
-                    seen, lasting = await look(), FRESH
+                    answer, lifetime = await look(), FRESH
             except (ToolError, TimeoutError):
-                seen, lasting = nothing, RESTED
-            self._seen.pop(key, None)
-            self._seen[key] = (monotonic() + lasting, seen)
+                answer, lifetime = nothing, RESTED
+            self._answers.pop(key, None)
+            self._answers[key] = (monotonic() + lifetime, answer)
             self._forget()
-            return seen
+            return answer
 
     def _forget(self) -> None:
-        for key in list(self._seen)[:-_MOST]:
-            del self._seen[key]
+        for key in list(self._answers)[:-_MAX_CHATS]:
+            del self._answers[key]
             if (turn := self._turns.get(key)) is not None and not turn.locked():
                 del self._turns[key]
 
 
-async def _notebook(notebooks: OpenNotebooks) -> Glance:
+async def _look_at_notebook(notebooks: OpenNotebooks) -> Glance:
     paths = tuple(info.path for info in await notebooks.list())
     if not paths:
         return Glance()
     document = await notebooks.read(paths[0])
-    cells = tuple(_line(number, cell) for number, cell in enumerate(document.cells, 1))
+    cells = tuple(_describe_cell(number, cell) for number, cell in enumerate(document.cells, 1))
     selected = document.selection.text if document.selection else ""
     return Glance(paths, cells, document.active_cell_id or "", first_line(selected))
 
 
-def _line(number: int, cell: NotebookCell) -> CellLine:
+def _describe_cell(number: int, cell: NotebookCell) -> CellLine:
     errors = [output for output in cell.outputs if output.get("output_type") == "error"]
     failed = f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}" if errors else ""
     count = cell.execution_count or 0
@@ -149,11 +159,12 @@ def _line(number: int, cell: NotebookCell) -> CellLine:
 
 
 def find_best(names: Mapping[str, T], query: str, most: int) -> list[T]:
-    """Return the values whose names fit best. All names are searched at once, since there may be a thousand."""
+    """Return the values whose names fit the query best. All names are searched at once, because they may be a
+    thousand."""
     return [names[name] for _, name in NameIndex(tuple(names)).search(query, most)]
 
 
 def first_line(text: str) -> str:
     """Return the first line that is not empty."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"
+    return line if len(line) <= _MAX_CHARS else f"{line[: _MAX_CHARS - 1]}…"

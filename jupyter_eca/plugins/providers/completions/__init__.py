@@ -1,1 +1,3 @@
-"""The Chat Completions API as plain data. Most servers speak it; nothing here knows an SDK or a connection."""
+"""Owns the messages of the Chat Completions API, which most servers speak, as plain data. It must not know an SDK or a
+connection: `providers.openai` does.
+"""

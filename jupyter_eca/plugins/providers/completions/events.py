@@ -1,7 +1,8 @@
-"""The chunks of the Chat Completions API as deltas. Pure; what a chunk has besides says nothing.
+"""Turns the chunks of the Chat Completions API into deltas. Pure. Unknown fields of a chunk are ignored.
 
-Servers take liberties with this API. A call is told from the next one by its index, but also by another id, and by a
-name that comes when the arguments so far are whole: some number all calls of a reply alike, and some leave out ids.
+Servers differ in this API. A new call begins with another index or another id, or with a name after complete arguments:
+some servers give all calls of a reply the same index, and some send no ids. It must not know a connection:
+`providers.openai` does. `request` builds the request.
 """
 
 from __future__ import annotations
@@ -21,17 +22,21 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.model.delta import Delta
 
-# The fields that thoughts come in; servers that have both say the same in both.
+# The fields in which servers send thoughts. Servers that have both send the same text in both.
 _THOUGHTS = ("reasoning_content", "reasoning")
 
 
 @dataclass(slots=True)
 class _Call:
+    """A tool call, while it is streamed."""
+
     id: str
     arguments: str = ""
+    """The JSON of its arguments so far."""
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
+        """Whether the arguments are a complete JSON object."""
         try:
             return isinstance(json.loads(self.arguments), dict)
         except ValueError:
@@ -40,16 +45,18 @@ class _Call:
 
 @dataclass(slots=True)
 class CompletionsReader:
-    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end. The SDK recognises
-    errors of this API, so nothing is ever `failed` here."""
+    """Turns the chunks of one answer into deltas."""
 
     model: str
+    """The full name of the model."""
     settings: ProviderConfig
     complete: bool = False
+    """Whether the server has sent the end of the answer."""
     failed: tuple[str, str] | None = None
+    """Always None: the SDK recognizes the errors of this API."""
     _calls: list[_Call] = field(default_factory=list[_Call])
-    _places: dict[int | str, int] = field(default_factory=dict["int | str", int])
-    _thinks_in: str = ""
+    _call_indexes: dict[int | str, int] = field(default_factory=dict["int | str", int])
+    _thought_field: str = ""
     _refusal: str = ""
     _usage: dict[str, Any] | None = None
     _tags: Tags = field(init=False)
@@ -58,6 +65,7 @@ class CompletionsReader:
         self._tags = Tags(self.settings.think_tag_start, self.settings.think_tag_end)
 
     def take(self, event: Any) -> Iterable[Delta]:
+        """Return the deltas of a chunk."""
         match event:
             case {"usage": {} as usage} if usage:
                 self._usage = usage
@@ -65,100 +73,100 @@ class CompletionsReader:
                 pass
         match event:
             case {"choices": [{} as choice, *_]}:
-                return tuple(self._choice(choice))
+                return tuple(self._read_choice(choice))
             case _:
                 return ()
 
     def usage(self) -> UsageDelta | None:
-        """Return the usage; None when the server did not count. Some servers count cached tokens in a place of their
-        own."""
+        """Return the usage, None if the server has not counted it. DeepSeek has another field for cached tokens."""
         if self._usage is None:
             return None
         details: Any = self._usage.get("prompt_tokens_details")
-        read = _count(details, "cached_tokens") or _count(self._usage, "prompt_cache_hit_tokens")
-        written = _count(details, "cache_write_tokens")
+        cache_read = _get_count(details, "cached_tokens") or _get_count(self._usage, "prompt_cache_hit_tokens")
+        cache_write = _get_count(details, "cache_write_tokens")
         cost = self._usage.get("cost")
         return UsageDelta(
-            input_tokens=max(_count(self._usage, "prompt_tokens") - read - written, 0),
-            output_tokens=_count(self._usage, "completion_tokens"),
-            cache_read_tokens=read,
-            cache_write_tokens=written,
+            input_tokens=max(_get_count(self._usage, "prompt_tokens") - cache_read - cache_write, 0),
+            output_tokens=_get_count(self._usage, "completion_tokens"),
+            cache_read_tokens=cache_read,
+            cache_write_tokens=cache_write,
             cost=float(cost) if isinstance(cost, int | float) else None,
         )
 
-    def _choice(self, choice: dict[str, Any]) -> Iterator[Delta]:
+    def _read_choice(self, choice: dict[str, Any]) -> Iterator[Delta]:
         delta: Any = choice.get("delta") or choice.get("message") or {}
         if thought := next(((name, delta[name]) for name in _THOUGHTS if isinstance(delta.get(name), str)), None):
-            yield from self._think(*thought)
+            yield from self._read_thought(*thought)
         match delta.get("content"):
             case str(text):
-                yield from self._text(text)
+                yield from self._read_text(text)
             case [*parts]:  # Mistral's
                 for part in parts:
-                    yield from self._part(part)
+                    yield from self._read_part(part)
             case _:
                 pass
         calls: Any = delta.get("tool_calls")
         for piece in calls or ():
             yield from self._end_thoughts()
             yield from self._tags.finish()
-            yield from self._call(piece)
+            yield from self._read_call(piece)
         self._refusal += delta.get("refusal") or ""
         if reason := choice.get("finish_reason"):
-            yield from self._end(str(reason))
+            yield from self._read_end(str(reason))
 
-    def _part(self, part: Any) -> Iterator[Delta]:
+    def _read_part(self, part: Any) -> Iterator[Delta]:
         match part:
             case {"type": "text", "text": str(text)}:
-                yield from self._text(text)
+                yield from self._read_text(text)
             case {"type": "thinking", "thinking": [*thoughts]}:
-                yield from self._think("", "".join(str(thought.get("text", "")) for thought in thoughts))
+                yield from self._read_thought("", "".join(str(thought.get("text", "")) for thought in thoughts))
             case _:
                 pass
 
-    def _text(self, text: str) -> Iterator[Delta]:
+    def _read_text(self, text: str) -> Iterator[Delta]:
         if text:
             yield from self._end_thoughts()
             yield from self._tags.take(text)
 
-    def _think(self, name: str, thought: str) -> Iterator[Delta]:
+    def _read_thought(self, name: str, thought: str) -> Iterator[Delta]:
         if thought:
-            self._thinks_in = name or " "
+            self._thought_field = name or " "
             yield ReasoningDelta(thought)
 
     def _end_thoughts(self) -> Iterator[Delta]:
-        if self._thinks_in:
-            yield ReasoningEnd(seal(self.model, self._thinks_in.strip()))
-            self._thinks_in = ""
+        if self._thought_field:
+            yield ReasoningEnd(seal(self.model, self._thought_field.strip()))
+            self._thought_field = ""
 
-    def _call(self, piece: Any) -> Iterator[Delta]:
+    def _read_call(self, piece: Any) -> Iterator[Delta]:
         id, name, arguments = _parse_piece(piece)
         index = piece.get("index")
         key: int | str = index if isinstance(index, int) else id
-        at = self._places.get(key, len(self._calls) - 1 if key == "" else -1)
+        at = self._call_indexes.get(key, len(self._calls) - 1 if key == "" else -1)
         call = self._calls[at] if at >= 0 else None
         if call and arguments and (id, arguments) == (call.id, call.arguments) and id:
-            return  # said again, whole
-        if call is None or (id and call.id and id != call.id) or (name and arguments and call.whole):
+            return  # the server has sent the whole call again
+        if call is None or (id and call.id and id != call.id) or (name and arguments and call.is_complete):
             call, at = _Call(id), len(self._calls)
             self._calls.append(call)
-        self._places[key] = at
+        self._call_indexes[key] = at
         call.arguments += arguments
-        yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments, signature=self._signature(piece))
+        yield ToolCallDelta(at, id=id, name=name, arguments_text=arguments, signature=self._read_signature(piece))
 
-    def _signature(self, piece: Any) -> str:
-        """Return the signature of Gemini, which refuses the chat without it."""
+    def _read_signature(self, piece: Any) -> str:
+        """Return the signature of a call. Gemini sends it, and refuses the chat without it."""
         content: Any = piece.get("extra_content")
         return seal(self.model, json.dumps(content)) if isinstance(content, dict) and content else ""
 
-    def _end(self, reason: str) -> Iterator[Delta]:
-        """Read the reason of the end. Only these two are reliable: servers often mislabel the others, and the engine
-        uses what it received."""
+    def _read_end(self, reason: str) -> Iterator[Delta]:
+        """Read why the answer ended. Only these two reasons are reliable, because servers often send wrong ones. Else
+        the engine only uses the deltas."""
         self.complete = True
         yield from self._end_thoughts()
         yield from self._tags.finish()
         if reason == "length":
-            # A call that was cut off before its first argument looks like one that has none, and would be run.
+            # A call that was cut off before its first argument looks like a call without arguments, and would be run.
+            # So it is made invalid.
             if self._calls and not self._calls[-1].arguments:
                 yield ToolCallDelta(len(self._calls) - 1, arguments_text="{")
             yield Remark(TOO_LONG)
@@ -167,15 +175,15 @@ class CompletionsReader:
 
 
 def _parse_piece(piece: Any) -> tuple[str, str, str]:
-    """Return id, name and arguments; some servers send the arguments as an object."""
+    """Return the id, the name and the arguments of a piece. Some servers send the arguments as an object."""
     function: Any = piece.get("function") or {}
     arguments = function.get("arguments") or ""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return str(piece.get("id") or ""), str(function.get("name") or ""), text
 
 
-def _count(counts: Any, name: str) -> int:
-    """Return a count; 0 when it is missing or not a number."""
+def _get_count(counts: Any, name: str) -> int:
+    """Return a count, 0 if it is missing or not a number."""
     match counts:
         case {**named}:
             count = named.get(name)

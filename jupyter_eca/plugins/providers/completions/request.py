@@ -1,8 +1,10 @@
-"""A neutral request in the words of the Chat Completions API. Pure; it says only what every server understands.
+"""Builds the JSON of a request to the Chat Completions API from a neutral request. Pure.
 
-Of the servers that speak this API each refuses something else, for ever after when it is in a history: so a text alone
-is a string, every call is answered in the next messages, and ids are as short as the strictest wants them (Mistral:
-nine letters and digits).
+It has only what all servers understand, because each server refuses something else, and would refuse every later
+request of the chat. So a message with nothing but text is a string, each call is answered in the next messages, and ids
+are as short as the strictest server needs them (Mistral: nine letters and digits).
+
+It must not know a connection: `providers.openai` does. `events` reads the answer.
 """
 
 from __future__ import annotations
@@ -41,63 +43,68 @@ Block = dict[str, Any]
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 
-# Google's models, by their names at Google's own endpoint, and its word for a call that was not theirs.
+# The names of Google's models at Google's own endpoint, and Google's signature for a call that another model made.
 _SIGNS = re.compile(r"(?:models/)?gemini-(?:[3-9]|\d\d)")
 UNSIGNED = "skip_thought_signature_validator"
 
 
-def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
-    """Return the JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`: it overrides the rest, and null
-    removes a key."""
-    made: Block = {"model": model_id, "messages": _messages(request, chosen.reasoning_history, model_id)}
+def build_body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
+    """Return the JSON of `POST /v1/chat/completions`. `extra` is the `extraPayload`: its keys override the others, and
+    null removes a key."""
+    payload: Block = {"model": model_id, "messages": _make_messages(request, chosen.reasoning_history, model_id)}
     if request.tools:
-        made["tools"] = [_tool(tool) for tool in request.tools]
-    made["stream_options"] = {"include_usage": True}
-    return {name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True}
+        payload["tools"] = [_make_tool(tool) for tool in request.tools]
+    payload["stream_options"] = {"include_usage": True}
+    return {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
 
 
-def tool_name(name: str) -> str:
+def make_tool_name(name: str) -> str:
+    """Return the name of a tool with valid characters only."""
     return _ILLEGAL.sub("_", name)[:64] or "_"
 
 
-def parameters(tool: ToolSpec) -> Block:
+def make_parameters(tool: ToolSpec) -> Block:
+    """Return the JSON schema of a tool's arguments."""
     return {"type": "object", "properties": {}, **tool.parameters}
 
 
-def picture(part: ImagePart) -> str | None:
-    """Return a picture as an address; None when no server would accept it."""
+def make_image_url(part: ImagePart) -> str | None:
+    """Return an image as a URL, None if no server would accept it."""
     fits = part.media_type in IMAGES and 0 < len(part.base64) <= MAX_IMAGE_CHARS
     return f"data:{part.media_type};base64,{part.base64}" if fits else None
 
 
 def file_name(name: str) -> str:
+    """Return the last part of a path."""
     return name.replace("\\", "/").rpartition("/")[2] or name
 
 
-def _tool(tool: ToolSpec) -> Block:
-    function: Block = {"name": tool.name, "description": tool.description, "parameters": parameters(tool)}
+def _make_tool(tool: ToolSpec) -> Block:
+    function: Block = {"name": tool.name, "description": tool.description, "parameters": make_parameters(tool)}
     return {"type": "function", "function": function}
 
 
-def _messages(request: ModelRequest, keeps: str, model_id: str) -> list[Block]:
+def _make_messages(request: ModelRequest, reasoning_history: str, model_id: str) -> list[Block]:
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
-    made: list[Block] = [{"role": "system", "content": request.system}] if request.system.strip() else []
+    messages: list[Block] = [{"role": "system", "content": request.system}] if request.system.strip() else []
     for at, message in enumerate(request.messages):
         if message.role != "assistant":
-            made += _from_user(message)
+            messages += _from_user(message)
             continue
-        thinks = keeps == "all" or (keeps == "turn" and at > last)
-        made += _from_assistant(
-            message, request.model if thinks else "", _find_signatures(message, request.model, model_id)
+        sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and at > last)
+        messages += _from_assistant(
+            message, request.model if sends_thoughts else "", _find_signatures(message, request.model, model_id)
         )
         calls = [part.id for part in message.parts if isinstance(part, ToolUsePart)]
-        made += [{"role": "tool", "tool_call_id": _id(id), "content": answer(results.get(id))} for id in calls]
-    return made
+        messages += [
+            {"role": "tool", "tool_call_id": _make_id(id), "content": get_result_text(results.get(id))} for id in calls
+        ]
+    return messages
 
 
-def answer(result: ToolResultPart | None) -> str:
+def get_result_text(result: ToolResultPart | None) -> str:
     """Return the result of a tool as text."""
     if result is None:
         return NO_RESULT
@@ -111,9 +118,9 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "text", "text": text})
             case ImagePart():
-                url = picture(part)
-                seen = {"type": "image_url", "image_url": {"url": url}}
-                blocks.append(seen if url else {"type": "text", "text": NO_IMAGE})
+                url = make_image_url(part)
+                image_block = {"type": "image_url", "image_url": {"url": url}}
+                blocks.append(image_block if url else {"type": "text", "text": NO_IMAGE})
             case DocumentPart(name=name, base64=data):
                 file = {"filename": file_name(name), "file_data": f"data:application/pdf;base64,{data}"}
                 blocks.append({"type": "file", "file": file})
@@ -127,13 +134,13 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
 
 
 def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
-    """Yield the assistant's messages. `model` is the one that gets its thoughts back: it knows the field in which it
-    sent them. `signed` is what goes back with calls, by their ids."""
+    """Yield the messages for one of the assistant. `model` is the model that gets its thoughts back, in the field in
+    which it sent them; "" for no thoughts. `signed` are the signatures of calls, by the call's id."""
     calls = [
         {
-            "id": _id(part.id),
+            "id": _make_id(part.id),
             "type": "function",
-            "function": {"name": tool_name(part.name), "arguments": json.dumps(part.arguments)},
+            "function": {"name": make_tool_name(part.name), "arguments": json.dumps(part.arguments)},
             **signed.get(part.id, {}),
         }
         for part in message.parts
@@ -147,21 +154,21 @@ def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block
     text = message.text if message.text.strip() else None
     if text is None and not calls:
         return
-    made: Block = {"role": "assistant", "content": text}
+    answer: Block = {"role": "assistant", "content": text}
     for field, thought in thoughts:
-        made[field] = made.get(field, "") + thought
-    yield made | {"tool_calls": calls} if calls else made
+        answer[field] = answer.get(field, "") + thought
+    yield answer | {"tool_calls": calls} if calls else answer
 
 
 def _find_signatures(message: ChatMessage, model: str, model_id: str) -> dict[str, Block]:
-    """Return the signatures of calls. Gemini refuses a chat in which the first call of a reply has lost its signature,
-    and has a special value for calls that another model made."""
+    """Return the signatures of calls. Gemini refuses a chat in which the first call of a reply has no signature, and
+    has a special signature for calls that another model made."""
     calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
-    found = {part.id: json.loads(said) for part in calls if (said := unseal(model, part.signature))}
+    found = {part.id: json.loads(content) for part in calls if (content := unseal(model, part.signature))}
     if calls and not found and _SIGNS.match(model_id):
         found[calls[0].id] = {"google": {"thought_signature": UNSIGNED}}
     return {id: {"extra_content": content} for id, content in found.items()}
 
 
-def _id(id: str) -> str:
+def _make_id(id: str) -> str:
     return id if _ID.fullmatch(id) else sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:9]

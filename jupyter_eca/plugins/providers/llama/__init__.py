@@ -1,1 +1,3 @@
-"""Tools for models inside this process: which models know them, how they are told, how their calls come back."""
+"""Owns the requests to models inside this process as plain data: the messages, the tools, and the calls that come back.
+It must not load a model: `providers.local` does.
+"""

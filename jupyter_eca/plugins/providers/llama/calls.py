@@ -1,8 +1,11 @@
-"""Tool calls in llama.cpp's words, there and back. Pure.
+"""Writes tools and tool calls in llama.cpp's format, and reads the calls of an answer. Pure.
 
-llama.cpp finds out from the chat template how the model writes a call, and from where it begins one holds it to a
-grammar made of the tools' schemas: the name of a tool that there is, and arguments that fit. One call a reply. What is
-left to go wrong is an end in mid-call, so a call is handed on only when it is whole.
+llama.cpp finds out from the chat template how the model writes a call. From the beginning of a call it forces the model
+to follow a grammar, which is made from the tools' schemas: the name of an existing tool, and arguments that fit. A
+reply has at most one call. The answer may still end in the middle of a call, so a call is only returned when it is
+complete.
+
+It must not cut the history: `prompt` does.
 """
 
 from __future__ import annotations
@@ -27,39 +30,39 @@ _ANY: Final = {"type": "object"}
 
 
 def as_functions(tools: tuple[ToolSpec, ...], *, trusted: bool) -> list[dict[str, Any]]:
-    """Return the `tools` of a request. Unless `trusted`, the schemas of others are left out: one that llama.cpp cannot
-    make a grammar of would fail every request."""
+    """Return the `tools` of a request. Unless they are `trusted`, the schemas of tools that are not ours are left out,
+    because a schema that llama.cpp cannot turn into a grammar would fail every request."""
     return [
         {
             "type": "function",
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": _plain(tool.parameters) if trusted or tool.origin is Origin.NATIVE else _ANY,
+                "parameters": _without_patterns(tool.parameters) if trusted or tool.origin is Origin.NATIVE else _ANY,
             },
         }
         for tool in tools
     ]
 
 
-def _plain(schema: Any) -> Any:
-    """Return the schema without the patterns of strings. llama.cpp knows few of them, and writes about each other one
-    to the standard error, which a notebook shows."""
+def _without_patterns(schema: Any) -> Any:
+    """Return a schema without the patterns of strings. llama.cpp knows few patterns. For each unknown one it writes to
+    the standard error, which a notebook shows."""
     if isinstance(schema, list):
-        return [_plain(one) for one in cast("list[Any]", schema)]
+        return [_without_patterns(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     return {
-        name: {key: _plain(one) for key, one in cast("dict[str, Any]", value).items()}
+        name: {key: _without_patterns(item) for key, item in cast("dict[str, Any]", value).items()}
         if name in _NAMES and isinstance(value, dict)
-        else _plain(value)
+        else _without_patterns(value)
         for name, value in cast("dict[str, Any]", schema).items()
         if not (name == "pattern" and isinstance(value, str))
     }
 
 
 def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
-    """Yield the messages for one of the history. Results of tools come before the text that was said with them."""
+    """Yield the messages for one message of the history. Results of tools come before its text."""
     for part in message.parts:
         if isinstance(part, ToolResultPart):
             yield {"role": "tool", "tool_call_id": part.id, "content": replace_surrogates(part.text)}
@@ -76,33 +79,34 @@ def as_messages(message: ChatMessage) -> Iterator[dict[str, Any]]:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace half a surrogate pair, which the output of a cell can contain: the server's JSON refuses it."""
+    """Replace half surrogate pairs, which the output of a cell can contain. The server's JSON parser refuses them."""
     return text.encode(errors="replace").decode()
 
 
 @dataclass(slots=True)
 class StreamedCalls:
-    """The calls of one answer, while they are written."""
+    """The calls of one answer, while they are streamed."""
 
     _open: dict[int, ToolCallDelta] = field(default_factory=dict[int, ToolCallDelta])
 
     def take(self, choice: dict[str, Any]) -> Iterator[Delta]:
+        """Add the pieces of a chunk. Yield the complete calls at the end of the answer."""
         for piece in choice["delta"].get("tool_calls") or ():
             at: int = piece["index"]
-            said, function = self._open.get(at, ToolCallDelta(at)), cast("dict[str, str]", piece["function"])
+            before, function = self._open.get(at, ToolCallDelta(at)), cast("dict[str, str]", piece["function"])
             self._open[at] = ToolCallDelta(
                 at,
-                id=said.id or piece.get("id") or "",
-                name=said.name or function.get("name") or "",
-                arguments_text=said.arguments_text + (function.get("arguments") or ""),
+                id=before.id or piece.get("id") or "",
+                name=before.name or function.get("name") or "",
+                arguments_text=before.arguments_text + (function.get("arguments") or ""),
             )
         if choice.get("finish_reason"):
             for call in self._open.values():
-                yield call if _whole(call) else Remark(_LOST.format(name=call.name or "a tool"))
+                yield call if _is_complete(call) else Remark(_LOST.format(name=call.name or "a tool"))
             self._open.clear()
 
 
-def _whole(call: ToolCallDelta) -> bool:
+def _is_complete(call: ToolCallDelta) -> bool:
     try:
         return bool(call.name) and isinstance(json.loads(call.arguments_text), dict)
     except ValueError:

@@ -1,4 +1,7 @@
-"""A request in OpenAI's words, cut to the little that a model in this process can read. Pure."""
+"""Builds the messages of a request in OpenAI's format, and cuts them to the small context of a local model. Pure.
+
+`calls` has the tools, and `providers.local` runs the model.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,17 @@ if TYPE_CHECKING:
 
     from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, Part
 
-# Bytes a token, low on purpose: prose has 4, code 3. Where this is still too high (other scripts have 1 to 2), the
-# server refuses before it computes, and less room is tried.
+# The bytes of a token. English text has about 4 and code 3. In other scripts there are only 1 or 2: then the server
+# refuses the prompt before it computes anything, and a shorter one is tried.
 BYTES_PER_TOKEN = 3
-# What a chat template puts around a message.
+# The tokens that a chat template puts around a message.
 TOKENS_PER_MESSAGE = 8
 SHORT_SYSTEM = "You are a small, friendly assistant inside a Jupyter notebook. Keep answers short."
 NO_TOOLS = "You have no tools here: answer from this conversation alone."
 
 
-def text_of(part: Part) -> str:
+def format_part(part: Part) -> str:
+    """Return a part of a message as text, for a model without tools."""
     match part:
         case TextPart(text=text):
             return text
@@ -35,18 +39,20 @@ def text_of(part: Part) -> str:
 
 
 def _as_text(message: ChatMessage) -> str:
-    return replace_surrogates("".join(map(text_of, message.parts)).strip())
+    return replace_surrogates("".join(map(format_part, message.parts)).strip())
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a message with this text has."""
     return len(text.encode()) // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE
 
 
-def first_kept(sizes: Sequence[int], room: int) -> int:
-    """Return where the part of a history that fits begins; the last message is always kept.
+def find_first_kept(sizes: Sequence[int], room: int) -> int:
+    """Return the index of the first message to keep, so that the history fits into `room` tokens. The last message is
+    always kept.
 
-    An overflow halves what is kept instead of dropping one message, so that the beginning stays the same for some
-    turns: llama.cpp reads again everything after the first difference, 30 s for a full prompt.
+    When the room is full, half of it is emptied instead of dropping one message. So the beginning stays the same for
+    some turns. llama.cpp reads everything after the first difference again, which takes 30 s for a full prompt.
     """
     start = total = 0
     for end, size in enumerate(sizes):
@@ -58,20 +64,22 @@ def first_kept(sizes: Sequence[int], room: int) -> int:
     return start
 
 
-def prompt(request: ModelRequest, room: int, *, tiny: bool, tools: bool = False) -> list[dict[str, Any]]:
-    """Return the request in OpenAI's format, cut from the oldest message to about `room` tokens. It begins with a
-    user's message."""
+def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool = False) -> list[dict[str, Any]]:
+    """Return the messages of a request in OpenAI's format. The oldest ones are left out, so that they have about `room`
+    tokens. After the system prompt comes a message of the user."""
     long = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
-    system = SHORT_SYSTEM if tiny or tokens(long) > room // 4 else long
-    start = first_kept([tokens(_as_text(message)) for message in request.messages], room - tokens(system))
+    system = SHORT_SYSTEM if tiny or estimate_tokens(long) > room // 4 else long
+    start = find_first_kept(
+        [estimate_tokens(_as_text(message)) for message in request.messages], room - estimate_tokens(system)
+    )
     while start < len(request.messages) - 1 and not _begins(request.messages[start], tools=tools):
         start += 1
-    made: list[dict[str, Any]] = [{"role": "system", "content": system}]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": system}]
     for message in request.messages[start:]:
-        made += as_messages(message) if tools else [{"role": message.role, "content": _as_text(message)}]
-    return made
+        messages += as_messages(message) if tools else [{"role": message.role, "content": _as_text(message)}]
+    return messages
 
 
 def _begins(message: ChatMessage, *, tools: bool) -> bool:
-    """Whether a history may begin with the message: a result whose call was left out may not."""
+    """Return whether a history can begin with this message: it is the user's, and no result whose call is left out."""
     return message.role == "user" and not (tools and any(isinstance(part, ToolResultPart) for part in message.parts))

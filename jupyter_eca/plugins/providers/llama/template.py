@@ -1,4 +1,6 @@
-"""Whether the chat template of a GGUF file knows tools. Read from the file itself: loading it takes seconds."""
+"""Finds out whether the chat template of a GGUF file knows tools. It reads the file itself, because to load the model
+takes seconds. `providers.local` uses it.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +13,28 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-# As GGUF writes a key and the type of what follows: the length of the name, the name, 8 for a string. Templates for
-# calls may also have a key of their own, which llama.cpp prefers where there are tools.
+# The keys of templates as GGUF writes them: the length of the name, the name, and 8 for a string. A template for calls
+# may have its own key, which llama.cpp prefers for requests with tools.
 _NAMES: Final = (b"tokenizer.chat_template", b"tokenizer.chat_template.tool_use")
 _KEYS: Final = tuple(struct.pack("<Q", len(name)) + name + struct.pack("<I", 8) for name in _NAMES)
-# The keys come first, and of them a vocabulary is the longest, some 10 MB.
+# The bytes at the beginning of the file that are searched. The keys are there; the longest is the vocabulary with 10
+# MB.
 _HEAD_BYTES: Final = 64 << 20
-# A Jinja variable; that prose of a template says the word too does no harm, as llama.cpp looks again.
+# The variable in a Jinja template. A template may also have this word in its text. That does no harm, because llama.cpp
+# checks it again.
 _TOOLS: Final = re.compile(r"\btools\b")
 
 
-def knows_tools(template: str) -> bool:
+def mentions_tools(template: str) -> bool:
+    """Return whether a chat template knows tools."""
     return _TOOLS.search(template) is not None
 
 
-def file_knows_tools(file: Path) -> bool:
-    """Whether the template of a file knows tools; False also for a file that cannot be read."""
+def file_mentions_tools(file: Path) -> bool:
+    """Return whether the template of a GGUF file knows tools. False also for a file that cannot be read."""
     try:
-        seen = file.stat()
-        return _has_template(file, seen.st_mtime_ns, seen.st_size)
+        stat = file.stat()
+        return _has_template(file, stat.st_mtime_ns, stat.st_size)
     except (OSError, ValueError):
         return False
 
@@ -37,7 +42,7 @@ def file_knows_tools(file: Path) -> bool:
 @lru_cache(maxsize=64)
 def _has_template(file: Path, _changed: int, _size: int) -> bool:
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return any(knows_tools(_find_string(data, key)) for key in _KEYS)
+        return any(mentions_tools(_find_string(data, key)) for key in _KEYS)
 
 
 def _find_string(data: mmap.mmap, key: bytes) -> str:

@@ -1,4 +1,6 @@
-"""Where an answer has something from, as Markdown for its reader. Pure."""
+"""Writes the sources of an answer as Markdown: links to web pages, and pages of documents. Pure. The readers of answers
+(`events` of each API) use it.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ _BRACKETS = re.compile(r"[\[\]\s]+")
 
 
 def describe_source(source: Mapping[str, Any]) -> str:
-    """Describe a web page or a place in a document, in either form of the API; empty for another form."""
+    """Return the Markdown for a web page or for pages of a document, "" for a source in another form."""
     match source:
         case {"url": str(url)} if url.startswith(("https://", "http://")):
             title = source.get("title")
             return link(title if isinstance(title, str) else "", url)
         case {"document_title": str(title), "start_page_number": int(first), "end_page_number": int(end)}:
-            # The API's end is the page after the last.
+            # The end in the API is the page after the last one.
             pages = f"p. {first}" if end - 1 <= first else f"pp. {first}-{end - 1}"
             return f"[{_plain(title)}, {pages}]"
         case {"document_title": str(title)}:
@@ -28,10 +30,11 @@ def describe_source(source: Mapping[str, Any]) -> str:
 
 
 def link(title: str, url: str) -> str:
+    """Return a Markdown link."""
     address = re.sub(r"[\s()<>]", lambda found: f"%{ord(found[0]):02X}", url)
     return f"[{_plain(title) or address}]({address})"
 
 
 def _plain(title: str) -> str:
-    """Escape a title: a stranger wrote it, and it must not end the link that it is in."""
+    """Return a title without brackets and line breaks, which could end the link that the title is in."""
     return _BRACKETS.sub(" ", title).strip()

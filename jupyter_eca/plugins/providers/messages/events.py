@@ -1,6 +1,7 @@
-"""The event stream of the Messages API, event by event, as deltas. Pure; unknown events and blocks say nothing.
+"""Turns the events of the Messages API into deltas. Pure. Unknown events and blocks are ignored.
 
-Events are matched as the raw JSON they are, not built into the SDK's models first: that halves the time per event.
+The events are plain JSON, not the SDK's models, which would double the time for each event. It must not know a
+connection: `providers.anthropic` does. `request` builds the request.
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# Why an answer ended before its time, for the reader. Every other reason is an ordinary end, and the engine goes by
-# what it received: some servers mislabel theirs.
+# The remarks for answers that ended too early, by the reason of the server. Every other reason is a normal end. The
+# engine does not use it, because some servers send a wrong reason.
 _CUT = {"max_tokens": TOO_LONG, "model_context_window_exceeded": FULL, "refusal": DECLINED}
 
 
 @dataclass(slots=True)
 class _Block:
+    """A content block of the answer, while it is streamed."""
+
     kind: str
     input: object = None
     signature: str = ""
@@ -48,28 +51,31 @@ class _Block:
 
 @dataclass(slots=True)
 class MessagesReader:
-    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end."""
+    """Turns the events of one answer into deltas."""
 
     model: str
+    """The full name of the model."""
     complete: bool = False
+    """Whether the server has sent the end of the answer."""
     _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
     _searches: dict[str, Json] = field(default_factory=dict[str, "Json"])
 
     def take(self, event: Any) -> tuple[Delta, ...]:
+        """Return the deltas of an event."""
         match event:
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
                 return (TextDelta(text),)
             case {"type": "content_block_delta", "index": int(index), "delta": {"type": str(kind)} as delta}:
-                return self._piece(index, kind, delta)
+                return self._read_piece(index, kind, delta)
             case {"type": "content_block_start", "index": int(index), "content_block": {"type": str(kind)} as block}:
-                return self._start(index, kind, block)
+                return self._start_block(index, kind, block)
             case {"type": "content_block_stop", "index": int(index)} if index in self._blocks:
-                return self._stop(index, self._blocks[index])
+                return self._end_block(index, self._blocks[index])
             case {"type": "message_start", "message": {"usage": usage}}:
-                self._count(usage)
+                self._add_counts(usage)
             case {"type": "message_delta", "delta": {} as delta}:
-                self._count(event.get("usage"))
+                self._add_counts(event.get("usage"))
                 return self._end(delta)
             case {"type": "message_stop"}:
                 self.complete = True
@@ -78,7 +84,7 @@ class MessagesReader:
         return ()
 
     def usage(self) -> UsageDelta:
-        """Return the usage, without a cost. Cached tokens are counted apart from the input, as in the API."""
+        """Return the usage, without a cost. As in the API, cached tokens are not counted as input tokens."""
         count = self._tokens.get
         return UsageDelta(
             input_tokens=count("input_tokens", 0),
@@ -88,25 +94,25 @@ class MessagesReader:
             web_searches=count("web_search_requests", 0),
         )
 
-    def _start(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
-        made = _Block(kind, block.get("input"), str(block.get("signature") or ""), content=block.get("content"))
-        made.id = str(block.get("tool_use_id") or block.get("id") or "")
-        self._blocks[index] = made
+    def _start_block(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
+        new_block = _Block(kind, block.get("input"), str(block.get("signature") or ""), content=block.get("content"))
+        new_block.id = str(block.get("tool_use_id") or block.get("id") or "")
+        self._blocks[index] = new_block
         match kind, block:
             case "server_tool_use", {"name": "web_search"}:
                 return (ReasoningDelta(""),)
             case "text", {"text": str(text)} if text:
                 return (TextDelta(text),)
             case "thinking", _:
-                # Also when there is no text, which newer models leave out unless asked: the signature must find a
-                # part to sign, and the reader sees that the model thinks.
+                # Sent even without a text, which newer models leave out unless the request asks for it. The signature
+                # needs a part that it belongs to, and the user sees that the model thinks.
                 return (ReasoningDelta(str(block.get("thinking") or "")),)
             case "tool_use", {"id": str(id), "name": str(name)}:
                 return (ToolCallDelta(index, id=id, name=name),)
             case _:
                 return ()
 
-    def _piece(self, index: int, kind: str, delta: dict[str, Any]) -> tuple[Delta, ...]:
+    def _read_piece(self, index: int, kind: str, delta: dict[str, Any]) -> tuple[Delta, ...]:
         block = self._blocks.get(index)
         match kind, delta:
             case "input_json_delta", {"partial_json": str(text)} if text and block and block.kind == "tool_use":
@@ -125,7 +131,7 @@ class MessagesReader:
                 pass
         return ()
 
-    def _stop(self, index: int, block: _Block) -> tuple[Delta, ...]:
+    def _end_block(self, index: int, block: _Block) -> tuple[Delta, ...]:
         if block.kind == "thinking":
             return (ReasoningEnd(seal(self.model, block.signature)),)
         if block.kind == "text" and block.sources:
@@ -134,65 +140,67 @@ class MessagesReader:
             return self._begin_search(block)
         if block.kind == "web_search_tool_result":
             return self._end_search(block)
-        if block.kind == "tool_use" and block.input and not block.pieces:  # some servers send it whole, in the start
+        if block.kind == "tool_use" and block.input and not block.pieces:  # some servers send it whole at the start
             block.pieces = True
             return (ToolCallDelta(index, arguments_text=json.dumps(block.input)),)
         return ()
 
     def _begin_search(self, block: _Block) -> tuple[Delta, ...]:
-        """Show what the server searches for by itself, as a part of the model's reasoning."""
-        given = _object(block.text) or block.input
-        use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": given or {}}
+        """Show what the server searches for, as a part of the model's thoughts."""
+        arguments = _parse_object(block.text) or block.input
+        use = {"type": "server_tool_use", "id": block.id, "name": "web_search", "input": arguments or {}}
         self._searches[block.id] = use
-        match given:
+        match arguments:
             case {"query": str(query)}:
                 return (ReasoningDelta(f"Searched the web for “{query}”:\n"),)
             case _:
                 return ()
 
     def _end_search(self, block: _Block) -> tuple[Delta, ...]:
-        """Keep both blocks of a search together, where a thought has its signature. After a pause there is only the
-        second block: the answer before has the first."""
+        """Store both blocks of a search together in the signature of the thought. After a pause there is only the
+        second block: the answer before the pause has the first one."""
         result = {"type": "web_search_tool_result", "tool_use_id": block.id, "content": block.content}
         use = self._searches.pop(block.id, None)
         signature = seal(self.model, SEARCHED + json.dumps([use, result] if use else [result]))
-        return (ReasoningDelta("\n".join(_lines(block.content)) + "\n"), ReasoningEnd(signature))
+        return (ReasoningDelta("\n".join(_list_findings(block.content)) + "\n"), ReasoningEnd(signature))
 
-    def _unfound(self) -> tuple[Delta, ...]:
-        """Return searches that are still in progress at a pause: their results come when it is over."""
+    def _end_open_searches(self) -> tuple[Delta, ...]:
+        """Store the searches that are under way at a pause. Their results come after the pause."""
         uses, self._searches = list(self._searches.values()), {}
         return (ReasoningEnd(seal(self.model, SEARCHED + json.dumps(uses))),) if uses else ()
 
     def _end(self, delta: dict[str, Any]) -> tuple[Delta, ...]:
         match delta:
             case {"stop_reason": "pause_turn"}:
-                return (*self._unfound(), Paused())
-            case {"stop_reason": str(reason), "stop_details": {"explanation": str(why)}} if reason in _CUT and why:
-                why = f": {why.rstrip('.')}"
+                return (*self._end_open_searches(), Paused())
+            case {"stop_reason": str(reason), "stop_details": {"explanation": str(explanation)}} if (
+                reason in _CUT and explanation
+            ):
+                explanation = f": {explanation.rstrip('.')}"
             case {"stop_reason": str(reason)} if reason in _CUT:
-                why = ""
+                explanation = ""
             case _:
                 return ()
-        return (*self._spoilt(), Remark(_CUT[reason].format(why=why)))
+        return (*self._spoil_cut_call(), Remark(_CUT[reason].format(why=explanation)))
 
-    def _spoilt(self) -> tuple[Delta, ...]:
-        """Whether a call was cut off: before its first argument it looks like one without arguments, and would be
-        run."""
+    def _spoil_cut_call(self) -> tuple[Delta, ...]:
+        """Make a call that was cut off before its first argument invalid. It would look like a call without arguments,
+        and would be run."""
         last = max(self._blocks, default=-1)
         block = self._blocks.get(last)
-        spoilt = block is not None and block.kind == "tool_use" and not block.pieces
-        return (ToolCallDelta(last, arguments_text="{"),) if spoilt else ()
+        was_cut = block is not None and block.kind == "tool_use" and not block.pieces
+        return (ToolCallDelta(last, arguments_text="{"),) if was_cut else ()
 
-    def _count(self, usage: Any) -> None:
+    def _add_counts(self, usage: Any) -> None:
         match usage:
             case {**counts}:
                 self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
-                self._count(counts.get("server_tool_use"))
+                self._add_counts(counts.get("server_tool_use"))
             case _:
                 pass
 
 
-def _object(text: str) -> Json | None:
+def _parse_object(text: str) -> Json | None:
     try:
         value: Any = json.loads(text)
     except ValueError:
@@ -200,11 +208,11 @@ def _object(text: str) -> Json | None:
     return cast("Json", value) if isinstance(value, dict) else None
 
 
-def _lines(content: object) -> Iterator[str]:
-    """Return what a search found, for the reader."""
+def _list_findings(content: object) -> Iterator[str]:
+    """Yield the lines that show the results of a search to the user."""
     match content:
         case list():
-            yield from (f"- {describe_source(one)}" for one in cast("list[Json]", content))
+            yield from (f"- {describe_source(source)}" for source in cast("list[Json]", content))
         case {"error_code": str(code)}:
             yield f"The search failed: {code}."
         case _:

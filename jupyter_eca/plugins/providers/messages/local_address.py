@@ -1,4 +1,4 @@
-"""What an address says about where a server is. Pure."""
+"""Decides from a URL whether a server is on this machine. Pure. All providers use it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_here(url: str) -> bool:
+    """Return whether the host of a URL is this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

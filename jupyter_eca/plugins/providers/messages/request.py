@@ -1,8 +1,10 @@
-"""A neutral request in the words of the Messages API. Pure; it repairs what the API would refuse for ever after.
+"""Builds the JSON of a request to the Messages API from a neutral request. Pure.
 
-One refused block in a history makes every later request of that chat fail, so this module leaves nothing to chance:
-roles alternate, no text is blank, every tool use is answered in the very next message, ids have legal characters, and
-reasoning goes back only to the model that signed it.
+The API would refuse every later request of a chat that has one invalid block in its history. So this module makes sure
+that roles alternate, no text is blank, each tool call is answered in the next message, ids have only valid characters,
+and thoughts are only sent to the model that has signed them.
+
+It must not know a connection: `providers.anthropic` does. `events` reads the answer.
 """
 
 from __future__ import annotations
@@ -27,29 +29,30 @@ if TYPE_CHECKING:
 
 Block = dict[str, Any]
 
-# The smallest output limit of the models still served (Claude Opus 4.1), and far more than an answer in a notebook
-# needs. Only what is written is paid for. A model's `extraPayload.max_tokens` overrides it.
+# The tokens that an answer may have. This is the smallest limit of all current models (Claude Opus 4.1), and far more
+# than an answer in a notebook needs. Only written tokens cost money. `extraPayload.max_tokens` of a model overrides it.
 MAX_TOKENS = 32_000
 
-# The API's own least budget for thinking.
+# The smallest budget for thinking that the API accepts.
 MIN_BUDGET = 1_024
 
-# The API takes four marks: tools, system, the chat so far, and where it ended the last time, for it looks only twenty
-# blocks back. Whatever comes before a mark is read from the cache at a tenth of the price or less.
+# The mark for the cache. Everything before a mark is read from the cache, at a tenth of the price or less. The API
+# takes four marks. We set them at the end of the tools, of the system prompt, of the chat, and of the chat at the last
+# request, because the API looks for an old mark only in the last twenty blocks.
 _MARK: Block = {"cache_control": {"type": "ephemeral"}}
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
-# What the API takes as images; one that it refuses would fail every later request of the chat (ECA 6.1, class 11).
+# The images that the API accepts. One that it refuses would fail every later request of the chat (ECA 6.1, class 11).
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_IMAGE_CHARS = 5 * 1024 * 1024 * 4 // 3
 
-# The search of the API's own, and how often an answer may use it: each time is billed.
+# The web search of the API. The number of searches in an answer is limited, because each costs money.
 SEARCH: Block = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
-# What is sealed of a search: both of its blocks, which are refused without each other (ECA 5, 9).
+# The beginning of a signature that has both blocks of a search. The API refuses one block without the other (ECA 5, 9).
 SEARCHED = "searched:"
-# What a message may not end in: it leads on to what was never said.
-_LEADS_ON = frozenset({"thinking", "server_tool_use", "web_search_tool_result"})
+# The kinds of blocks that a message must not end with, because something must follow them.
+_NEEDS_MORE = frozenset({"thinking", "server_tool_use", "web_search_tool_result"})
 
 MAX_TITLE = 200
 
@@ -58,76 +61,87 @@ NO_OUTPUT = "(no output)"
 NO_RESULT = "This call has no result: it did not finish."
 
 
-def body(model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False) -> dict[str, Any]:
-    """Return the JSON of `POST /v1/messages`. `extra` is the `extraPayload`: it overrides the rest, and null removes a
-    key. Only a model that `searches` the web gets back what it found."""
-    made: dict[str, Any] = {"model": model_id, "max_tokens": MAX_TOKENS, "messages": _messages(request, searches)}
+def build_body(
+    model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False
+) -> dict[str, Any]:
+    """Return the JSON of `POST /v1/messages`.
+
+    `extra` is the `extraPayload`: its keys override the others, and null removes a key. Only if the model `searches`
+    the web, the results of earlier searches are sent to it.
+    """
+    payload: dict[str, Any] = {
+        "model": model_id,
+        "max_tokens": MAX_TOKENS,
+        "messages": _make_messages(request, searches),
+    }
     if request.system.strip():
-        made["system"] = [{"type": "text", "text": request.system} | _MARK]
-    tools = [_tool(tool) for tool in request.tools]
+        payload["system"] = [{"type": "text", "text": request.system} | _MARK]
+    tools = [_make_tool(tool) for tool in request.tools]
     if searches and all(tool["name"] != SEARCH["name"] for tool in tools):
         tools.insert(0, SEARCH)
     if tools:
-        made["tools"] = [*tools[:-1], tools[-1] | _MARK]
+        payload["tools"] = [*tools[:-1], tools[-1] | _MARK]
     return _fit_thinking(
-        {name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True}
+        {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
     )
 
 
-def _fit_thinking(made: Block) -> Block:
-    """Make the budget for thinking valid. It must be below the limit of the whole answer and has a least size: half of
-    the limit, or no thinking."""
-    thinking: Any = made.get("thinking")
+def _fit_thinking(payload: Block) -> Block:
+    """Make the budget for thinking valid: it must be below the limit of the answer, and at least `MIN_BUDGET`. A budget
+    that is too large becomes half of the limit. If that is impossible, thinking is switched off."""
+    thinking: Any = payload.get("thinking")
     budget: Any = cast("Block", thinking).get("budget_tokens") if isinstance(thinking, dict) else None
-    if not isinstance(budget, int) or budget < made["max_tokens"]:
-        return made
-    room = max(made["max_tokens"] // 2, MIN_BUDGET)
-    if room < made["max_tokens"]:
-        return made | {"thinking": cast("Block", thinking) | {"budget_tokens": room}}
-    return {name: value for name, value in made.items() if name != "thinking"}
+    if not isinstance(budget, int) or budget < payload["max_tokens"]:
+        return payload
+    room = max(payload["max_tokens"] // 2, MIN_BUDGET)
+    if room < payload["max_tokens"]:
+        return payload | {"thinking": cast("Block", thinking) | {"budget_tokens": room}}
+    return {name: value for name, value in payload.items() if name != "thinking"}
 
 
 def seal(model: str, signature: str) -> str:
-    """Join a signature with the model that made it: another model would refuse it, and the chat with it."""
+    """Join a signature with the model that made it. Another model would refuse the signature, and so the whole chat."""
     return f"{model}#{signature}" if signature else ""
 
 
 def unseal(model: str, signature: str) -> str:
+    """Return the signature that `seal` has joined, "" if another model made it."""
     return signature.removeprefix(f"{model}#") if signature.startswith(f"{model}#") else ""
 
 
-def _tool(tool: ToolSpec) -> Block:
-    made: Block = {"name": tool.name, "input_schema": {"type": "object", "properties": {}, **tool.parameters}}
-    return made | {"description": tool.description} if tool.description.strip() else made
+def _make_tool(tool: ToolSpec) -> Block:
+    tool_json: Block = {"name": tool.name, "input_schema": {"type": "object", "properties": {}, **tool.parameters}}
+    return tool_json | {"description": tool.description} if tool.description.strip() else tool_json
 
 
-def _messages(request: ModelRequest, searches: bool) -> list[Block]:
+def _make_messages(request: ModelRequest, searches: bool) -> list[Block]:
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
-    made: list[Block] = []
+    messages: list[Block] = []
     unanswered: list[str] = []
     last = len(request.messages) - 1
     for number, message in enumerate(request.messages):
         if message.role == "assistant":
-            # An answer with nothing after it is one that its vendor paused.
-            said = _from_assistant(message, request.model, searches)
-            _add(made, "assistant", _drop_halves(said, paused=number == last))
+            # An answer at the end of the history was paused by the vendor.
+            blocks = _from_assistant(message, request.model, searches)
+            _append(messages, "assistant", _drop_incomplete_searches(blocks, paused=number == last))
             unanswered += [part.id for part in message.parts if isinstance(part, ToolUsePart)]
         else:
-            _add(made, "user", [_result(id, results.get(id)) for id in unanswered] + _from_user(message))
+            _append(messages, "user", [_make_result(id, results.get(id)) for id in unanswered] + _from_user(message))
             unanswered = []
-    _add(made, "user", [_result(id, results.get(id)) for id in unanswered])
-    # The last two of the user: where the last request ended is found again however much was said since.
-    for message in [one for one in made if one["role"] == "user"][-2:]:
-        message["content"][-1] |= _MARK
-    return made
+    _append(messages, "user", [_make_result(id, results.get(id)) for id in unanswered])
+    # The last two messages of the user are marked: the second last one is where the last request ended.
+    for sent in [sent for sent in messages if sent["role"] == "user"][-2:]:
+        sent["content"][-1] |= _MARK
+    return messages
 
 
-def _add(made: list[Block], role: str, blocks: list[Block]) -> None:
-    if made and made[-1]["role"] == role:
-        made[-1]["content"] += blocks
+def _append(messages: list[Block], role: str, blocks: list[Block]) -> None:
+    """Append blocks to the last message if it has the same role, because roles must alternate."""
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
     elif blocks:
-        made.append({"role": role, "content": blocks})
+        messages.append({"role": role, "content": blocks})
 
 
 def _from_user(message: ChatMessage) -> list[Block]:
@@ -143,7 +157,7 @@ def _from_user(message: ChatMessage) -> list[Block]:
                 blocks.append({"type": "text", "text": NO_IMAGE})
             case DocumentPart(name=name, base64=data):
                 source = {"type": "base64", "media_type": "application/pdf", "data": data}
-                # Of all documents of a request or of none: the API refuses a mixture.
+                # All documents of a request must have citations, or none: the API refuses a mixture.
                 cited = {"citations": {"enabled": True}}
                 blocks.append({"type": "document", "source": source, "title": name[:MAX_TITLE]} | cited)
             case _:
@@ -159,7 +173,7 @@ def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Bl
                 blocks.append({"type": "text", "text": text})
             case ToolUsePart():
                 name = _ILLEGAL.sub("_", part.name)[:128] or "_"
-                blocks.append({"type": "tool_use", "id": _id(part.id), "name": name, "input": part.arguments})
+                blocks.append({"type": "tool_use", "id": _make_id(part.id), "name": name, "input": part.arguments})
             case ReasoningPart() if signature := unseal(model, part.signature):
                 blocks += _make_thinking(part.text, signature, searches)
             case _:
@@ -167,19 +181,23 @@ def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Bl
     return blocks
 
 
-def _drop_halves(blocks: list[Block], *, paused: bool) -> list[Block]:
-    """Drop searches that lack one half: a pause may have come between the two, and a stop in the pause. A message must
-    not end with what leads on either, unless it is `paused`: that goes back as it came."""
-    asked = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
-    found = {block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"}
-    whole = asked if paused else asked & found
-    kept = [block for block in blocks if _search_of(block) in whole | {""}]
-    while not paused and kept and kept[-1]["type"] in _LEADS_ON:
+def _drop_incomplete_searches(blocks: list[Block], *, paused: bool) -> list[Block]:
+    """Drop searches without a result, and blocks at the end after which something must follow.
+
+    A search has no result if the vendor paused the answer after its first block, and the user then stopped the turn. A
+    `paused` answer is sent back as it came, because the vendor goes on with it.
+    """
+    begun = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
+    ended = {block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"}
+    valid = begun if paused else begun & ended
+    kept = [block for block in blocks if _get_search_id(block) in valid | {""}]
+    while not paused and kept and kept[-1]["type"] in _NEEDS_MORE:
         kept.pop()
     return kept
 
 
-def _search_of(block: Block) -> str:
+def _get_search_id(block: Block) -> str:
+    """Return the id of the search that a block belongs to, "" for another block."""
     names = {"server_tool_use": "id", "web_search_tool_result": "tool_use_id"}
     return str(block[names[block["type"]]]) if block["type"] in names else ""
 
@@ -190,13 +208,13 @@ def _make_thinking(text: str, signature: str, searches: bool) -> list[Block]:
     return [{"type": "thinking", "thinking": text, "signature": signature}]
 
 
-def _result(id: str, result: ToolResultPart | None) -> Block:
-    made: Block = {"type": "tool_result", "tool_use_id": _id(id)}
+def _make_result(id: str, result: ToolResultPart | None) -> Block:
+    block: Block = {"type": "tool_result", "tool_use_id": _make_id(id)}
     if result is None:
-        return made | {"content": NO_RESULT, "is_error": True}
-    made["content"] = result.text if result.text.strip() else NO_OUTPUT
-    return made | {"is_error": True} if result.error else made
+        return block | {"content": NO_RESULT, "is_error": True}
+    block["content"] = result.text if result.text.strip() else NO_OUTPUT
+    return block | {"is_error": True} if result.error else block
 
 
-def _id(id: str) -> str:
+def _make_id(id: str) -> str:
     return _ILLEGAL.sub("_", id) or "_"

@@ -1,1 +1,3 @@
-"""The Responses API as plain data. Nothing here knows an SDK or a connection."""
+"""Owns the messages of OpenAI's Responses API as plain data. It must not know an SDK or a connection:
+`providers.openai` does.
+"""

@@ -1,4 +1,7 @@
-"""The event stream of the Responses API as deltas. Pure; unknown events and items say nothing."""
+"""Turns the events of the Responses API into deltas. Pure. Unknown events and items are ignored.
+
+It must not know a connection: `providers.openai` does. `request` builds the request.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ResponsesReader:
-    """Reads one answer. `model` is the full name. `complete`: the server said that it was the end. `failed` is the code
-    and the text of an error that it sent instead."""
+    """Turns the events of one answer into deltas."""
 
     model: str
+    """The full name of the model."""
     settings: ProviderConfig
     complete: bool = False
+    """Whether the server has sent the end of the answer."""
     failed: tuple[str, str] | None = None
-    _heard: set[int] = field(default_factory=set[int])
+    """The code and the text of an error that the server has sent, None for none."""
+    _streamed_items: set[int] = field(default_factory=set[int])
     _calls: dict[int, bool] = field(default_factory=dict[int, bool])
     _usage: dict[str, Any] | None = None
     _text: str = ""
@@ -35,15 +40,16 @@ class ResponsesReader:
     _sources: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, event: Any) -> Iterable[Delta]:
+        """Return the deltas of an event."""
         match event:
             case {"type": "response.output_text.delta", "delta": str(text)}:
-                self._heard.add(event.get("output_index", 0))
+                self._streamed_items.add(event.get("output_index", 0))
                 self._text += text
                 return (TextDelta(text),)
             case {"type": "response.output_text.annotation.added", "annotation": {"type": "url_citation"} as source}:
                 self._cite(source)
             case {"type": "response.function_call_arguments.delta", "delta": str(text)}:
-                return self._arguments(event.get("output_index", 0), text)
+                return self._read_arguments(event.get("output_index", 0), text)
             case {
                 "type": "response.reasoning_summary_text.delta" | "response.reasoning_text.delta",
                 "delta": str(text),
@@ -55,8 +61,8 @@ class ResponsesReader:
                 return self._begin(event.get("output_index", 0), item)
             case {"type": "response.output_item.done", "item": {} as item}:
                 return tuple(self._finish_item(event.get("output_index", 0), item))
-            case {"type": "response.refusal.done", "refusal": str(why)}:
-                return (Remark(describe_refusal(why)),)
+            case {"type": "response.refusal.done", "refusal": str(explanation)}:
+                return (Remark(describe_refusal(explanation)),)
             case {"type": "response.completed" | "response.incomplete", "response": {} as response}:
                 return self._end(response)
             case {"type": "response.failed", "response": {} as response}:
@@ -68,14 +74,14 @@ class ResponsesReader:
         return ()
 
     def usage(self) -> UsageDelta | None:
-        """Return the usage; None when the server did not count."""
+        """Return the usage, None if the server has not counted it."""
         if self._usage is None:
             return None
         details: Any = self._usage.get("input_tokens_details")
-        read, written = _count(details, "cached_tokens"), _count(details, "cache_write_tokens")
+        read, written = _get_count(details, "cached_tokens"), _get_count(details, "cache_write_tokens")
         return UsageDelta(
-            input_tokens=max(_count(self._usage, "input_tokens") - read - written, 0),
-            output_tokens=_count(self._usage, "output_tokens"),
+            input_tokens=max(_get_count(self._usage, "input_tokens") - read - written, 0),
+            output_tokens=_get_count(self._usage, "output_tokens"),
             cache_read_tokens=read,
             cache_write_tokens=written,
             web_searches=self._searches,
@@ -84,57 +90,58 @@ class ResponsesReader:
     def _begin(self, index: int, item: dict[str, Any]) -> tuple[Delta, ...]:
         match item:
             case {"type": "reasoning" | "web_search_call"}:
-                return (ReasoningDelta(""),)  # what is signed must have a place, and the reader sees that it thinks
+                # The signature needs a part that it belongs to, and the user sees that the model thinks.
+                return (ReasoningDelta(""),)
             case {"type": "function_call", "name": str(name)}:
                 self._calls[index] = False
                 return (ToolCallDelta(index, id=str(item.get("call_id") or ""), name=name),)
             case _:
                 return ()
 
-    def _arguments(self, index: int, text: str) -> tuple[Delta, ...]:
+    def _read_arguments(self, index: int, text: str) -> tuple[Delta, ...]:
         if index not in self._calls or not text:
             return ()
         self._calls[index] = True
         return (ToolCallDelta(index, arguments_text=text),)
 
     def _finish_item(self, index: int, item: dict[str, Any]) -> Iterator[Delta]:
-        """Read a whole item: some servers send nothing before it."""
+        """Read a complete item. Some servers send no pieces before it."""
         match item:
             case {"type": "reasoning"}:
-                kept = {"id": item.get("id"), "encrypted_content": item.get("encrypted_content")}
-                signature = json.dumps(kept) if all(kept.values()) else ""
+                state = {"id": item.get("id"), "encrypted_content": item.get("encrypted_content")}
+                signature = json.dumps(state) if all(state.values()) else ""
                 yield ReasoningEnd(seal(self.model, signature))
             case {"type": "function_call", "arguments": str(text)}:
                 if index not in self._calls:
                     yield from self._begin(index, item)
                 if not self._calls[index]:
-                    yield from self._arguments(index, text)
+                    yield from self._read_arguments(index, text)
             case {"type": "web_search_call", "id": str()}:
-                self._searches += _searches(item)
+                self._searches += _is_search(item)
                 yield from _read_search(item, self.model)
             case {"type": "message", "content": [*parts]}:
                 for part in parts:
-                    yield from self._whole(index, part)
+                    yield from self._read_whole_part(index, part)
                 if self._sources:
                     yield TextDelta("\n\nSources: " + ", ".join(self._sources.values()))
                     self._sources.clear()
             case _:
                 pass
 
-    def _whole(self, index: int, part: Any) -> Iterator[Delta]:
+    def _read_whole_part(self, index: int, part: Any) -> Iterator[Delta]:
         if part.get("type") != "output_text":
             return
-        if index not in self._heard:
+        if index not in self._streamed_items:
             self._text += part["text"]
             yield TextDelta(part["text"])
         for source in part.get("annotations") or ():
             self._cite(source)
 
     def _cite(self, source: dict[str, Any]) -> None:
-        """Record a source, unless the text names it already: models mostly write their sources there themselves."""
+        """Note a source, unless the text has it already. Models mostly write their sources into the text."""
         url = source.get("url")
-        if isinstance(url, str) and url not in self._text and (made := describe_source(source)):
-            self._sources[url] = made
+        if isinstance(url, str) and url not in self._text and (description := describe_source(source)):
+            self._sources[url] = description
 
     def _end(self, response: dict[str, Any]) -> tuple[Delta, ...]:
         self.complete = True
@@ -144,13 +151,13 @@ class ResponsesReader:
             case {"reason": "content_filter"}:
                 return (Remark(describe_refusal()),)
             case {"reason": str(reason)} if reason:
-                return (*self._spoilt(), Remark(TOO_LONG))
+                return (*self._spoil_cut_call(), Remark(TOO_LONG))
             case _:
                 return ()
 
-    def _spoilt(self) -> tuple[Delta, ...]:
-        """Whether a call was cut off: before its first argument it looks like one without arguments, and would be
-        run."""
+    def _spoil_cut_call(self) -> tuple[Delta, ...]:
+        """Make a call that was cut off before its first argument invalid. It would look like a call without arguments,
+        and would be run."""
         last = max(self._calls, default=-1)
         return (ToolCallDelta(last, arguments_text="{"),) if last >= 0 and not self._calls[last] else ()
 
@@ -158,24 +165,24 @@ class ResponsesReader:
         match error:
             case {"error": {} as inner}:
                 self._fail(inner)
-            case {"message": str(said)}:
-                self.failed = (str(error.get("code") or ""), said)
+            case {"message": str(message)}:
+                self.failed = (str(error.get("code") or ""), message)
             case _:
                 self.failed = ("", "")
 
 
 def _read_search(item: dict[str, Any], model: str) -> Iterator[Delta]:
-    """Show a search of the server. What it did goes back with the thoughts around it, as it came."""
+    """Show a search of the server as a thought. The item is its signature, so that it is sent back as it came."""
     match item.get("action"):
-        case {"query": str(words)} | {"url": str(words)}:
-            yield ReasoningDelta(f"Searched the web: {words}\n")
+        case {"query": str(query)} | {"url": str(query)}:
+            yield ReasoningDelta(f"Searched the web: {query}\n")
         case _:
             yield ReasoningDelta("")
     yield ReasoningEnd(seal(model, json.dumps(item)))
 
 
-def _searches(item: dict[str, Any]) -> bool:
-    """Whether an item is a search: to open a found page, or to look for words in it, is none."""
+def _is_search(item: dict[str, Any]) -> bool:
+    """Return whether an item is a search. To open a page that was found, or to look for words in it, is no search."""
     match item.get("action"):
         case {"type": "open_page" | "find_in_page"}:
             return False
@@ -183,8 +190,8 @@ def _searches(item: dict[str, Any]) -> bool:
             return True
 
 
-def _count(counts: Any, name: str) -> int:
-    """Return a count; 0 when it is missing or not a number."""
+def _get_count(counts: Any, name: str) -> int:
+    """Return a count, 0 if it is missing or not a number."""
     match counts:
         case {**named}:
             count = named.get(name)

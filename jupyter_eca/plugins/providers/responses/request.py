@@ -1,7 +1,7 @@
-"""A neutral request in the words of the Responses API. Pure.
+"""Builds the JSON of a request to the Responses API from a neutral request. Pure.
 
-Nothing is stored at the vendor's: the whole chat goes out each time, and with it the thoughts, encrypted, of the model
-that had them.
+The vendor stores nothing: the whole chat is sent each time, and with it the encrypted thoughts of the same model. It
+must not know a connection: `providers.openai` does. `events` reads the answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from jupyter_eca.engine.model.request import (
     ToolResultPart,
     ToolUsePart,
 )
-from jupyter_eca.plugins.providers.completions.request import answer, file_name, parameters, picture, tool_name
+from jupyter_eca.plugins.providers.completions.request import (
+    file_name,
+    get_result_text,
+    make_image_url,
+    make_parameters,
+    make_tool_name,
+)
 from jupyter_eca.plugins.providers.messages.request import NO_IMAGE, unseal
 
 if TYPE_CHECKING:
@@ -31,52 +37,53 @@ if TYPE_CHECKING:
 
 Block = dict[str, Any]
 
-# Those that think; the others refuse to be asked for their thoughts.
+# The names of models that think. The others refuse a request for their thoughts.
 _THINKS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 _SEARCH: Block = {"type": "web_search"}
 
-# Refused without what they led to.
-_LEADS_ON = frozenset({"reasoning", "web_search_call"})
+# The types of items that the API refuses at the end of a message, because something must follow them.
+_NEEDS_MORE = frozenset({"reasoning", "web_search_call"})
 
 
-def body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
-    """Return the JSON of `POST /v1/responses`. `extra` is the `extraPayload`: it overrides the rest, and null removes a
-    key."""
-    made: Block = {"model": model_id, "input": list(_items(request, chosen)), "store": False}
+def build_body(model_id: str, request: ModelRequest, extra: Payload, chosen: ModelConfig) -> Block:
+    """Return the JSON of `POST /v1/responses`. `extra` is the `extraPayload`: its keys override the others, and null
+    removes a key."""
+    payload: Block = {"model": model_id, "input": list(_make_items(request, chosen)), "store": False}
     if request.system.strip():
-        made["instructions"] = request.system
+        payload["instructions"] = request.system
     if request.tools:
-        made["tools"] = [_tool(tool) for tool in request.tools]
+        payload["tools"] = [_make_tool(tool) for tool in request.tools]
     if chosen.web_search:
-        made["tools"] = [_SEARCH, *made.get("tools", ())]
+        payload["tools"] = [_SEARCH, *payload.get("tools", ())]
     if _THINKS.search(model_id):
-        made["include"] = ["reasoning.encrypted_content"]
-    made["prompt_cache_key"] = _cache_key(request)
-    return {name: value for name, value in {**made, **extra}.items() if value is not None} | {"stream": True}
+        payload["include"] = ["reasoning.encrypted_content"]
+    payload["prompt_cache_key"] = _make_cache_key(request)
+    return {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
 
 
-def _cache_key(request: ModelRequest) -> str:
-    """Return a key that is the same for every request of a chat, so that they meet where its beginning is cached."""
+def _make_cache_key(request: ModelRequest) -> str:
+    """Return a key that is the same for all requests of a chat, so that they are sent to the server that has cached the
+    beginning of the chat."""
     first = request.messages[0].text if request.messages else ""
     return sha256(f"{request.system}\0{first}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _tool(tool: ToolSpec) -> Block:
-    # Strict schemas know no optional arguments.
+def _make_tool(tool: ToolSpec) -> Block:
+    # Not strict, because a strict schema cannot have optional arguments.
     return {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": parameters(tool),
+        "parameters": make_parameters(tool),
         "strict": False,
     }
 
 
-def _items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
-    keeps = chosen.reasoning_history
+def _make_items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
+    reasoning_history = chosen.reasoning_history
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     last = max((at for at, one in enumerate(request.messages) if one.role == "user" and one.text), default=0)
@@ -84,12 +91,12 @@ def _items(request: ModelRequest, chosen: ModelConfig) -> Iterator[Block]:
         if message.role != "assistant":
             yield from _from_user(message)
             continue
-        thinks = keeps == "all" or (keeps == "turn" and at > last)
-        yield from _from_assistant(message, request.model if thinks else "", searches=bool(chosen.web_search))
+        sends_thoughts = reasoning_history == "all" or (reasoning_history == "turn" and at > last)
+        yield from _from_assistant(message, request.model if sends_thoughts else "", searches=bool(chosen.web_search))
         for part in message.parts:
             if isinstance(part, ToolUsePart):
-                output = answer(results.get(part.id))
-                yield {"type": "function_call_output", "call_id": _id(part.id), "output": output}
+                output = get_result_text(results.get(part.id))
+                yield {"type": "function_call_output", "call_id": _make_id(part.id), "output": output}
 
 
 def _from_user(message: ChatMessage) -> Iterator[Block]:
@@ -99,9 +106,9 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "input_text", "text": text})
             case ImagePart():
-                url = picture(part)
-                seen = {"type": "input_image", "image_url": url, "detail": "auto"}
-                blocks.append(seen if url else {"type": "input_text", "text": NO_IMAGE})
+                url = make_image_url(part)
+                image_block = {"type": "input_image", "image_url": url, "detail": "auto"}
+                blocks.append(image_block if url else {"type": "input_text", "text": NO_IMAGE})
             case DocumentPart(name=name, base64=data):
                 whole = f"data:application/pdf;base64,{data}"
                 blocks.append({"type": "input_file", "filename": file_name(name), "file_data": whole})
@@ -118,13 +125,17 @@ def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iter
             case TextPart(text=text) if text.strip():
                 items.append({"role": "assistant", "content": text})
             case ToolUsePart():
-                call = {"call_id": _id(part.id), "name": tool_name(part.name), "arguments": json.dumps(part.arguments)}
+                call = {
+                    "call_id": _make_id(part.id),
+                    "name": make_tool_name(part.name),
+                    "arguments": json.dumps(part.arguments),
+                }
                 items.append({"type": "function_call"} | call)
             case ReasoningPart() if opaque := model and unseal(model, part.signature):
                 items += _make_reasoning(part.text, opaque, searches=searches)
             case _:
                 pass
-    while items and items[-1].get("type") in _LEADS_ON:
+    while items and items[-1].get("type") in _NEEDS_MORE:
         items.pop()
     yield from items
 
@@ -140,5 +151,5 @@ def _make_reasoning(text: str, opaque: str, *, searches: bool) -> Iterator[Block
             pass
 
 
-def _id(id: str) -> str:
+def _make_id(id: str) -> str:
     return id if _ID.fullmatch(id) else sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,7 +1,8 @@
 /**
- * A question on one line, with a button for each answer. Escape and *Cancel* choose nothing.
+ * Shows a question of the panel on one line, with a button for each answer. With Escape and *Cancel* the user chooses
+ * nothing.
  *
- * Knows nothing of what is chosen. Questions of the assistant are in `transcript/Question.tsx`.
+ * This module knows no question. Questions of the assistant are in `transcript/Question.tsx`.
  */
 
 import * as React from 'react';
@@ -12,8 +13,11 @@ interface Props<T> {
   readonly className?: string;
   /** The name of the group for a screen reader. */
   readonly label: string;
+  /** The question. */
   readonly line: string;
+  /** The label and the value of each answer. */
   readonly choices: readonly (readonly [string, T])[];
+  /** Called with the value that was chosen; undefined when the user cancels. */
   readonly onChoose: (chosen: T | undefined) => void;
 }
 

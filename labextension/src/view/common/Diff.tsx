@@ -1,7 +1,7 @@
 /**
- * A diff of a file, line by line.
+ * Draws the diff of a file, line by line.
  *
- * Knows no change: the lines are parsed in `render/unified_diff.ts`.
+ * This module knows no change: `render/unified_diff.ts` parses the lines.
  */
 
 import * as React from 'react';
@@ -10,8 +10,9 @@ import { DiffKind, parseDiff } from '../../render/unified_diff';
 import { toExactText } from '../../render/format';
 import { useEnv } from './env';
 
+/** The most lines that are drawn at once. More would make the page slow. */
 const MOST_LINES = 400;
-/** Who approves should not have to ask for the end of a line. */
+/** The most characters of a line that are drawn. It is high, so that a user who approves sees whole lines. */
 const MOST_CHARACTERS = 20_000;
 const SIGN: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', same: ' ', gap: '⋯' };
 
@@ -20,7 +21,7 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
   const [all, setAll] = React.useState(false);
   const lines = React.useMemo(() => parseDiff(diff), [diff]);
   const isCut = lines.length > MOST_LINES || lines.some(line => line.text.length > MOST_CHARACTERS);
-  const says: Readonly<Record<DiffKind, string>> = {
+  const spokenSigns: Readonly<Record<DiffKind, string>> = {
     add: trans.__('added: '),
     remove: trans.__('removed: '),
     same: '',
@@ -38,7 +39,7 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
                 {SIGN[line.kind]}
               </td>
               <td className="eca-Diff-text">
-                <span className="eca-Hidden">{says[line.kind]}</span>
+                <span className="eca-Hidden">{spokenSigns[line.kind]}</span>
                 {toExactText(all ? line.text : line.text.slice(0, MOST_CHARACTERS))}
                 {!all && line.text.length > MOST_CHARACTERS && '…'}
               </td>
@@ -54,9 +55,7 @@ export const Diff = React.memo(function Diff({ diff }: { readonly diff: string }
             setAll(true);
           }}
         >
-          {lines.length > MOST_LINES
-            ? trans.__('Show all %1 lines', lines.length)
-            : trans.__('Show the long lines whole')}
+          {lines.length > MOST_LINES ? trans.__('Show all %1 lines', lines.length) : trans.__('Show the whole lines')}
         </button>
       )}
     </div>

@@ -1,7 +1,8 @@
 /**
- * Text that somebody approves, with every character of it. Long runs of empty lines are one line that counts them.
+ * Shows a text that the user approves, so that no character of it is hidden. A long run of empty lines becomes one line
+ * with their number.
  *
- * Which characters are named is in `render/format.ts`. Text that nobody approves is in `LongText.tsx`.
+ * `render/format.ts` decides which characters are shown as code points. Other texts are shown by `LongText.tsx`.
  */
 
 import * as React from 'react';

@@ -1,5 +1,5 @@
 /**
- * Small line drawings in the colour of the text beside them, and buttons that show only one.
+ * Draws icons in the colour of the text beside them, and buttons that show only an icon.
  *
  * The icon of the assistant in Lab's menus is in `assistant_icon.ts`.
  */

@@ -1,7 +1,7 @@
 /**
- * Plain text of any size: the first part, and a button for more.
+ * Shows plain text of any length: the first part, and a button that shows more.
  *
- * Knows no Markdown: that is `Markdown.tsx`.
+ * This module knows no Markdown: Markdown is drawn by `Markdown.tsx`.
  */
 
 import * as React from 'react';
@@ -10,21 +10,23 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 import { ExactText } from './ExactText';
 
+/** The number of characters that are shown at first: a few screens. */
 const FIRST = 4000;
+/** The number of characters that the button adds. */
 const MORE = 40_000;
-/** Who approves should not have to ask for the end. */
+/** The same as `FIRST`, for a text that the user approves. It is high, because the user should see the end, too. */
 const FIRST_EXACT = 40_000;
 
 interface Props {
   readonly text: string;
-  /** Whether every character counts, as in what somebody approves. */
+  /** Whether no character may be hidden, because the user approves the text. */
   readonly exact?: boolean;
 }
 
 export const LongText = React.memo(function LongText({ text, exact = false }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [size, setSize] = React.useState(exact ? FIRST_EXACT : FIRST);
-  // Cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
+  // The text is cut before it is cleaned: it would take too long to clean ten megabytes and show four kilobytes.
   const part = React.useMemo(() => text.slice(0, size), [text, size]);
   return (
     <div className="eca-LongText">

@@ -1,7 +1,8 @@
 /**
- * Markdown text, rendered segment by segment, so that text which grows costs only what its last segment costs.
+ * Shows Markdown. Each segment is rendered alone, so that only the last one is rendered again when the text grows.
  *
- * Knows no parser: each front brings its own in `env.ts`. The segments are split in `render/markdown_segments.ts`.
+ * This module knows no parser: the panel and the widget each provide theirs in `Env.markdown`.
+ * `render/markdown_segments.ts` splits the text into segments.
  */
 
 import * as React from 'react';
@@ -10,24 +11,24 @@ import { splitSegments } from '../../render/markdown_segments';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 
-/** A longer segment is no prose. It is shown as plain text, part by part: a parser would block the page. */
-const LONGEST_PIECE = 50_000;
+/** A longer segment is not prose, and a parser would block the page. It is shown as plain text, part by part. */
+const LONGEST_SEGMENT = 50_000;
 
 export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {
   return (
     <div className="eca-Markdown">
-      {splitSegments(text).map((piece, index) => (
-        <Piece key={index} text={piece} />
+      {splitSegments(text).map((segment, index) => (
+        <Segment key={index} text={segment} />
       ))}
     </div>
   );
 });
 
-function Piece({ text }: { readonly text: string }): React.ReactElement {
-  return text.length > LONGEST_PIECE ? <LongText text={text} /> : <Rendered text={text} />;
+function Segment({ text }: { readonly text: string }): React.ReactElement {
+  return text.length > LONGEST_SEGMENT ? <LongText text={text} /> : <RenderedSegment text={text} />;
 }
 
-const Rendered = React.memo(function Rendered({ text }: { readonly text: string }): React.ReactElement {
+const RenderedSegment = React.memo(function RenderedSegment({ text }: { readonly text: string }): React.ReactElement {
   const { markdown } = useEnv();
   const host = React.useRef<HTMLDivElement>(null);
   React.useLayoutEffect(() => {

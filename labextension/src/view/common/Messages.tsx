@@ -1,7 +1,7 @@
 /**
- * Messages of the server or of the page that are not part of a chat, until the user dismisses them.
+ * Shows messages of the server or of the page that are not part of a chat, until the user closes them.
  *
- * The session collects them; see `Session.showMessage`.
+ * The session collects the messages; see `Session.showMessage`.
  */
 
 import * as React from 'react';
@@ -12,6 +12,7 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 
+/** The most characters of a message that are shown. */
 const LONGEST = 500;
 
 interface Props {

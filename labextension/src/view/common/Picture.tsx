@@ -1,7 +1,7 @@
 /**
- * An image of a chat.
+ * Shows an image of a chat.
  *
- * Knows no chat: the image comes with its type and its data.
+ * This module knows no chat: it gets the type and the data of the image.
  */
 
 import * as React from 'react';
@@ -9,7 +9,7 @@ import * as React from 'react';
 import { ImageContent } from '../../wire/protocol';
 import { useEnv } from './env';
 
-/** The types that an `img` draws without running code. */
+/** Matches the types of images that an `img` element draws without running code. */
 const DRAWN = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
 export function Picture({ image }: { readonly image: ImageContent }): React.ReactElement {

@@ -1,7 +1,7 @@
 /**
  * A button that opens and closes a part of a card.
  *
- * Keeps no state: whoever shows it knows whether the part is open.
+ * It keeps no state: its user passes whether the part is open.
  */
 
 import * as React from 'react';

@@ -1,5 +1,5 @@
 /**
- * The assistant's icon, for Lab's menus, tabs and launcher.
+ * Provides the icon of the assistant for Lab's menus, tabs and launcher.
  *
  * The icons inside the panel are in `Icon.tsx`.
  */

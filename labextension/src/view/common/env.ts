@@ -1,7 +1,8 @@
 /**
- * What every view may use of the front it is shown in: translation, Markdown, code buttons, links.
+ * The `Env` of the views: what every view may use of the page in which it is shown, for example the translation, the
+ * Markdown renderer and the links.
  *
- * Knows no front: the panel in Lab and the widget in a notebook each bring their own `Env`.
+ * This module knows no page: the panel in Lab and the widget in a notebook each provide their own `Env`.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -13,26 +14,35 @@ import type { FindCell } from '../../chat/pasted_cells';
 import type { CodeTools } from '../../render/code_types';
 import { DEFAULTS, Preferences } from './preferences';
 
+/** What a view may use of its page. An optional part is absent where the page cannot do it. */
 export interface Env {
+  /** Translates the texts of the views. */
   readonly trans: TranslationBundle;
+  /** The functions of the buttons beside blocks of code. */
   readonly code: CodeTools;
-  /** Fills an element with Markdown that is not trusted. */
+  /** Renders Markdown that is not trusted into an element. */
   readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
-  /** Fetch the whole output of a tool call, of which the card shows a part. */
+  /** Fetches the whole output of a tool call, of which the card shows a part. */
   readonly fetchWholeOutput?: (toolCallId: string) => Promise<string | undefined>;
+  /** Opens a file. */
   readonly openPath: (path: string) => void;
-  /** Show a notebook, and scroll to one of its cells. */
+  /** Shows a notebook, and scrolls to one of its cells. */
   readonly showCell: (path: string, cellId?: string) => void;
+  /** Finds a cell in the open notebooks. */
   readonly findCell?: FindCell;
+  /** What the user has set for the panel in Lab's settings. */
   readonly preferences?: Observed<Preferences>;
+  /** Opens the settings of the assistant. */
   readonly openSettings?: () => void;
+  /** Writes approval rules. */
   readonly approvalRules?: ApprovalRules;
+  /** Sets flags at messages. */
   readonly flags?: Flags;
 }
 
-/** A value that changes, with a way to hear of changes. */
+/** A value that changes, and whose changes can be observed. */
 export interface Observed<T> {
-  readonly subscribe: (watcher: () => void) => () => void;
+  readonly subscribe: (subscriber: () => void) => () => void;
   readonly current: () => T;
 }
 
@@ -47,14 +57,15 @@ export function useEnv(): Env {
   return env;
 }
 
-const unchanging = (): (() => void) => () => undefined;
-const defaults = (): Preferences => DEFAULTS;
+const subscribeToNothing = (): (() => void) => () => undefined;
+const getDefaults = (): Preferences => DEFAULTS;
 
+/** Return the preferences of the user; the defaults where the page has none. */
 export function usePreferences(): Preferences {
   const { preferences } = useEnv();
   return React.useSyncExternalStore(
-    preferences?.subscribe ?? unchanging,
-    preferences?.current ?? defaults,
-    preferences?.current ?? defaults
+    preferences?.subscribe ?? subscribeToNothing,
+    preferences?.current ?? getDefaults,
+    preferences?.current ?? getDefaults
   );
 }

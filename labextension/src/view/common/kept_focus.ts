@@ -1,8 +1,8 @@
 /**
- * Keeps the focus in the panel when the element that has it goes away, as the buttons of an approval do.
+ * Keeps the focus in the panel when the focused element is removed, for example the buttons of an approval.
  *
- * Browsers then give the focus to the page, where the next key would be a command of the notebook. Knows no view: it
- * looks for the card that the element stood in, and else for the prompt box.
+ * Without this, browsers would give the focus to the page, and the next key would be a command of the notebook. This
+ * module knows no view: it finds the card in which the element was, or the prompt box, by their CSS selectors.
  */
 
 import * as React from 'react';
@@ -11,7 +11,10 @@ const CARD = '.eca-Tool';
 const CARD_HEAD = '.eca-Tool-head';
 const PROMPT_BOX = 'textarea[role=combobox]';
 
-/** Give the focus to the card, or else to the prompt box, when the focused element of `panel` is removed. */
+/**
+ * When the focused element of `panel` is removed, give the focus to the card in which it was. If the card is gone, too,
+ * give it to the prompt box.
+ */
 export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
   React.useEffect(() => {
     const node = panel.current;
@@ -19,12 +22,13 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
       return undefined;
     }
     let focused: Element | undefined;
-    let head: HTMLElement | null | undefined;
+    let cardHead: HTMLElement | null | undefined;
     const handleFocus = ({ target }: FocusEvent): void => {
       focused = target instanceof Element ? target : undefined;
-      head = focused?.closest(CARD)?.querySelector<HTMLElement>(CARD_HEAD);
+      cardHead = focused?.closest(CARD)?.querySelector<HTMLElement>(CARD_HEAD);
     };
-    // Some browsers report this for a removed element too, just before it is removed.
+    // Some browsers send this event also for a removed element, just before it is removed. So the element is checked
+    // later.
     const handleBlur = ({ target }: FocusEvent): void => {
       queueMicrotask(() => {
         if (target instanceof Element && target.isConnected && document.activeElement !== target) {
@@ -37,9 +41,9 @@ export function useKeptFocus(panel: React.RefObject<HTMLElement>): void {
         return;
       }
       focused = undefined;
-      // A field that opened in place of the button may have the focus already.
+      // A field that has replaced the button may have the focus already.
       if (document.activeElement === null || document.activeElement === document.body) {
-        (head?.isConnected === true ? head : node.querySelector<HTMLElement>(PROMPT_BOX))?.focus();
+        (cardHead?.isConnected === true ? cardHead : node.querySelector<HTMLElement>(PROMPT_BOX))?.focus();
       }
     });
     node.addEventListener('focusin', handleFocus);

@@ -1,15 +1,18 @@
 /**
- * What the user chose for the panel in Lab's settings: side, send key, chips.
+ * Reads what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips.
  *
- * Keys, servers and rules are not here: the server keeps them, and `settings/` shows them.
+ * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
+ * them.
  */
 
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 
 export interface Preferences {
+  /** The side of Lab on which the panel is. */
   readonly side: 'left' | 'right';
+  /** The key that sends a message. The other one of the two begins a new line. */
   readonly sendKey: 'Enter' | 'Shift+Enter';
-  /** Whether the place in the notebook is offered as a context. */
+  /** Whether the place in the notebook is offered as a context, as a chip above the prompt box. */
   readonly chips: boolean;
 }
 
@@ -24,49 +27,50 @@ export function readPreferences({ side, sendKey, chips }: Readonly<Record<string
   };
 }
 
-/** The id under which Lab keeps the settings: that of the schema file. */
+/** The id of the settings in Lab, which is the id of the schema file. */
 const ID = 'jupyter-eca:plugin';
 
+/** Keeps the present preferences, and notifies subscribers when they change. */
 export class PreferenceStore {
   private value = DEFAULTS;
-  private readonly watchers = new Set<() => void>();
+  private readonly subscribers = new Set<() => void>();
 
-  readonly subscribe = (watcher: () => void): (() => void) => {
-    this.watchers.add(watcher);
-    return () => this.watchers.delete(watcher);
+  readonly subscribe = (subscriber: () => void): (() => void) => {
+    this.subscribers.add(subscriber);
+    return () => this.subscribers.delete(subscriber);
   };
 
   readonly current = (): Preferences => this.value;
 
   set(value: Preferences): void {
     this.value = value;
-    this.watchers.forEach(watcher => {
-      watcher();
+    this.subscribers.forEach(subscriber => {
+      subscriber();
     });
   }
 
   /**
-   * Follow Lab's settings. `place` is called with the side whenever it changes, and at the start if it is not the
+   * Follow Lab's settings. `movePanel` is called with the side whenever it changes, and at the start if it is not the
    * default.
    */
   async follow(
     registry: ISettingRegistry | null,
     restored: Promise<unknown>,
-    place: (side: Preferences['side']) => void
+    movePanel: (side: Preferences['side']) => void
   ): Promise<void> {
     if (registry === null) {
       return;
     }
     const settings = await registry.load(ID);
-    const take = (): void => {
+    const update = (): void => {
       const before = this.value;
       this.set(readPreferences(settings.composite));
       if (this.value.side !== before.side) {
-        place(this.value.side);
+        movePanel(this.value.side);
       }
     };
     await restored;
-    take();
-    settings.changed.connect(take);
+    update();
+    settings.changed.connect(update);
   }
 }

@@ -1,32 +1,35 @@
 /**
- * The contexts that are sent with a message, as chips. Each can be left out.
+ * Shows the contexts that are sent with a message as chips. The user can leave out each of them.
  *
- * Knows no server: `Composer.tsx` keeps the list.
+ * This module knows no server: `Composer.tsx` keeps the list.
  */
 
 import * as React from 'react';
 
-import { describeContext, keyOf } from '../../chat/suggestions';
+import { describeContext, createContextKey } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
-import { kindIcon } from './Completion';
+import { getKindIcon } from './Completion';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** The place in the notebook that would be sent: the active cell, or what is selected in it. */
+/** The place in the notebook that would be sent: the active cell, or the selection in it. */
 export interface NotebookPlace {
+  /** The place in a few words, for the chip. */
   readonly label: string;
+  /** The place with the whole path. */
   readonly detail: string;
 }
 
 interface Props {
   readonly place: NotebookPlace | undefined;
+  /** Whether the place is sent. */
   readonly placeOn: boolean;
-  readonly onPlace: (on: boolean) => void;
+  readonly onPlaceOn: (on: boolean) => void;
   readonly contexts: readonly ChatContext[];
   readonly onRemove: (context: ChatContext) => void;
 }
 
-export function Chips({ place, placeOn, onPlace, contexts, onRemove }: Props): React.ReactElement | null {
+export function Chips({ place, placeOn, onPlaceOn, contexts, onRemove }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   if (place === undefined && contexts.length === 0) {
     return null;
@@ -45,7 +48,7 @@ export function Chips({ place, placeOn, onPlace, contexts, onRemove }: Props): R
                 : trans.__('Not sent. Click to send %1 with the message.', place.detail)
             }
             onClick={() => {
-              onPlace(!placeOn);
+              onPlaceOn(!placeOn);
             }}
           >
             <Icon name="cell" />
@@ -56,11 +59,11 @@ export function Chips({ place, placeOn, onPlace, contexts, onRemove }: Props): R
       {contexts.map(context => {
         const { label, detail } = describeContext(context);
         return (
-          <li key={keyOf(context)} className="eca-Chip" title={detail}>
+          <li key={createContextKey(context)} className="eca-Chip" title={detail}>
             {context.type === 'image' && 'base64' in context ? (
               <img alt="" src={`data:${context.mediaType};base64,${context.base64}`} />
             ) : (
-              <Icon name={kindIcon(context.type)} />
+              <Icon name={getKindIcon(context.type)} />
             )}
             <span>{context.type === 'image' ? trans.__('Image') : label}</span>
             <button

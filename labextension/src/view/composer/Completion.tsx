@@ -1,7 +1,9 @@
 /**
- * The list of suggestions above the prompt box, made for the keyboard first.
+ * Requests suggestions for what is typed into the prompt box, and shows them as a list above the box. The keyboard
+ * controls the list while the box keeps the focus.
  *
- * Knows no session: the suggestions come from `query`. What triggers them is in `chat/completion_trigger.ts`.
+ * This module knows no session: the function `query` returns the suggestions. `chat/completion_trigger.ts` finds what
+ * triggers them.
  */
 
 import * as React from 'react';
@@ -30,27 +32,31 @@ const ICONS: Readonly<Record<string, IconName>> = {
   skill: 'command'
 };
 
-export function kindIcon(kind: string): IconName {
+export function getKindIcon(kind: string): IconName {
   return ICONS[kind] ?? 'dot';
 }
 
-/** Suggestions are requested when the user has not typed for this time. */
+/** The pause in typing after which suggestions are requested. */
 const PAUSE_MS = 60;
 
+/** A list of suggestions that is shown. */
 export interface Completing {
   readonly trigger: Trigger;
-  /** Undefined until the first answer has come; null when the server could not be asked. */
+  /** The suggestions; undefined until the first answer has come, null when the request failed. */
   readonly offers: readonly Suggestion[] | null | undefined;
+  /** The index of the suggestion that the keyboard would choose. */
   readonly active: number;
 }
 
 interface Completer {
   readonly completing: Completing | undefined;
+  /** Moves the active suggestion by this many lines. */
   readonly move: (by: number) => void;
+  /** Closes the list until another trigger is typed. */
   readonly close: () => void;
 }
 
-/** `query` throws when the server cannot be asked. */
+/** Return the list of suggestions for the text at the cursor. `query` throws when the request fails. */
 export function useCompletion(
   text: string,
   cursor: number,
@@ -104,13 +110,18 @@ export function useCompletion(
   };
 }
 
-/** The server's answer to what was typed then. Null when it could not be asked. */
+/** The last answer of the server. */
 interface Answer {
+  /** What was typed when the suggestions were requested. */
   readonly word: string;
+  /** The suggestions; null when the request failed. */
   readonly offers: readonly Suggestion[] | null;
 }
 
-/** Return what of the last answer is shown. Of an earlier letter's commands, only those that fit what is typed now. */
+/**
+ * Return the suggestions of the last answer that are shown. If the answer is a list of commands for an earlier text,
+ * these are only the commands that match what is typed now.
+ */
 function listFitting(
   answer: Answer | undefined,
   kind: Trigger['kind'] | undefined,
@@ -125,6 +136,7 @@ function listFitting(
 interface Props {
   readonly id: string;
   readonly completing: Completing;
+  /** Called with the suggestion that the user chooses. */
   readonly onTake: (offer: Suggestion) => void;
 }
 
@@ -141,7 +153,7 @@ export function Completion({ id, completing, onTake }: Props): React.ReactElemen
   if (offers === null || offers.length === 0) {
     return (
       <p className="eca-Completion eca-Note">
-        {offers === null ? trans.__('This server offers nothing here yet.') : trans.__('Nothing found.')}
+        {offers === null ? trans.__('The server has no suggestions for this.') : trans.__('Nothing found.')}
       </p>
     );
   }
@@ -159,7 +171,7 @@ export function Completion({ id, completing, onTake }: Props): React.ReactElemen
             onTake(offer);
           }}
         >
-          <Icon name={kindIcon(offer.kind)} />
+          <Icon name={getKindIcon(offer.kind)} />
           <span className="eca-Completion-label">{offer.label}</span>
           <span className="eca-Completion-detail">{offer.detail}</span>
         </li>

@@ -1,9 +1,9 @@
 /**
- * The prompt box: text, contexts and completion.
+ * The prompt box: its text, the contexts, and the completion.
  *
- * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs,
- * the message steers it; with Alt+Enter it waits for the end of the turn. Knows no session: `App.tsx` sends the
- * message.
+ * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs, a
+ * message steers the turn. With Alt+Enter, the message waits for the end of the turn. This module knows no session:
+ * `App.tsx` sends the message.
  */
 
 import * as React from 'react';
@@ -11,7 +11,7 @@ import * as React from 'react';
 import { toImageContext, listImages, LARGEST_IMAGE } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
 import { UnsentMessage } from '../../chat/drafts';
-import { keyOf, Suggestion } from '../../chat/suggestions';
+import { createContextKey, Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
 import { useCellDrop } from './cell_drop';
@@ -26,36 +26,42 @@ export interface Draft {
   /** Differs for each draft, also when the text is the same twice. */
   readonly key: number;
   readonly text: string;
-  /** `replace`: it stands in place of what is in the box, which has the focus then. `add`: after what is there. */
+  /**
+   * `replace`: the text replaces what is in the box, and the box gets the focus. `add`: the text is added at the end.
+   */
   readonly how: 'replace' | 'add';
 }
 
 interface Props {
+  /** Whether a turn is running. */
   readonly busy: boolean;
   readonly connected: boolean;
+  /** Whether the user changes an earlier message. */
   readonly editing: boolean;
   readonly draft: Draft;
-  /** What was typed in this chat before and not sent. */
+  /** What was typed in this chat earlier and not sent. */
   readonly unsent: UnsentMessage;
-  /** Called with what is in the box whenever that changes, except while an earlier message is changed. */
+  /** Called with the content of the box whenever it changes, except while the user changes an earlier message. */
   readonly onUnsent: (message: UnsentMessage) => void;
   readonly place: NotebookPlace | undefined;
   readonly estimates: EstimateSource;
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
   /**
-   * Returns whether the message was accepted; if not, it stays in the box. `later`: send it when the turn has ended.
+   * Sends a message. Returns whether the server accepted it; otherwise it stays in the box. `withPlace`: add the place
+   * in the notebook. `later`: wait for the end of the turn.
    */
   readonly onSend: (
     text: string,
     contexts: readonly ChatContext[],
-    around: boolean,
+    withPlace: boolean,
     later: boolean
   ) => Promise<boolean>;
   readonly onStop: () => void;
   readonly onCancelEdit: () => void;
   /** Called for the key *arrow up* in an empty box. */
   readonly onEditLast: () => void;
-  readonly onTrouble: (text: string) => void;
+  /** Called with a warning for the user. */
+  readonly onWarning: (text: string) => void;
   readonly children?: React.ReactNode;
 }
 
@@ -63,7 +69,7 @@ export function Composer(props: Props): React.ReactElement {
   const { busy, connected, editing, query, onSend, onStop, onUnsent } = props;
   const { trans, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
-  const around = chips ? props.place : undefined;
+  const place = chips ? props.place : undefined;
   const id = React.useId();
   const frame = React.useRef<HTMLDivElement>(null);
   const box = React.useRef<HTMLTextAreaElement>(null);
@@ -72,8 +78,8 @@ export function Composer(props: Props): React.ReactElement {
   const [contexts, setContexts] = React.useState(props.unsent.contexts);
   const [placeOn, setPlaceOn] = React.useState(true);
   const [sending, setSending] = React.useState(false);
-  const ask = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
-  const { completing, move, close } = useCompletion(text, cursor, ask);
+  const queryWithContexts = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
+  const { completing, move, close } = useCompletion(text, cursor, queryWithContexts);
   const put = useSetText(box, setText, setCursor);
   useDraft(props.draft, text, put, box);
   useAutoHeight(box, text);
@@ -92,15 +98,15 @@ export function Composer(props: Props): React.ReactElement {
     }
   };
   const add = (context: ChatContext): void => {
-    setContexts(before => [...before.filter(other => keyOf(other) !== keyOf(context)), context]);
+    setContexts(before => [...before.filter(other => createContextKey(other) !== createContextKey(context)), context]);
   };
   const attach = (data: DataTransfer): boolean => {
     for (const file of listImages(data)) {
       if (file.size > LARGEST_IMAGE) {
-        props.onTrouble(trans.__('This image is too large. The limit is 5 MB.'));
+        props.onWarning(trans.__('This image is too large. The limit is 5 MB.'));
       } else {
         void toImageContext(file).then(add, () => {
-          props.onTrouble(trans.__('This image cannot be read.'));
+          props.onWarning(trans.__('This image cannot be read.'));
         });
       }
     }
@@ -120,13 +126,13 @@ export function Composer(props: Props): React.ReactElement {
     }
     setSending(true);
     put('', 0);
-    const taken = await onSend(message, contexts, chips && placeOn, later);
+    const accepted = await onSend(message, contexts, chips && placeOn, later);
     setSending(false);
-    if (taken) {
+    if (accepted) {
       setContexts([]);
     } else {
       put(message, message.length);
-      // By now the user may be in another chat, and this box gone.
+      // The text is also stored here, because by now the user may be in another chat, and this box gone.
       onUnsent({ text: message, contexts });
     }
   };
@@ -182,9 +188,9 @@ export function Composer(props: Props): React.ReactElement {
         </p>
       )}
       <Chips
-        place={around}
+        place={place}
         placeOn={placeOn}
-        onPlace={setPlaceOn}
+        onPlaceOn={setPlaceOn}
         contexts={contexts}
         onRemove={context => {
           setContexts(contexts.filter(other => other !== context));
@@ -224,7 +230,7 @@ export function Composer(props: Props): React.ReactElement {
           text={text.trim()}
           contexts={contexts}
           withPlace={chips && placeOn}
-          place={placeOn ? (around?.detail ?? '') : ''}
+          place={placeOn ? (place?.detail ?? '') : ''}
         />
       )}
       <div className="eca-Composer-bar">
@@ -266,15 +272,19 @@ export function Composer(props: Props): React.ReactElement {
 
 type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 
+/** What decides about the meaning of a key. */
 interface KeySituation {
+  /** The active suggestion. */
   readonly offer: Suggestion | undefined;
+  /** Defined while the list of suggestions is open. */
   readonly completing: unknown;
-  /** What is typed is the whole name of the command that is offered: Enter runs it. */
+  /** Whether the text is the whole name of the suggested command. Then Enter runs the command. */
   readonly isComplete: boolean;
   /** Whether the user sends with Shift+Enter. */
   readonly shifted: boolean;
 }
 
+/** Return what a key does; undefined when it does what it does in any text area. */
 function readKeyAction(
   event: React.KeyboardEvent,
   { offer, completing, isComplete, shifted }: KeySituation
@@ -296,7 +306,7 @@ function readKeyAction(
   }
 }
 
-/** Return a function that sets the text and, once the text is drawn, the cursor. */
+/** Return a function that sets the text, and sets the cursor as soon as the text is drawn. */
 function useSetText(
   box: React.RefObject<HTMLTextAreaElement>,
   setText: (text: string) => void,
@@ -318,7 +328,7 @@ function useSetText(
   );
 }
 
-/** Put a draft into the box, and the cursor at its end. */
+/** Put each new draft into the box, and the cursor at its end. */
 function useDraft(
   draft: Draft,
   text: string,

@@ -1,7 +1,8 @@
 /**
- * The estimate under the prompt box: tokens, cost and, on demand, the exact request.
+ * Shows an estimate below the text in the prompt box: the tokens, the cost and, if the user asks for it, the exact
+ * request.
  *
- * Knows no session: the estimates come from an `EstimateSource`; see `chat/estimates.ts`.
+ * This module knows no session: an `EstimateSource` makes the estimates; see `chat/estimates.ts`.
  */
 
 import * as React from 'react';
@@ -13,9 +14,14 @@ import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 import { LongText } from '../common/LongText';
 
-/** Makes estimates. `along`: with the place in the notebook as a context. */
+/** Makes estimates. `withPlace`: the place in the notebook is sent as a context, too. */
 export interface EstimateSource {
-  readonly estimate: (text: string, contexts: readonly ChatContext[], along: boolean) => Promise<Estimate | undefined>;
+  readonly estimate: (
+    text: string,
+    contexts: readonly ChatContext[],
+    withPlace: boolean
+  ) => Promise<Estimate | undefined>;
+  /** Makes an estimate that has the exact request, too. */
   readonly estimateWithRequest: EstimateSource['estimate'];
 }
 
@@ -24,18 +30,18 @@ interface Props {
   readonly text: string;
   readonly contexts: readonly ChatContext[];
   readonly withPlace: boolean;
-  /** The place in the notebook; when it changes, a new estimate is made. */
+  /** The place in the notebook, in words. When it changes, a new estimate is made. */
   readonly place: string;
 }
 
-/** An estimate is made when the user has not typed for this time. */
-const REST_MS = 500;
+/** The pause in typing after which an estimate is requested. */
+const PAUSE_MS = 500;
 
 export function EstimateLine({ source, text, contexts, withPlace, place }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const found = useEstimate(source, text, contexts, withPlace, place);
+  const estimate = useEstimate(source, text, contexts, withPlace, place);
   const [request, setRequest] = React.useState<string>();
-  if (text === '' || found === undefined) {
+  if (text === '' || estimate === undefined) {
     return null;
   }
   return (
@@ -43,7 +49,7 @@ export function EstimateLine({ source, text, contexts, withPlace, place }: Props
       {request !== undefined && (
         <section className="eca-Estimate-request" role="region" aria-label={trans.__('The exact request')}>
           <header>
-            <span>{trans.__('What would be sent to %1', found.model)}</span>
+            <span>{trans.__('What would be sent to %1', estimate.model)}</span>
             <IconButton
               icon="close"
               label={trans.__('Close the request')}
@@ -56,13 +62,13 @@ export function EstimateLine({ source, text, contexts, withPlace, place }: Props
         </section>
       )}
       <p>
-        <Figures estimate={found} />
+        <Figures estimate={estimate} />
         <button
           type="button"
           className="eca-Link"
           onClick={() => {
-            void source.estimateWithRequest(text, contexts, withPlace).then(exactly => {
-              setRequest(exactly?.request);
+            void source.estimateWithRequest(text, contexts, withPlace).then(result => {
+              setRequest(result?.request);
             });
           }}
         >
@@ -73,53 +79,56 @@ export function EstimateLine({ source, text, contexts, withPlace, place }: Props
   );
 }
 
+/** Shows the tokens and the cost of an estimate. */
 export function Figures({ estimate }: { readonly estimate: Estimate }): React.ReactElement {
   const { trans } = useEnv();
   const { inputTokens, cost, contextLimit, model } = estimate;
-  const full = contextLimit !== undefined && inputTokens > contextLimit;
+  const isTooLong = contextLimit !== undefined && inputTokens > contextLimit;
   return (
     <>
       <span
-        className={full ? 'eca-mod-full' : undefined}
+        className={isTooLong ? 'eca-mod-full' : undefined}
         title={trans.__('Estimated: what %1 would read before it answers', model)}
       >
-        {full
+        {isTooLong
           ? trans.__('≈ %1 tokens, more than the limit of %2', formatCount(inputTokens), formatCount(contextLimit))
           : trans.__('≈ %1 tokens', formatCount(inputTokens))}
       </span>
-      <span title={trans.__('The cost of the answer is added')}>
+      <span title={trans.__('Estimated: the cost of the message. The cost of the answer is added')}>
         {cost === undefined ? trans.__('price unknown') : trans.__('%1 + answer', formatCost(String(cost)))}
       </span>
     </>
   );
 }
 
-/** Request an estimate when the user stops typing, and again only when something has changed. */
+/**
+ * Return the estimate for a text. It is requested when the user stops typing, and again whenever something has changed.
+ */
 function useEstimate(
   { estimate }: EstimateSource,
   text: string,
   contexts: readonly ChatContext[],
-  along: boolean,
+  withPlace: boolean,
   place: string
 ): Estimate | undefined {
-  const [found, setFound] = React.useState<Estimate>();
+  const [latest, setLatest] = React.useState<Estimate>();
   React.useEffect(() => {
     if (text === '') {
-      setFound(undefined);
+      setLatest(undefined);
       return undefined;
     }
     let stale = false;
     const timer = window.setTimeout(() => {
-      void estimate(text, contexts, along).then(estimate => {
+      void estimate(text, contexts, withPlace).then(estimate => {
         if (!stale) {
-          setFound(estimate);
+          setLatest(estimate);
         }
       });
-    }, REST_MS);
+    }, PAUSE_MS);
     return () => {
       stale = true;
       window.clearTimeout(timer);
     };
-  }, [estimate, text, contexts, along, place]);
-  return found;
+  }, [estimate, text, contexts, withPlace, place]);
+  return latest;
 }

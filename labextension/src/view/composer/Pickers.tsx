@@ -1,7 +1,7 @@
 /**
- * The pickers for the model, the agent and the variant of the next turn.
+ * Shows the pickers for the agent, the model and the variant of the next turn.
  *
- * Knows no session: `App.tsx` passes the choice on.
+ * This module knows no session: `App.tsx` passes the choice on.
  */
 
 import * as React from 'react';
@@ -61,7 +61,7 @@ interface PickerProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A `select` of the browser, which works with every keyboard and screen reader. */
+/** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
 function Picker({ name, value, options, onChange }: PickerProps): React.ReactElement {
   const { trans } = useEnv();
   const all = options.includes(value) ? options : [value, ...options];

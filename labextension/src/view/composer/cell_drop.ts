@@ -1,7 +1,7 @@
 /**
- * Receives cells that are dragged from a notebook. Lab's drag and drop has events of its own, not those of HTML.
+ * Receives cells that the user drags from a notebook. Lab's drag and drop uses events of its own, not those of HTML.
  *
- * What becomes of the cells is in `chat/pasted_cells.ts`.
+ * `chat/pasted_cells.ts` turns the cells into contexts.
  */
 
 import type { Drag } from '@lumino/dragdrop';
@@ -9,28 +9,32 @@ import * as React from 'react';
 
 import { CELLS, isCell, PastedCell } from '../../chat/pasted_cells';
 
-const DRAGGED = 'eca-mod-dropping';
+/** The CSS class of the element while cells are dragged over it. */
+const DRAGGED_OVER = 'eca-mod-dropping';
 
-/** Call `take` with the cells that are dropped on the element. */
-export function useCellDrop(element: React.RefObject<HTMLElement>, take: (cells: readonly PastedCell[]) => void): void {
-  const latest = React.useRef(take);
-  latest.current = take;
+/** Call `onDrop` with the cells that are dropped on the element. */
+export function useCellDrop(
+  element: React.RefObject<HTMLElement>,
+  onDrop: (cells: readonly PastedCell[]) => void
+): void {
+  const latest = React.useRef(onDrop);
+  latest.current = onDrop;
   React.useEffect(() => {
     const node = element.current;
-    const over = (event: Event): void => {
+    const handleOver = (event: Event): void => {
       const drag = event as Drag.Event;
       if (drag.mimeData.hasData(CELLS)) {
         event.preventDefault();
         event.stopPropagation();
         drag.dropAction = 'copy';
-        node?.classList.add(DRAGGED);
+        node?.classList.add(DRAGGED_OVER);
       }
     };
-    const leave = (): void => {
-      node?.classList.remove(DRAGGED);
+    const handleLeave = (): void => {
+      node?.classList.remove(DRAGGED_OVER);
     };
-    const drop = (event: Event): void => {
-      leave();
+    const handleDrop = (event: Event): void => {
+      handleLeave();
       const drag = event as Drag.Event;
       const cells: unknown = drag.mimeData.getData(CELLS);
       if (Array.isArray(cells)) {
@@ -40,7 +44,12 @@ export function useCellDrop(element: React.RefObject<HTMLElement>, take: (cells:
         latest.current(cells.filter(isCell));
       }
     };
-    const listeners = { 'lm-dragenter': over, 'lm-dragover': over, 'lm-dragleave': leave, 'lm-drop': drop };
+    const listeners = {
+      'lm-dragenter': handleOver,
+      'lm-dragover': handleOver,
+      'lm-dragleave': handleLeave,
+      'lm-drop': handleDrop
+    };
     for (const [type, listener] of Object.entries(listeners)) {
       node?.addEventListener(type, listener);
     }

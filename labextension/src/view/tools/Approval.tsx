@@ -1,7 +1,7 @@
 /**
- * The buttons that approve or reject a waiting tool call, and the field for a reason, which is sent to the model.
+ * Draws the buttons that approve or reject a waiting tool call, and the field for the reason of a rejection.
  *
- * Knows no session: what a button does comes as `Decide`. Writing a rule is in `RuleProposal.tsx`.
+ * This module knows no session: `Decide` has the functions that the buttons call. `RuleProposal.tsx` writes a rule.
  */
 
 import * as React from 'react';
@@ -11,39 +11,44 @@ import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
 import { toExactText } from '../../render/format';
 
+/**
+ * What the buttons of a tool call do. `id` is the id of the call. Without `chatId` the chat is the one that is shown.
+ */
 export interface Decide {
-  /** Let the call continue as a background job. In all of these, the chat that is shown is meant when none is given. */
+  /** Lets the running call continue as a background job. */
   readonly onBackground: (id: string, chatId?: ChatId) => void;
-  readonly onApprove: (id: string, session: boolean, chatId?: ChatId) => void;
+  /** Approves the call. `forSession`: the approval is remembered for the rest of the chat. */
+  readonly onApprove: (id: string, forSession: boolean, chatId?: ChatId) => void;
+  /** Rejects the call. The model reads the reason, which may be empty. */
   readonly onReject: (id: string, reason: string, chatId?: ChatId) => void;
 }
 
 /**
- * Reasons that the user is writing, by the ids of their calls, and whether their field has the focus. Kept outside of the
- * view, because a card may be drawn anew while its call waits: when its chat is replayed or left for the list, when the
- * call around it is folded, or when the panel is moved.
+ * The reasons that the user is writing, by the ids of the calls, and whether the field has the focus. They are kept
+ * outside of the view, because React may create a card again while its call waits: when the chat is replayed, when the
+ * user opens the list of chats and comes back, when the call around it is folded, or when the panel is moved.
  */
-export const begun = new Map<string, { readonly reason: string; readonly focused: boolean }>();
+export const draftReasons = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
 interface ApprovalProps extends Omit<Decide, 'onBackground'> {
   readonly id: string;
-  /** What an approval for the session would remember, in words. Without it, there is no such button. */
+  /** What an approval for the session would remember, in words. If undefined, there is no button for it. */
   readonly remembers?: readonly string[] | undefined;
-  /** Whether a rule could allow such calls. */
-  readonly withRule: boolean;
+  /** Whether a rule could allow calls like this one. */
+  readonly canHaveRule: boolean;
 }
 
-export function Approval({ id, remembers, withRule, onApprove, onReject }: ApprovalProps): React.ReactElement {
+export function Approval({ id, remembers, canHaveRule, onApprove, onReject }: ApprovalProps): React.ReactElement {
   const { trans, approvalRules } = useEnv();
-  const [ruling, setRuling] = React.useState(false);
-  const [rejecting, setRejecting] = React.useState(begun.has(id));
-  if (ruling && approvalRules !== undefined) {
+  const [proposing, setProposing] = React.useState(false);
+  const [rejecting, setRejecting] = React.useState(draftReasons.has(id));
+  if (proposing && approvalRules !== undefined) {
     return (
       <RuleForm
         id={id}
         approvalRules={approvalRules}
         onBack={() => {
-          setRuling(false);
+          setProposing(false);
         }}
       />
     );
@@ -82,13 +87,13 @@ export function Approval({ id, remembers, withRule, onApprove, onReject }: Appro
           {trans.__('Approve for session: %1', formatScopes(remembers))}
         </button>
       )}
-      {approvalRules !== undefined && withRule && (
+      {approvalRules !== undefined && canHaveRule && (
         <button
           type="button"
           className="eca-Button"
           title={trans.__('Write a rule so that such calls run without asking. You see the rule before it is written.')}
           onClick={() => {
-            setRuling(true);
+            setProposing(true);
           }}
         >
           {trans.__('Always…')}
@@ -98,7 +103,7 @@ export function Approval({ id, remembers, withRule, onApprove, onReject }: Appro
         type="button"
         className="eca-Button"
         onClick={() => {
-          begun.set(id, { reason: '', focused: true });
+          draftReasons.set(id, { reason: '', focused: true });
           setRejecting(true);
         }}
       >
@@ -108,7 +113,7 @@ export function Approval({ id, remembers, withRule, onApprove, onReject }: Appro
   );
 }
 
-/** One line for each thing that is remembered. A line of the shell may have several lines itself. */
+/** Join what is remembered to one line. A command may have several lines itself, so line breaks become a sign. */
 function formatScopes(remembers: readonly string[]): string {
   return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
@@ -118,21 +123,21 @@ type RejectProps = Pick<Decide, 'onReject'> & { readonly id: string; readonly on
 function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
   const { trans } = useEnv();
   const field = React.useRef<HTMLInputElement | null>(null);
-  const [before] = React.useState(begun.get(id));
+  const [before] = React.useState(draftReasons.get(id));
   const [reason, setReason] = React.useState(before?.reason ?? '');
   // React calls this without an element just before the field is removed from the page.
-  const hold = React.useCallback(
+  const rememberFocus = React.useCallback(
     (input: HTMLInputElement | null) => {
-      const one = begun.get(id);
-      if (input === null && one !== undefined) {
-        begun.set(id, { ...one, focused: field.current === document.activeElement });
+      const draft = draftReasons.get(id);
+      if (input === null && draft !== undefined) {
+        draftReasons.set(id, { ...draft, focused: field.current === document.activeElement });
       }
       field.current = input;
     },
     [id]
   );
   const back = (): void => {
-    begun.delete(id);
+    draftReasons.delete(id);
     onBack();
   };
   return (
@@ -150,7 +155,7 @@ function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
       }}
     >
       <input
-        ref={hold}
+        ref={rememberFocus}
         className="eca-Input"
         autoFocus={before?.focused !== false}
         dir="auto"
@@ -158,7 +163,7 @@ function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
         aria-label={trans.__('Reason, sent to the assistant')}
         placeholder={trans.__('Why not? (optional, sent to the assistant)')}
         onChange={event => {
-          begun.set(id, { reason: event.target.value, focused: true });
+          draftReasons.set(id, { reason: event.target.value, focused: true });
           setReason(event.target.value);
         }}
       />

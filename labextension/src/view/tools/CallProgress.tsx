@@ -1,7 +1,7 @@
 /**
- * The progress of a running tool call: a bar where the total is known, and the last lines of its output.
+ * Shows the progress of a running tool call: a bar if the total is known, and the last lines of its output.
  *
- * The finished output is in `ToolDetails.tsx`.
+ * `ToolDetails.tsx` shows the output of a call that has ended.
  */
 
 import * as React from 'react';
@@ -11,7 +11,7 @@ import { toPlainText } from '../../render/format';
 import { Decide } from './Approval';
 import { useEnv } from '../common/env';
 
-/** How many of the last lines are shown. The whole output comes with the result. */
+/** How many of the last lines are shown. The whole output is shown when the call has ended. */
 const LINES = 6;
 
 type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };

@@ -1,7 +1,7 @@
 /**
- * The plan of a chat above the prompt box, and the button that has a finished plan carried out.
+ * Shows the plan of a chat above the prompt box, and the button with which the user lets a plan be carried out.
  *
- * Knows no session: `App.tsx` passes what the button does.
+ * This module knows no session: `App.tsx` passes what the button does.
  */
 
 import * as React from 'react';
@@ -11,7 +11,7 @@ import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** The newest state of the plan: there is one list, however often it changes. */
+/** The newest state of the plan. A chat has one plan, which the model changes as it works. */
 export function Plan({ details }: { readonly details: TaskDetails }): React.ReactElement {
   const { trans } = useEnv();
   const { done, total } = details.summary;
@@ -32,11 +32,11 @@ export function Plan({ details }: { readonly details: TaskDetails }): React.Reac
 
 export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.ReactElement {
   const { trans } = useEnv();
-  const says = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };
+  const statusTexts = { pending: trans.__('to do'), 'in-progress': trans.__('in progress'), done: trans.__('done') };
   return (
     <ul className="eca-Plan">
       {tasks.map(({ id, subject, status }) => (
-        <li key={id} className={`eca-mod-${status}`} aria-label={`${subject}: ${says[status]}`}>
+        <li key={id} className={`eca-mod-${status}`} aria-label={`${subject}: ${statusTexts[status]}`}>
           <Icon name={status === 'done' ? 'check' : status === 'pending' ? 'dot' : 'fold'} />
           <span dir="auto">{toPlainText(subject)}</span>
         </li>
@@ -45,6 +45,7 @@ export function Tasks({ tasks }: { readonly tasks: readonly Task[] }): React.Rea
   );
 }
 
+/** The button that lets the assistant carry out a plan which it has only proposed. */
 export function CarryOut({ onGo }: { readonly onGo: () => void }): React.ReactElement {
   const { trans } = useEnv();
   return (
@@ -52,7 +53,7 @@ export function CarryOut({ onGo }: { readonly onGo: () => void }): React.ReactEl
       <button type="button" className="eca-Button eca-mod-main" onClick={onGo}>
         {trans.__('Carry out')}
       </button>
-      <small>{trans.__('Nothing has changed yet. You can also say what should be different.')}</small>
+      <small>{trans.__('Nothing was changed yet. You can also write what should be different.')}</small>
     </div>
   );
 }

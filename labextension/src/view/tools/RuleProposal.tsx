@@ -1,7 +1,8 @@
 /**
- * The rule that an approval for always would write, shown before it is written, and a note with *Undo* afterwards.
+ * Shows the approval rule that the button *Always…* would write, before it is written. Afterwards it shows a note with
+ * the button *Undo*.
  *
- * The rule itself comes from the server; see `chat/approval_rules.ts`.
+ * The server proposes the rule; see `chat/approval_rules.ts`.
  */
 
 import * as React from 'react';
@@ -23,17 +24,18 @@ interface FormProps {
   readonly onBack: () => void;
 }
 
+/** Asks the server for a rule for the call `id`, and shows it. */
 export function RuleForm({ id, approvalRules, onBack }: FormProps): React.ReactElement {
   const { trans } = useEnv();
-  const [found, setFound] = React.useState<ApprovalsProposeResult>();
-  const [trouble, setTrouble] = React.useState('');
+  const [proposal, setProposal] = React.useState<ApprovalsProposeResult>();
+  const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const showError = (error: unknown): void => {
     setBusy(false);
-    setTrouble(error instanceof Error ? error.message : String(error));
+    setError(error instanceof Error ? error.message : String(error));
   };
   React.useEffect(() => {
-    approvalRules.propose(id).then(setFound, showError);
+    approvalRules.propose(id).then(setProposal, showError);
   }, [approvalRules, id]);
   const write = (rule: RuleText, scope: RulePlace['scope']): void => {
     setBusy(true);
@@ -41,8 +43,8 @@ export function RuleForm({ id, approvalRules, onBack }: FormProps): React.ReactE
   };
   return (
     <RuleProposal
-      proposal={found}
-      error={trouble || (found?.why ?? '')}
+      proposal={proposal}
+      error={error || (proposal?.why ?? '')}
       busy={busy}
       heading={trans.__('This rule would be written:')}
       onWrite={write}
@@ -131,24 +133,25 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
   );
 }
 
-const NONE = {};
-const none = (): Readonly<Record<string, never>> => NONE;
-const never = (): (() => void) => () => undefined;
+const NO_RULES = {};
+const getNoRules = (): Readonly<Record<string, never>> => NO_RULES;
+const subscribeToNothing = (): (() => void) => () => undefined;
 
+/** The note that a rule was written for the call `id`. */
 export function WrittenRuleNote({ id }: { readonly id: string }): React.ReactElement | null {
   const { trans, approvalRules } = useEnv();
   const all = React.useSyncExternalStore(
-    approvalRules?.subscribe ?? never,
-    approvalRules?.current ?? none,
-    approvalRules?.current ?? none
+    approvalRules?.subscribe ?? subscribeToNothing,
+    approvalRules?.current ?? getNoRules,
+    approvalRules?.current ?? getNoRules
   );
-  const one = all[id];
-  if (one === undefined) {
+  const written = all[id];
+  if (written === undefined) {
     return null;
   }
   return (
     <p className="eca-Always-written">
-      <span>{trans.__('Rule %1 written to %2', toExactText(one.rule.rule), toExactText(one.file))}</span>{' '}
+      <span>{trans.__('Rule %1 written to %2', toExactText(written.rule.rule), toExactText(written.file))}</span>{' '}
       <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(id)}>
         {trans.__('Undo')}
       </button>

@@ -1,7 +1,8 @@
 /**
- * The card of one tool call: a line that says what it does and how it went. The details unfold on demand.
+ * Shows a tool call as a card: a line with what the call does and its status. The user can unfold the details.
  *
- * Decides what a card shows; the details are drawn in `ToolDetails.tsx`, the decision in `Approval.tsx`.
+ * This module decides what a card shows. `ToolDetails.tsx` draws the details, `Approval.tsx` the buttons for a
+ * decision.
  */
 
 import * as React from 'react';
@@ -9,17 +10,17 @@ import * as React from 'react';
 import { ToolBlock, ToolStatus } from '../../chat/blocks';
 import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
 import { WrittenRuleNote } from './RuleProposal';
-import { Approval, begun, Decide } from './Approval';
+import { Approval, draftReasons, Decide } from './Approval';
 import { useEnv } from '../common/env';
-import { explainDecision, isAskedEachTime } from './approval_reason';
+import { explainDecision, needsApprovalEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
 import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
 
 interface Props extends Decide {
   readonly block: ToolBlock;
-  /** Whether something within the card waits for a decision. */
-  readonly asks?: boolean;
+  /** Whether a call of the subagent within the card waits for a decision. */
+  readonly hasWaitingCall?: boolean;
   /** Shown under the call while it is unfolded. */
   readonly children?: React.ReactNode;
 }
@@ -32,12 +33,12 @@ const ICON: Readonly<Partial<Record<ToolStatus, IconName>>> = {
   ended: 'cross'
 };
 
-/** Tools that only show a change: their card shows the diff and nothing else. */
+/** The tools that only preview a change. Their cards are open, because the diff is all that they have. */
 const PREVIEWS: ReadonlySet<string> = new Set(['preview_file_change', 'preview_notebook_change']);
 
 export const ToolCard = React.memo(function ToolCard({
   block,
-  asks = false,
+  hasWaitingCall = false,
   children,
   onApprove,
   onReject,
@@ -47,19 +48,19 @@ export const ToolCard = React.memo(function ToolCard({
   const waiting = block.status === 'waiting';
   React.useEffect(() => {
     if (!waiting) {
-      begun.delete(block.id);
+      draftReasons.delete(block.id);
     }
   }, [waiting, block.id]);
   // A card that waits for a decision is open. Once the user has folded or unfolded it, it stays that way.
   const [chosen, setChosen] = React.useState<boolean>();
-  const open = chosen ?? (waiting || asks || (PREVIEWS.has(block.name) && block.details !== undefined));
-  // The list of tasks itself is shown above the prompt box.
-  const listed = block.details?.type === 'task' && block.status === 'done';
-  const status = useStatus(block);
+  const open = chosen ?? (waiting || hasWaitingCall || (PREVIEWS.has(block.name) && block.details !== undefined));
+  // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
+  const isTaskList = block.details?.type === 'task' && block.status === 'done';
+  const status = useStatusText(block);
   const icon = ICON[block.status];
   return (
     <section
-      className={`eca-Tool eca-mod-${block.status}${listed ? ' eca-mod-listed' : ''}`}
+      className={`eca-Tool eca-mod-${block.status}${isTaskList ? ' eca-mod-listed' : ''}`}
       aria-label={trans.__('Tool call %1: %2', toExactText(block.name), status)}
       data-status={block.status}
     >
@@ -83,7 +84,7 @@ export const ToolCard = React.memo(function ToolCard({
         </span>
       </button>
       {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
-      {open && <ToolDetails block={block} within={Boolean(children)} />}
+      {open && <ToolDetails block={block} hasTranscript={Boolean(children)} />}
       {open && children}
       {waiting && block.cause?.kind === 'protected' && (
         <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>
@@ -93,7 +94,7 @@ export const ToolCard = React.memo(function ToolCard({
         <Approval
           id={block.id}
           remembers={block.remembers}
-          withRule={!isAskedEachTime(block)}
+          canHaveRule={!needsApprovalEachTime(block)}
           onApprove={onApprove}
           onReject={onReject}
         />
@@ -102,7 +103,8 @@ export const ToolCard = React.memo(function ToolCard({
   );
 });
 
-function useStatus({ status, ms, reason, details, waitsFor }: ToolBlock): string {
+/** Return the status of a call in words. */
+function useStatusText({ status, ms, reason, details, waitsFor }: ToolBlock): string {
   const { trans } = useEnv();
   switch (status) {
     case 'preparing':
@@ -128,11 +130,11 @@ function useStatus({ status, ms, reason, details, waitsFor }: ToolBlock): string
         case 'user-stop':
           return trans.__('stopped');
         case 'nobody-to-ask':
-          return trans.__('nobody was there to approve');
+          return trans.__('not run: it needs approval, and nobody is there to give it');
         case 'hook-rejected':
           return trans.__('forbidden by a hook');
         case 'earlier-call-failed':
-          return trans.__('not run, a call before it failed or was rejected');
+          return trans.__('not run: an earlier call failed or was rejected');
         default:
           return trans.__('rejected');
       }

@@ -1,7 +1,7 @@
 /**
- * The arguments and the result of a tool call. Both are data, so they are shown as text.
+ * Draws the arguments and the result of a tool call. Both are data, so they are shown as plain text.
  *
- * Knows no session. Whether they are shown is decided in `ToolCard.tsx`.
+ * This module knows no session. `ToolCard.tsx` decides whether the details are shown.
  */
 
 import * as React from 'react';
@@ -19,19 +19,19 @@ import { explainDecision } from './approval_reason';
 
 interface Props {
   readonly block: ToolBlock;
-  /** Whether the transcript of a subagent is shown below. */
-  readonly within: boolean;
+  /** Whether the transcript of the call's subagent is shown below the details. */
+  readonly hasTranscript: boolean;
 }
 
-export function ToolDetails({ block, within }: Props): React.ReactElement {
+export function ToolDetails({ block, hasTranscript }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
   const name = toExactText(block.name);
   const [whole, setWhole] = React.useState<string>();
-  // No result is shown where it would repeat what is there: a change has its diff, the list of tasks is above the prompt
-  // box, and the result of a subagent is its last message.
-  const shown = block.details?.type === 'fileChange' || block.details?.type === 'task' || within;
-  const told = block.status === 'done' && shown;
-  const output = told ? '' : block.outputs.map(({ text }) => text).join('\n');
+  // The result is not shown if it only repeats what is shown elsewhere: a change has its diff, the list of tasks is
+  // above the prompt box, and the result of a subagent is its last message.
+  const repeats = block.details?.type === 'fileChange' || block.details?.type === 'task' || hasTranscript;
+  const isHidden = block.status === 'done' && repeats;
+  const output = isHidden ? '' : block.outputs.map(({ text }) => text).join('\n');
   // Many MCP servers send a result twice: as text for the model and as JSON for programs.
   const results = block.details?.type === 'jsonOutputs' ? block.details.jsons : [];
   const jsons = results.filter(json => !repeatsText(json, output));
@@ -65,7 +65,7 @@ export function ToolDetails({ block, within }: Props): React.ReactElement {
   );
 }
 
-/** The arguments in the clearest form: a change as a diff, a command as a command line, all others as a list. */
+/** Shows the arguments in the clearest form: a change as a diff, a command as a command line, others as a list. */
 function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactElement {
   const { details } = block;
   switch (details?.type) {
@@ -94,10 +94,10 @@ function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement
   if (block.arguments === undefined) {
     return block.argumentsText === '' ? null : <LongText text={block.argumentsText} exact />;
   }
-  const given = Object.entries(block.arguments);
-  return given.length === 0 ? null : (
+  const entries = Object.entries(block.arguments);
+  return entries.length === 0 ? null : (
     <dl className="eca-Arguments">
-      {given.map(([name, value]) => (
+      {entries.map(([name, value]) => (
         <Argument
           key={name}
           name={name}
@@ -108,7 +108,7 @@ function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement
   );
 }
 
-/** A value of at most this length stands on the line of its name. */
+/** A value with at most this many characters is shown on the line of its name. */
 const SHORT = 60;
 
 function Argument({ name, text }: { readonly name: string; readonly text: string }): React.ReactElement {
@@ -142,8 +142,8 @@ function Cells({ details }: { readonly details: RunCellsDetails }): React.ReactE
 }
 
 /**
- * The command line word for word, and below it the commands that the approval rules read in it. Chats of older versions
- * have only the commands.
+ * Shows the command line word for word, and below it the commands that the approval rules find in it. Chats of older
+ * versions have only the commands.
  */
 function Commands({ details }: { readonly details: ShellCommandDetails }): React.ReactElement {
   const { trans } = useEnv();
@@ -172,7 +172,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
   );
 }
 
-/** The reason why the call ran, was asked about or was forbidden. */
+/** Shows why the call ran, needed an approval or was forbidden. */
 function Reason({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   const words = explainDecision(block, trans);

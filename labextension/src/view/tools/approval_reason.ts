@@ -1,7 +1,7 @@
 /**
- * Explains in words why a tool call ran, was asked about or was forbidden. Pure.
+ * Explains in words why a tool call ran, needed an approval or was forbidden. Pure.
  *
- * Decides nothing: the server decides, and sends the cause with the call.
+ * This module decides nothing: the server decides, and sends the cause with the call.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -9,12 +9,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../../chat/blocks';
 import { toExactText } from '../../render/format';
 
-/** Whether the call is asked about each time: no approval is remembered, and no rule can allow it. */
-export function isAskedEachTime({ cause }: ToolBlock): boolean {
+/** Whether such a call needs an approval each time: the approval is not remembered, and no rule can allow the call. */
+export function needsApprovalEachTime({ cause }: ToolBlock): boolean {
   return cause?.kind === 'protected' || cause?.kind === 'unparsed';
 }
 
-/** Return the explanation; empty for a call to which no rule was applied. */
+/** Return the explanation; empty when the server has sent no cause. */
 export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
   if (cause === undefined) {
     return '';
@@ -24,12 +24,12 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
   const forbidden = reason === 'user-config';
   switch (cause.kind) {
     case 'rule': {
-      const whose = agent === '' ? trans.__('rule %1', rule) : trans.__('rule %1 of the agent %2', rule, agent);
+      const source = agent === '' ? trans.__('rule %1', rule) : trans.__('rule %1 of the agent %2', rule, agent);
       return forbidden
-        ? trans.__('Forbidden by the %1', whose)
+        ? trans.__('Forbidden by the %1', source)
         : asked === true
-          ? trans.__('Asked: by the %1', whose)
-          : trans.__('Allowed by the %1', whose);
+          ? trans.__('Asked: by the %1', source)
+          : trans.__('Allowed by the %1', source);
     }
     case 'protected':
       return trans.__('This changes what may run without asking: %1', toExactText(cause.path ?? ''));
@@ -49,9 +49,9 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     case 'default': {
       const key = agent === '' ? 'byDefault' : trans.__('byDefault of the agent %1', agent);
       return forbidden
-        ? trans.__('Forbidden: no rule allows it (%1: deny)', key)
+        ? trans.__('Forbidden: no rule matches it (%1: deny)', key)
         : asked === true
-          ? trans.__('Asked: no rule allows it (%1: ask)', key)
+          ? trans.__('Asked: no rule matches it (%1: ask)', key)
           : trans.__('Allowed: no rule matches it (%1: allow)', key);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * One block of a transcript: message, answer, reasoning, tool call, image, link, hook.
+ * Draws one block of a transcript: a message, an answer, reasoning, a tool call, an image, a link, a hook or a flag.
  *
- * Chooses the view by the kind of the block; the list of blocks is `Transcript.tsx`.
+ * It only chooses the view for the kind of the block. The list of blocks is `Transcript.tsx`.
  */
 
 import * as React from 'react';
@@ -62,7 +62,7 @@ function BlockBody({ block, agent, last, idle, ...actions }: Props): React.React
       return <Reasoning block={block} />;
     case 'tool':
       return (
-        <ToolCard block={block} asks={agent?.blocks.some(isWaiting) ?? false} {...actions}>
+        <ToolCard block={block} hasWaitingCall={agent?.blocks.some(isWaiting) ?? false} {...actions}>
           {agent !== undefined && block.details?.type === 'subagent' && (
             <Subagent chatId={block.details.subagentChatId ?? ''} agent={agent} actions={actions} />
           )}
@@ -89,7 +89,9 @@ interface SubagentProps {
   readonly actions: BlockActions;
 }
 
-/** The transcript of a subagent, under the call that started it. Its task is shown there already. */
+/**
+ * The transcript of a subagent, under the call that started it. The call shows the task, so the transcript does not.
+ */
 function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
   const { trans } = useEnv();
   const { onApprove, onReject, onBackground } = actions;
@@ -148,6 +150,7 @@ function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactEleme
   );
 }
 
+/** A link to a page that the answer refers to. Only a web address becomes a link. */
 function Source({ title, url }: { readonly title: string; readonly url: string }): React.ReactElement {
   const safe = /^https?:\/\//i.test(url);
   return (

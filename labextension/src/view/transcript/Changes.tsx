@@ -1,7 +1,8 @@
 /**
- * What a turn changed, below its answer: each change as a diff, to keep or undo.
+ * Lists what a turn has changed, below its answer: each change as a diff, with buttons to keep or undo it.
  *
- * Knows no session: `App.tsx` passes what the buttons do. Changes in cells are also shown there, by `review/`.
+ * This module knows no session: `App.tsx` passes what the buttons do. The modules in `review/` show changes in the
+ * cells themselves.
  */
 
 import * as React from 'react';
@@ -19,28 +20,29 @@ export interface ReviewActions {
 
 type Props = ReviewActions & {
   readonly changes: readonly Change[];
+  /** Whether a turn is running. Nothing can be decided then. */
   readonly busy: boolean;
   /** Whether the list is unfolded at first. */
-  readonly open?: boolean;
+  readonly startsOpen?: boolean;
 };
 
-export function Changes({ changes, busy, open: begins = false, onKeep, onUndo }: Props): React.ReactElement | null {
+export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const [open, setOpen] = React.useState(begins);
+  const [open, setOpen] = React.useState(startsOpen);
   const [deciding, setDeciding] = React.useState(false);
   const head = React.useRef<HTMLButtonElement>(null);
   if (changes.length === 0) {
     return null;
   }
-  const free = changes.filter(({ refused }) => refused === undefined);
-  const decide = async (how: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
+  const undoable = changes.filter(({ refused }) => refused === undefined);
+  const decide = async (act: ReviewActions['onKeep'], chosen: readonly Change[]): Promise<void> => {
     setDeciding(true);
-    await how(chosen);
+    await act(chosen);
     setDeciding(false);
     // The button that was pressed is gone. Without this the focus would go back to the top of the page.
     head.current?.focus();
   };
-  const still = busy || deciding;
+  const disabled = busy || deciding;
   return (
     <section className="eca-Changes" aria-label={trans.__('Changes of this turn')}>
       <div className="eca-Changes-head">
@@ -58,14 +60,14 @@ export function Changes({ changes, busy, open: begins = false, onKeep, onUndo }:
           </span>
           {trans._n('%1 change', '%1 changes', changes.length)}
         </button>
-        <button type="button" className="eca-Button" disabled={still} onClick={() => void decide(onKeep, changes)}>
+        <button type="button" className="eca-Button" disabled={disabled} onClick={() => void decide(onKeep, changes)}>
           {trans.__('Keep all')}
         </button>
         <button
           type="button"
           className="eca-Button"
-          disabled={still || free.length === 0}
-          onClick={() => void decide(onUndo, free)}
+          disabled={disabled || undoable.length === 0}
+          onClick={() => void decide(onUndo, undoable)}
         >
           {trans.__('Undo all')}
         </button>
@@ -76,9 +78,9 @@ export function Changes({ changes, busy, open: begins = false, onKeep, onUndo }:
             <Item
               key={change.id}
               change={change}
-              busy={still}
-              onKeep={which => decide(onKeep, which)}
-              onUndo={which => decide(onUndo, which)}
+              busy={disabled}
+              onKeep={chosen => decide(onKeep, chosen)}
+              onUndo={chosen => decide(onUndo, chosen)}
             />
           ))}
         </ul>
@@ -138,7 +140,7 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
         <p className="eca-Change-refused">{trans.__('Cannot be undone: %1', toPlainText(refused))}</p>
       )}
       {text === undefined ? (
-        <p className="eca-Change-refused">{trans.__('There is no text to show.')}</p>
+        <p className="eca-Change-refused">{trans.__('This change has no text to show.')}</p>
       ) : (
         text.diff !== '' && <Diff diff={text.diff} />
       )}
@@ -146,6 +148,7 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
   );
 }
 
+/** Return the name of the changed file, with the number of the cell. */
 function useTitle(change: Change): string {
   const { trans } = useEnv();
   const name = toPlainText(baseName(change.path));
@@ -156,6 +159,7 @@ function useTitle(change: Change): string {
   return place === undefined ? name : trans.__('Cell %1, %2', place, name);
 }
 
+/** Return the kind of a change in words. */
 function useKind(change: Change): string {
   const { trans } = useEnv();
   switch (change.kind) {

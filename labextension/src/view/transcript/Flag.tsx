@@ -1,7 +1,7 @@
 /**
- * Flags at messages: set, show and remove them.
+ * Shows, sets and removes flags at messages.
  *
- * What is sent to the server is in `chat/flags.ts`.
+ * `chat/flags.ts` sends the requests to the server.
  */
 
 import * as React from 'react';
@@ -34,7 +34,7 @@ interface FormProps {
   readonly onDone: () => void;
 }
 
-/** A flag without a text is allowed: it marks the message itself. */
+/** The form for a new flag. The text may be empty. */
 export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
   const { trans, flags } = useEnv();
   const box = React.useRef<HTMLInputElement>(null);
@@ -64,6 +64,7 @@ export function FlagForm({ contentId, onDone }: FormProps): React.ReactElement {
   );
 }
 
-function createFlagLabel(typed: string, none: string): string {
-  return typed.trim() === '' ? none : typed.trim();
+/** Return what the user has typed as the text of a flag or, if that is empty, the default text. */
+function createFlagLabel(typed: string, defaultText: string): string {
+  return typed.trim() === '' ? defaultText : typed.trim();
 }

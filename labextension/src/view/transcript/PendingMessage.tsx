@@ -1,7 +1,8 @@
 /**
- * A message of the user that waits: for the next step of the turn (steering), or for its end (the queue).
+ * Shows a message of the user that waits to be sent to the model: a steering message waits for the next step of the
+ * turn, a message of the queue for the end of the turn.
  *
- * Knows no session: `App.tsx` passes what *Take back* does.
+ * This module knows no session: `App.tsx` passes what *Take back* does.
  */
 
 import * as React from 'react';
@@ -11,6 +12,7 @@ import { useEnv } from '../common/env';
 
 interface Props {
   readonly text: string;
+  /** What the message waits for, in words. */
   readonly why: string;
   readonly onTakeBack: () => void;
 }

@@ -1,18 +1,18 @@
 /**
- * A question of the assistant, with its options and a field for another answer.
+ * Shows a question of the assistant, with its options and a field for another answer.
  *
- * Knows no session. Tool calls that wait for approval are in `tools/Approval.tsx`.
+ * This module knows no session. Tool calls that wait for approval are in `tools/Approval.tsx`.
  */
 
 import * as React from 'react';
 
 import { ChatAskQuestionResult } from '../../wire/protocol';
-import { Question as Asked } from '../../chat/state';
+import { Question as OpenQuestion } from '../../chat/state';
 import { toPlainText } from '../../render/format';
 import { useEnv } from '../common/env';
 
 interface Props {
-  readonly question: Asked;
+  readonly question: OpenQuestion;
   readonly onAnswer: (key: number, answer: ChatAskQuestionResult) => void;
 }
 

@@ -1,16 +1,16 @@
 /**
- * The blocks of a chat. Scrolls along with new text until the reader scrolls away from the end.
+ * Shows the blocks of a chat. While new text arrives, the view stays at the end, until the reader scrolls away from it.
  *
- * Only a part of the blocks is in the page: the newest at first, others when the reader scrolls towards them. So a chat of
- * any length opens quickly, and reading back through it does not fill the page. Knows no session: `App.tsx` passes what
- * the buttons do. A single block is drawn by `BlockView.tsx`.
+ * Only a part of the blocks is in the page: the newest at first, and others when the reader scrolls towards them. So a
+ * long chat opens quickly, and reading back through it does not fill the page. This module knows no session: `App.tsx`
+ * passes what the buttons do. `BlockView.tsx` draws a single block.
  */
 
 import * as React from 'react';
 
 import { Block, Blocks } from '../../chat/blocks';
 import { Change } from '../../chat/types';
-import { Transcript as Told } from '../../chat/state';
+import { Transcript as TranscriptState } from '../../chat/state';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';
 import { useEnv } from '../common/env';
@@ -18,56 +18,59 @@ import { Icon } from '../common/Icon';
 
 type Props = BlockActions & {
   readonly blocks: Blocks;
-  /** The turns that ended, by the keys of their last blocks. */
+  /** The ids of the turns that have ended, by the key of each turn's last block. */
   readonly ends: Readonly<Record<string, string>> | undefined;
   readonly changes: readonly Change[] | undefined;
   readonly review: ReviewActions;
   /** The transcripts of subagents, by the ids of their chats. */
   readonly agents: Agents | undefined;
+  /** Whether a turn is running. */
   readonly busy: boolean;
+  /** What the running turn is doing, in words. */
   readonly progress: string;
-  /** How many messages the user has sent from here. The transcript goes to its end when it grows. */
+  /** The number of messages that the user has sent from here. When it grows, the view scrolls to the end. */
   readonly sent: number;
-  /** Fetches the page before all blocks; undefined when there is none. */
+  /** Fetches the page of the history before all blocks; undefined when there is no such page. */
   readonly onEarlier: (() => void) | undefined;
   /** Shown after the blocks: questions, and messages that wait. */
   readonly children?: React.ReactNode;
 };
 
-type Agents = Readonly<Record<string, Told>>;
+type Agents = Readonly<Record<string, TranscriptState>>;
 
+/** The number of blocks that are added when the reader scrolls towards them: a few screens. */
 const PAGE = 40;
-/** The most blocks in the page: when more come, those at the other end are removed. */
+/** The most blocks in the page. When more are added at one end, blocks at the other end are removed. */
 const MOST = 240;
-/** A distance to the end below this counts as being at the end: sizes are fractions of pixels. */
+/** Within this distance, in pixels, the view counts as being at the end, because sizes are fractions of pixels. */
 const NEAR_PX = 24;
 
 export function Transcript(props: Props): React.ReactElement {
   const { blocks, ends, agents, changes = [], review, busy, progress, sent, onEarlier, children, ...actions } = props;
   const { trans } = useEnv();
-  const [{ shown, below }, move] = React.useState({ shown: PAGE, below: 0 });
+  const [{ shown, below }, setPart] = React.useState({ shown: PAGE, below: 0 });
   const { frame, content, following, jump } = useFollowing(below > 0);
   useKeptPlace(frame, following);
   const last = blocks.length - below;
   const first = Math.max(0, last - shown);
   const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
-  const more = React.useCallback(() => {
-    move(before => moveUpwards(before, blocks.length));
+  const loadEarlier = React.useCallback(() => {
+    setPart(before => moveUpwards(before, blocks.length));
     if (first < PAGE) {
       onEarlier?.();
     }
   }, [blocks.length, first, onEarlier]);
-  const back = React.useCallback(() => {
-    move(({ shown, below }) => ({ shown, below: Math.max(0, below - PAGE) }));
+  const loadLater = React.useCallback(() => {
+    setPart(({ shown, below }) => ({ shown, below: Math.max(0, below - PAGE) }));
   }, []);
   React.useLayoutEffect(() => {
     if (following) {
-      move(START);
+      setPart(NEWEST);
     }
   }, [following]);
   React.useLayoutEffect(() => {
     if (sent > 0) {
-      move(START);
+      setPart(NEWEST);
       jump();
     }
   }, [sent, jump]);
@@ -75,12 +78,12 @@ export function Transcript(props: Props): React.ReactElement {
     <div className="eca-Transcript-frame">
       <div className="eca-Transcript" ref={frame} role="log" aria-live="off" aria-label={trans.__('Chat')} tabIndex={0}>
         <div className="eca-Transcript-content" ref={content}>
-          {(first > 0 || onEarlier !== undefined) && <LoadMore frame={frame} side="start" onNear={more} />}
+          {(first > 0 || onEarlier !== undefined) && <LoadMore frame={frame} side="start" onNear={loadEarlier} />}
           {blocks.slice(first, last).map((block, index) => (
             <div key={block.key} className="eca-Block">
               <BlockView
                 block={block}
-                agent={agentOf(block, agents)}
+                agent={findSubagent(block, agents)}
                 last={first + index === lastAsked}
                 idle={!busy}
                 {...actions}
@@ -88,7 +91,7 @@ export function Transcript(props: Props): React.ReactElement {
               <Changes changes={changes.filter(({ turn }) => turn === ends?.[block.key])} busy={busy} {...review} />
             </div>
           ))}
-          {below > 0 && <LoadMore frame={frame} side="end" onNear={back} />}
+          {below > 0 && <LoadMore frame={frame} side="end" onNear={loadLater} />}
           {children}
           {busy && (
             <p className="eca-Progress">
@@ -103,7 +106,7 @@ export function Transcript(props: Props): React.ReactElement {
           type="button"
           className="eca-Jump"
           onClick={() => {
-            move(START);
+            setPart(NEWEST);
             jump();
           }}
         >
@@ -115,25 +118,32 @@ export function Transcript(props: Props): React.ReactElement {
   );
 }
 
-function agentOf(block: Block, agents?: Agents): Told | undefined {
+/** Return the transcript of the subagent that the call of a block started. */
+function findSubagent(block: Block, agents?: Agents): TranscriptState | undefined {
   const details = block.kind === 'tool' ? block.details : undefined;
   return details?.type === 'subagent' ? agents?.[details.subagentChatId ?? ''] : undefined;
 }
 
+/** The part of the blocks that is in the page. */
 interface Part {
   /** How many blocks are in the page. */
   readonly shown: number;
+  /** How many blocks come after them. */
   readonly below: number;
 }
 
-const START: Part = { shown: PAGE, below: 0 };
+const NEWEST: Part = { shown: PAGE, below: 0 };
 
+/** Add a page of older blocks. If there are too many then, remove newer ones. `all` is the number of blocks. */
 function moveUpwards({ shown, below }: Part, all: number): Part {
   const wanted = Math.min(shown + PAGE, all + PAGE - below);
   return { shown: Math.min(MOST, wanted), below: below + Math.max(0, wanted - MOST) };
 }
 
-/** `cut`: later blocks are not in the page, so the end of the page is not the end of the chat. */
+/**
+ * Keep the view at the end while it is there. `following`: the view is at the end. `jump` scrolls to the end. `cut`:
+ * later blocks are not in the page, so the end of the page is not the end of the chat.
+ */
 function useFollowing(cut: boolean): {
   frame: React.RefObject<HTMLDivElement>;
   content: React.RefObject<HTMLDivElement>;
@@ -159,7 +169,8 @@ function useFollowing(cut: boolean): {
     let last = box.scrollTop;
     const onScroll = (): void => {
       const atEnd = !isCut.current && box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
-      // Only a reader scrolls up. Content that shrinks moves the top as well, but then the page is at its end.
+      // Only a reader scrolls up. When content shrinks, the position becomes smaller, too, but then the view is at the
+      // end.
       if (atEnd || box.scrollTop < last) {
         follows.current = atEnd;
         setFollowing(atEnd);
@@ -183,8 +194,8 @@ function useFollowing(cut: boolean): {
 }
 
 /**
- * Keep the block that is being read where it is when others are added or removed before it. Browsers do this too, but not
- * always: in the midst of a turn of the wheel, and at the top of the frame, they leave the position as it is.
+ * Keep the block that is being read at its place when other blocks are added or removed before it. Browsers do this
+ * too, but not always: while the wheel is being turned, and at the top of the frame, they do not change the position.
  */
 function useKeptPlace(frame: React.RefObject<HTMLDivElement>, following: boolean): void {
   const place = React.useRef<{ readonly block: Element; readonly top: number }>();
@@ -217,7 +228,8 @@ function findFirstVisible(box: Element): Element | undefined {
 }
 
 /**
- * A button in place of blocks that are not in the page. They are added when the reader scrolls near it or presses it.
+ * A button in place of blocks that are not in the page. `onNear` is called when the reader scrolls near the button or
+ * presses it.
  */
 function LoadMore({
   frame,
@@ -237,7 +249,8 @@ function LoadMore({
     const observer = new IntersectionObserver(
       entries => {
         const box = frame.current;
-        // Before it has scrolled to its end for the first time, the frame is at its top.
+        // The frame is at its top until it has scrolled to its end for the first time. That must not load earlier
+        // blocks.
         const scrolled = box !== null && box.scrollTop < 400 && box.scrollTop + box.clientHeight < box.scrollHeight - 1;
         if (entries.some(entry => entry.isIntersecting) && (side === 'end' || scrolled)) {
           onNear();

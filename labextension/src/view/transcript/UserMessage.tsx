@@ -1,7 +1,7 @@
 /**
- * A message of the user, and the buttons to edit it, ask it again, flag it, fork the chat or roll it back.
+ * Shows a message of the user, and the buttons to edit it, ask it again, flag it, fork the chat or roll it back.
  *
- * Knows no session: what the buttons do comes as `UserActions`.
+ * This module knows no session: `UserActions` has the functions that the buttons call.
  */
 
 import * as React from 'react';
@@ -19,7 +19,7 @@ export interface UserActions {
   readonly onEdit: (block: UserBlock) => void;
   readonly onRetry: (block: UserBlock) => void;
   readonly onFork: (block: UserBlock) => void;
-  readonly onBack: (block: UserBlock, extent: Extent) => void;
+  readonly onRollBack: (block: UserBlock, extent: Extent) => void;
 }
 
 interface Props extends UserActions {
@@ -30,7 +30,7 @@ interface Props extends UserActions {
   readonly idle: boolean;
 }
 
-export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack }: Props): React.ReactElement {
+export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onRollBack }: Props): React.ReactElement {
   const { trans, flags } = useEnv();
   const [asking, setAsking] = React.useState(false);
   const [flagging, setFlagging] = React.useState(false);
@@ -98,11 +98,11 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
         </div>
       )}
       {idle && asking && (
-        <Extents
+        <ExtentChoice
           onChoose={extent => {
             setAsking(false);
             if (extent !== undefined) {
-              onBack(block, extent);
+              onRollBack(block, extent);
             }
           }}
         />
@@ -111,8 +111,8 @@ export function UserMessage({ block, last, idle, onEdit, onRetry, onFork, onBack
   );
 }
 
-/** Asks how much is rolled back; undefined is nothing. */
-function Extents({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
+/** Asks how much is rolled back. `onChoose` gets undefined when the user cancels. */
+function ExtentChoice({ onChoose }: { readonly onChoose: (extent: Extent | undefined) => void }): React.ReactElement {
   const { trans } = useEnv();
   return (
     <Choices

@@ -69,7 +69,7 @@ async def test_one_that_has_had_its_steps_fails_with_what_it_had_said(tmp_path: 
     agents = {"short": {"mode": "subagent", "maxSteps": 1, "prompt": "Be short."}}
     rules: dict[str, Any] = {"message": "the part", "reply": [{"text": "I begin."}, RUN]}
     received = await _spawned(tmp_path, spawn("short", "the part"), rules, agent=agents)
-    assert result(received).startswith("## Agent 'short' failed: The agent has had its 1 steps (`maxSteps`).")
+    assert result(received).startswith("## Agent 'short' failed: The agent has used up its 1 steps (`maxSteps`).")
     assert result(received).endswith("Until then it said:\n\nI begin.")
 
 

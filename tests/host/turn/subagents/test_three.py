@@ -95,7 +95,7 @@ async def test_no_more_work_at_once_than_the_configuration_allows(tmp_path: Path
         asked = asyncio.ensure_future(_watched(client, told))
         async with asyncio.timeout(PATIENCE):
             await told.wait()
-        at_once = len(table.host.subagents.of("chat"))
+        at_once = len(table.host.subagents.list_running("chat"))
         assert notebook.hold is not None
         notebook.hold.set()
         received = await asked

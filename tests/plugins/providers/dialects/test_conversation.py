@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,6 @@ from tests.support.host_and_client import answer, desk
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("sdk")]
 
@@ -41,6 +41,8 @@ TURNS = tuple(f"{number}: go on" for number in range(1, 13))
 
 # Vendors' own: names of things, how long they took, what was counted.
 _OWN = {"id", "contentId", "totalTimeMs", "waitsFor"}
+# Calls that only read run side by side, and end in any order.
+_SIDE_BY_SIDE = {"toolCallRunning", "toolCalled"}
 
 
 def choose(call: ToolCallRunContent) -> CallDecision:
@@ -67,7 +69,12 @@ def shown(received: Iterable[Any], mark: str = "") -> list[dict[str, Any]]:
     for one in made:
         if one["type"] == "reasonText":
             one["text"] = one["text"].removeprefix(mark)
-    return made
+    groups = groupby(made, key=lambda one: one["type"] in _SIDE_BY_SIDE)
+    return [one for side_by_side, group in groups for one in (sorted(group, key=_get_call) if side_by_side else group)]
+
+
+def _get_call(one: dict[str, Any]) -> str:
+    return one["name"]
 
 
 async def conversation(folder: Path, mark: str = "", **settings: Any) -> list[list[dict[str, Any]]]:

@@ -1,2 +1,5 @@
-"""Owns OpenCode's tools: one module for each subject, with its `OFFERS`. Names and arguments are those of its MCP
-servers."""
+"""Owns the tools of the OpenCode backend. Each module owns one subject, and exports its `OFFERS`. The names and
+arguments are those of existing MCP servers for OpenCode, so that their users can switch.
+
+The docstring of a tool is its description for the client's model.
+"""

@@ -1,4 +1,4 @@
-"""Owns the offers about OpenCode's agents: list them, and give work to one."""
+"""Owns the offers about OpenCode's agents: list all agents, and give a task to one agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, offer
-from jupyter_eca.fronts.mcp.opencode.offers.run import find_session, message, send_message
+from jupyter_eca.fronts.mcp.opencode.offers.run import build_message, find_session, send_message
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import OpenCode
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 @offer("opencode_agent_list", Hints.READS)
-async def agents(call: Coded) -> dict[str, Any]:
-    """Who can answer: each agent with what it is for."""
-    folder = await call.backend.folder()
+async def list_agents(call: Coded) -> dict[str, Any]:
+    """List the agents that can answer, each with what it is for."""
+    folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/agent", directory=folder.path)
     described = [
         {"name": agent["name"], "description": agent.get("description"), "mode": agent.get("mode")}
@@ -29,7 +29,7 @@ async def agents(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_agent_delegate", Hints.WRITES)
-async def delegate(
+async def delegate_task(
     call: Coded,
     agent: Annotated[str, Field(min_length=1, description="Name of the agent, from opencode_agent_list.")],
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
@@ -37,10 +37,10 @@ async def delegate(
     model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the default.")] = "",
 ) -> dict[str, Any]:
     """Give a task to one agent. Answers when it is done."""
-    folder = (await find_session(call, sessionId)).folder if sessionId else await call.backend.folder()
-    body = await message(call, folder, prompt, model, agent, [], no_reply=False)
+    folder = (await find_session(call, sessionId)).folder if sessionId else await call.backend.find_folder()
+    body = await build_message(call, folder, prompt, model, agent, [], no_reply=False)
     session = sessionId or str((await call.backend.api.post("/session", {}, directory=folder.path))["id"])
     return await send_message(call, folder, session, body)
 
 
-OFFERS = Offers((agents, delegate))
+OFFERS = Offers((list_agents, delegate_task))

@@ -1,4 +1,4 @@
-"""Owns the offers about OpenCode's models, providers and configuration. Keys are never shown."""
+"""Owns the offers about OpenCode's models, providers and configuration. The answers never contain keys."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 Model_ = Annotated[str, Field(description="PROVIDER/MODEL; empty to leave it as it is.")]
 
-# Members of the configuration that may hold a secret, or lead to one.
+# Names of fields in the configuration whose values may be a secret or contain one.
 _SECRET: Final = frozenset({"apikey", "key", "token", "headers", "environment", "env", "password", "secret"})
 
 
 @offer("opencode_model_list", Hints.READS)
-async def models(
+async def list_models(
     call: Coded,
     provider: Annotated[str, Field(description="Only those of this provider; empty for all.")] = "",
-    refresh: Annotated[bool, Field(description="Nothing is kept here: the list is always the server's.")] = False,
+    refresh: Annotated[bool, Field(description="Has no effect: the list always comes from the server.")] = False,
 ) -> dict[str, Any]:
-    """The models there are, as PROVIDER/MODEL, and each provider's default."""
+    """List the models, as PROVIDER/MODEL, and each provider's default model."""
     del refresh
-    folder, answer = await _providers(call)
+    folder, answer = await _read_providers(call)
     if provider and provider not in {known["id"] for known in answer["providers"]}:
         raise RefusedCall(f"There is no provider {provider!r}.", "Take one from opencode_provider_list.")
     names = [
@@ -42,14 +42,16 @@ async def models(
 
 
 @offer("opencode_model_configure", Hints.WRITES)
-async def configure(
+async def configure_model(
     call: Coded,
     provider: Annotated[str, Field(min_length=1, description="Id of the provider.")],
     model: Annotated[str, Field(min_length=1, description="Id of the model, without its provider.")],
-    options: Annotated[dict[str, Any], Field(description='What requests are given, as {"temperature": 0}.')],
+    options: Annotated[
+        dict[str, Any], Field(description='Options of requests to the model, such as {"temperature": 0}.')
+    ],
 ) -> dict[str, Any]:
-    """Set options of a model in the project's configuration. Gives all options of the model that hold now."""
-    folder = await call.backend.folder()
+    """Set options of a model in the project's configuration. Returns all options of the model that are in force now."""
+    folder = await call.backend.find_folder()
     await check_model(call, folder, f"{provider}/{model}")
     place = ("provider", provider, "models", model, "options")
     file, config = await settings.change(
@@ -60,9 +62,9 @@ async def configure(
 
 
 @offer("opencode_provider_list", Hints.READS)
-async def providers(call: Coded) -> dict[str, Any]:
+async def list_providers(call: Coded) -> dict[str, Any]:
     """The providers that are set up, and how many models each has."""
-    folder, answer = await _providers(call)
+    folder, answer = await _read_providers(call)
     described = [
         {
             "id": provider["id"],
@@ -76,21 +78,21 @@ async def providers(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_config_get", Hints.READS)
-async def get(call: Coded) -> dict[str, Any]:
+async def read_config(call: Coded) -> dict[str, Any]:
     """The configuration in force, without anything secret."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     return {"config": hide_secrets(await call.backend.api.get("/config", directory=folder.path)), **folder.fields}
 
 
 @offer("opencode_config_update", Hints.WRITES)
-async def update(
+async def update_config(
     call: Coded,
     model: Model_ = "",
     smallModel: Model_ = "",
     defaultAgent: Annotated[str, Field(description="Name of an agent; empty to leave it as it is.")] = "",
 ) -> dict[str, Any]:
-    """Change the default models or the default agent of the project. Gives what holds now."""
-    folder = await call.backend.folder()
+    """Change the default models or the default agent of the project. Returns the values that are in force now."""
+    folder = await call.backend.find_folder()
     for name in filter(None, (model, smallModel)):
         await check_model(call, folder, name)
     if defaultAgent:
@@ -103,16 +105,16 @@ async def update(
     return {"changed": {name: config.get(name) for (name,) in change}, "file": file, **folder.fields}
 
 
-OFFERS = Offers((models, configure, providers, get, update))
+OFFERS = Offers((list_models, configure_model, list_providers, read_config, update_config))
 
 
-async def _providers(call: Coded) -> tuple[Folder, Any]:
-    folder = await call.backend.folder()
+async def _read_providers(call: Coded) -> tuple[Folder, Any]:
+    folder = await call.backend.find_folder()
     return folder, await call.backend.api.get("/config/providers", directory=folder.path)
 
 
 def hide_secrets(value: Any) -> Any:
-    """Return the value without keys and other secrets. Pure."""
+    """Return a configuration with all secrets replaced by stars. Pure."""
     match value:
         case dict():
             return {

@@ -1,4 +1,5 @@
-"""Owns the offers about OpenCode's skills, MCP servers and tools."""
+"""Owns the offers about OpenCode's skills, MCP servers and tools: list all of them, create a skill, connect a
+server."""
 
 from __future__ import annotations
 
@@ -18,26 +19,26 @@ if TYPE_CHECKING:
 
 
 @offer("opencode_skill_list", Hints.READS)
-async def skills(call: Coded) -> dict[str, Any]:
+async def list_skills(call: Coded) -> dict[str, Any]:
     """The skills that the agents can load."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/skill", directory=folder.path)
     described = [{"name": skill["name"], "description": skill.get("description")} for skill in answer]
     return {"skills": described, **folder.fields}
 
 
 @offer("opencode_skill_create", Hints.CREATES)
-async def create(
+async def create_skill(
     call: Coded,
     name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64, description="Like `my-skill`.")],
     description: Annotated[str, Field(min_length=1, description="When to use it, in a line.")],
     content: Annotated[str, Field(min_length=1, description="What to do then, in Markdown.")],
     everywhere: Annotated[bool, Field(alias="global", description="For all projects.")] = False,
 ) -> dict[str, Any]:
-    """Write a skill for the agents of the project, or of all projects. Overwrites none."""
+    """Write a skill for the agents of the project, or of all projects. Never overwrites one."""
     if not call.backend.api.is_local:
         raise RefusedCall("The OpenCode server is on another machine, and its API writes no skills.", "Write it there.")
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     paths = await call.backend.api.get("/path", directory=folder.path)
     root = Path(paths["config"]) if everywhere else Path(folder.path) / ".opencode"
     file = root / "skills" / name / "SKILL.md"
@@ -48,9 +49,9 @@ async def create(
 
 
 @offer("opencode_mcp_list", Hints.READS)
-async def servers(call: Coded) -> dict[str, Any]:
+async def list_servers(call: Coded) -> dict[str, Any]:
     """The MCP servers that the OpenCode server is a client of, each with its state."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/mcp", directory=folder.path)
     described = [
         {"name": name, **{key: state[key] for key in ("status", "error") if key in state}}
@@ -60,13 +61,13 @@ async def servers(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_mcp_enable", Hints.WRITES)
-async def enable(
+async def enable_server(
     call: Coded,
     name: Annotated[str, Field(min_length=1, description="Name of the server, from opencode_mcp_list.")],
     enabled: Annotated[bool, Field(description="Whether it is to be connected.")],
 ) -> dict[str, Any]:
     """Connect one of OpenCode's MCP servers, or disconnect it."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     api = call.backend.api
     known = await api.get("/mcp", directory=folder.path)
     if name not in known:
@@ -78,13 +79,15 @@ async def enable(
 
 
 @offer("opencode_tool_list", Hints.READS)
-async def tools(
+async def list_tools(
     call: Coded,
-    provider: Annotated[str, Field(description="With a model: the tools it is given, with their schemas.")] = "",
+    provider: Annotated[
+        str, Field(description="Give it together with `model`, to list only the tools that this model gets.")
+    ] = "",
     model: Annotated[str, Field(description="Id of the model, without its provider.")] = "",
 ) -> dict[str, Any]:
     """The tools of OpenCode's agents."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     api = call.backend.api
     if bool(provider) != bool(model):
         raise RefusedCall("A provider goes with a model.", "Give both, or none for the names of all tools.")
@@ -94,10 +97,11 @@ async def tools(
     return {"tools": list(answer), **folder.fields}
 
 
-OFFERS = Offers((skills, create, servers, enable, tools))
+OFFERS = Offers((list_skills, create_skill, list_servers, enable_server, list_tools))
 
 
 def _write_new(file: Path, text: str) -> bool:
+    """Write a new file. Return False if the file exists."""
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         with file.open("x", encoding="utf-8") as opened:

@@ -1,4 +1,4 @@
-"""Owns the offers about files of the project, as OpenCode sees them."""
+"""Owns the offers about the files of the project: read a file, search in files, find files and symbols by name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 @offer("opencode_file_read", Hints.READS)
-async def read(
+async def read_file(
     call: Coded, path: Annotated[str, Field(min_length=1, description="Path of the file, from the project's folder.")]
 ) -> dict[str, Any]:
     """Read a file of the project."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     name = PurePosixPath(path)
     if name.is_absolute() or ".." in name.parts:
         raise RefusedCall(f"{path} is not in the project.", "Give a path from the project's folder on.")
@@ -36,13 +36,13 @@ async def read(
 
 
 @offer("opencode_file_search", Hints.READS)
-async def search(
+async def search_files(
     call: Coded,
     pattern: Annotated[str, Field(min_length=1, description="Regular expression to look for in files.")],
     directory: Annotated[str, Field(description="Folder of the project; empty for the default one.")] = "",
 ) -> dict[str, Any]:
     """Search the text of the project's files."""
-    folder = await call.backend.folder(directory)
+    folder = await call.backend.find_folder(directory)
     answer = await call.backend.api.get("/find", directory=folder.path, pattern=pattern)
     matches = [
         {"path": match["path"]["text"], "line": match["line_number"], "text": match["lines"]["text"].rstrip("\n")}
@@ -52,26 +52,26 @@ async def search(
 
 
 @offer("opencode_find_files", Hints.READS)
-async def find(
+async def find_files(
     call: Coded,
     query: Annotated[str, Field(min_length=1, description="Part of a name; letters may be left out.")],
     type: Annotated[Literal["", "file", "directory"], Field(description="Only these; empty for both.")] = "",
     limit: Annotated[int, Field(ge=1, le=200, description="How many at most.")] = 50,
 ) -> dict[str, Any]:
     """Find files by their names."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/find/file", directory=folder.path, query=query, type=type, limit=limit)
     return {"paths": list(answer), **folder.fields}
 
 
 @offer("opencode_find_symbols", Hints.READS)
-async def symbols(
+async def find_symbols(
     call: Coded, query: Annotated[str, Field(min_length=1, description="Part of a function's or class' name.")]
 ) -> dict[str, Any]:
     """Find functions, classes and the like by name, where a language server runs."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/find/symbol", directory=folder.path, query=query)
     return {"symbols": list(answer), **folder.fields}
 
 
-OFFERS = Offers((read, search, find, symbols))
+OFFERS = Offers((read_file, search_files, find_files, find_symbols))

@@ -1,4 +1,5 @@
-"""Owns the offers that prompt OpenCode, and its sessions."""
+"""Owns the offers that prompt OpenCode, and those about its sessions. `pending.py` owns the questions that OpenCode
+asks meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     Coded = OfferCall[OpenCode]
 
-# Seconds between two looks at what OpenCode asks its user while it works.
+# Seconds between two polls for the questions that OpenCode asks its user while it works.
 PAUSE: Final = 0.3
 
 Message = Annotated[str, Field(min_length=1, description="What the agent is to do.")]
@@ -32,7 +33,7 @@ NoReply = Annotated[bool, Field(description="Only note the prompt; no model answ
 
 
 @offer("opencode_run", Hints.WRITES)
-async def run(
+async def run_task(
     call: Coded,
     prompt: Message,
     workingDirectory: Directory = "",
@@ -43,14 +44,14 @@ async def run(
 ) -> dict[str, Any]:
     """Have the OpenCode agent do a task, in a new session. Answers when it is done, which may take minutes. It may edit
     files and run commands."""
-    folder = await call.backend.folder(workingDirectory)
-    body = await message(call, folder, prompt, model, agent, files, no_reply=noReply)
+    folder = await call.backend.find_folder(workingDirectory)
+    body = await build_message(call, folder, prompt, model, agent, files, no_reply=noReply)
     session = await call.backend.api.post("/session", {}, directory=folder.path)
     return await send_message(call, folder, str(session["id"]), body)
 
 
 @offer("opencode_session_create", Hints.CREATES)
-async def create(
+async def create_session(
     call: Coded,
     workingDirectory: Directory = "",
     title: Annotated[str, Field(description="A line for the list of sessions.")] = "",
@@ -58,7 +59,7 @@ async def create(
     agent: Agent = "",
 ) -> dict[str, Any]:
     """Begin a session without a prompt yet. Gives its sessionId."""
-    folder = await call.backend.folder(workingDirectory)
+    folder = await call.backend.find_folder(workingDirectory)
     api = call.backend.api
     chosen: dict[str, Any] = {"title": title} if title else {}
     if agent:
@@ -72,7 +73,7 @@ async def create(
 
 
 @offer("opencode_session_prompt", Hints.WRITES)
-async def prompt(
+async def prompt_session(
     call: Coded,
     sessionId: SessionId,
     prompt: Message,
@@ -82,14 +83,14 @@ async def prompt(
     """Ask something in a session that the agent remembers, with the agent and the model of the session. Answers when it
     is done."""
     session = await find_session(call, sessionId)
-    body = await message(call, session.folder, prompt, session.model, session.agent, files, no_reply=noReply)
+    body = await build_message(call, session.folder, prompt, session.model, session.agent, files, no_reply=noReply)
     return await send_message(call, session.folder, sessionId, body)
 
 
 @offer("opencode_session_list", Hints.READS)
-async def sessions(call: Coded) -> dict[str, Any]:
+async def list_sessions(call: Coded) -> dict[str, Any]:
     """The sessions of the project, the newest first."""
-    folder = await call.backend.folder()
+    folder = await call.backend.find_folder()
     answer = await call.backend.api.get("/session", directory=folder.path)
     described = [
         {
@@ -104,29 +105,34 @@ async def sessions(call: Coded) -> dict[str, Any]:
 
 
 @offer("opencode_session_abort", Hints.WRITES)
-async def abort(call: Coded, sessionId: SessionId) -> dict[str, Any]:
+async def abort_session(call: Coded, sessionId: SessionId) -> dict[str, Any]:
     """Stop what a session is doing. What was done stays done."""
     folder = (await find_session(call, sessionId)).folder
     stopped = await call.backend.api.post(f"/session/{sessionId}/abort", directory=folder.path)
     return {"sessionId": sessionId, "aborted": bool(stopped)}
 
 
-OFFERS = Offers((run, create, prompt, sessions, abort))
+OFFERS = Offers((run_task, create_session, prompt_session, list_sessions, abort_session))
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session of OpenCode. `agent` and `model` are those that it was created with, or that its user chose last."""
+    """A session of OpenCode."""
 
     folder: Folder
     agent: str = ""
+    """The agent that the session was created with, or that its user has chosen last."""
+
     model: str = ""
+    """The model that the session was created with, or that its user has chosen last."""
 
 
 async def find_session(call: Coded, id: str) -> Session:
-    """Return a session. OpenCode remembers its agent and model, but does not use them for a prompt that names none.
+    """Return a session with its agent and model.
 
-    Raises: RefusedCall when there is no session of that id.
+    OpenCode remembers both, but it does not use them for a prompt that names none. So we name them in each prompt.
+
+    Raises: RefusedCall when no session has this id.
     """
     from jupyter_eca.fronts.mcp.opencode.backend import Folder
 
@@ -143,7 +149,11 @@ async def find_session(call: Coded, id: str) -> Session:
 
 
 async def check_agent(call: Coded, folder: Folder, name: str) -> str:
-    """Check an agent's name. OpenCode answers to an unknown one with an error that says nothing."""
+    """Return the name of an agent, if the agent exists. OpenCode's own error for an unknown agent does not say what is
+    wrong.
+
+    Raises: RefusedCall.
+    """
     names = [agent["name"] for agent in await call.backend.api.get("/agent", directory=folder.path)]
     if name not in names:
         raise RefusedCall(f"There is no agent {name!r}.", f"There are: {', '.join(names)}.")
@@ -151,6 +161,7 @@ async def check_agent(call: Coded, folder: Folder, name: str) -> str:
 
 
 async def check_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
+    """Return a model as the fields of a prompt, if the model exists. Raises: RefusedCall."""
     provider, _, model = name.partition("/")
     answer = await call.backend.api.get("/config/providers", directory=folder.path)
     models = {provider["id"]: provider.get("models", {}) for provider in answer["providers"]}
@@ -159,9 +170,10 @@ async def check_model(call: Coded, folder: Folder, name: str) -> dict[str, str]:
     return {"providerID": provider, "modelID": model}
 
 
-async def message(
+async def build_message(
     call: Coded, folder: Folder, prompt: str, model: str, agent: str, files: list[str], *, no_reply: bool
 ) -> dict[str, Any]:
+    """Return the body of a prompt. Raises: RefusedCall when a file, the agent or the model does not exist."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
     for name in files:
         path = Path(folder.path) / name
@@ -178,15 +190,19 @@ async def message(
 
 
 async def send_message(call: Coded, folder: Folder, session: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Send a prompt, and return the answer, or what OpenCode asks its user meanwhile. Raises: RefusedCall."""
+    """Send a prompt, and wait for the answer. If OpenCode asks its user something that cannot be answered here, return
+    these questions instead.
+
+    Raises: RefusedCall.
+    """
     api = call.backend.api
     sending = call.backend.start_prompt(session, body, folder)
     try:
         async with asyncio.timeout(api.patience):
             while not (await asyncio.wait((sending,), timeout=PAUSE))[0]:
-                asked = await pending.find(api, folder, session)
-                if asked and not await pending.ask_user(api, call.caller, folder, asked):
-                    return {"sessionId": session, **pending.describe(api, session, asked), **folder.fields}
+                requests = await pending.find(api, folder, session)
+                if requests and not await pending.ask_user(api, call.caller, folder, requests):
+                    return {"sessionId": session, **pending.describe(api, session, requests), **folder.fields}
     except TimeoutError:
         raise describe_timeout("a prompt") from None
     except asyncio.CancelledError:
@@ -212,7 +228,8 @@ async def send_message(call: Coded, folder: Folder, session: str, body: dict[str
 
 
 async def _list_tool_calls(call: Coded, folder: Folder, session: str, prompt: object) -> list[dict[str, Any]]:
-    """Return the tool calls of an answer. Each step of an answer is a message; OpenCode returns only the last one."""
+    """Return all tool calls of an answer. Each step of an answer is a message, and OpenCode returns only the last one.
+    So all messages of the session are read."""
     messages = await call.backend.api.get(f"/session/{session}/message", directory=folder.path)
     parts = (part for message in messages if message["info"].get("parentID") == prompt for part in message["parts"])
     return [_describe_call(part) for part in parts if part.get("type") == "tool"]
