@@ -33,11 +33,19 @@ _WORD_CHARS: Final = 12
 
 # The value of a variable or an option with such a name is a secret. With another name, a value is a secret only if it
 # looks like a random string.
-_NAME: Final = r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|(?<![A-Z])(?:PASS|PWD|PAT|DSN)(?![A-Z])"
+_NAME: Final = (
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|BEARER|(?<![A-Z])(?:PASS|PWD|PW|PAT|DSN|JWT)(?![A-Z])"
+)
 _NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"(?=.*[a-zA-Z])(?=.*\d)[\w+=-]{16,}")
-# A value that begins like this is the path or the address of a secret, and not the secret itself.
-_PLACES: Final = ("/", "~", "./", "http")
+# A value that begins like this may be the path or the address of a secret, and not the secret itself. But a secret may
+# begin with a slash or a tilde too. So an absolute path counts only if its name or its first folder says so.
+_PLACES: Final = ("/", "~", "./", "../", "http")
+_PLACE_NAME: Final = re.compile(r"(?:FILE|PATH|DIR|DIRECTORY|FOLDER|SOCK|SOCKET|URL|URI|ENDPOINT)$", re.IGNORECASE)
+_USUAL_PLACE: Final = re.compile(
+    r"https?://|~/|\.{1,2}/|/(?:app|config|data|dev|etc|home|media|mnt|opt|private|proc|root|run|secrets|srv|tmp|Users|usr"
+    r"|var|Volumes|work|workspace)/"
+)
 
 # A text that looks like a key at any place: with a prefix that vendors use for their keys, a JSON web token, or many
 # letters and digits. It is longer than `_OPAQUE` and has no hyphens, because an argument may be the name of a package.
@@ -47,20 +55,39 @@ _KEY_LIKE: Final = re.compile(
 )
 # A whole argument of the form `--name=value` or `NAME=value`. Its value may contain spaces.
 _ASSIGNMENT: Final = re.compile(r"-{0,2}(?P<name>[\w.-]+)\s*[=:]\s*(?P<value>.+)", re.DOTALL)
-# A name with its value in a longer argument, such as a shell line, a header or JSON.
+# An option, which is no value of the option before it. Anything else with a hyphen may be a secret.
+_OPTION: Final = re.compile(r"-[a-zA-Z]|--[a-z][\w-]*(?:=.*)?", re.DOTALL)
+# A name with its value in a longer argument, such as a shell line, a header or JSON. In quotes, which may be around the
+# value or around both, the value may contain spaces.
 _NAMED_VALUE: Final = re.compile(
-    rf"""(?:[\w.-]*(?:{_NAME})[\w.-]*["']?\s*[=:]\s*["']?(?:(?:bearer|basic|token)\s+)?|-[\w-]*(?:{_NAME})[\w-]*\s+["']?(?!-))"""
-    r"""(?P<value>[^\s"',;&|)}]+)""",
-    re.IGNORECASE,
+    rf"""(?P<both>["'])?(?P<name>(?P<option>(?<!\w)-)?[\w.-]*(?:{_NAME})[\w.-]*)"""
+    r"""(?:["']?\s*[=:]\s*|(?(option)\s+(?!-[a-zA-Z](?:\s|$)|--[a-z])|(?!)))"""
+    r"""(?P<quote>["'])?(?:(?:bearer|basic|token)\s+)?"""
+    r"""(?P<value>(?(quote)(?:\\.|(?!(?P=quote)).)+|(?:(?(both)(?:\\.|(?!(?P=both)).)+|[^\s"',;&|)}]+))))""",
+    re.IGNORECASE | re.DOTALL,
 )
 _URL: Final = re.compile(
     r"[a-zA-Z][\w+.-]*://(?:(?P<user>[^\s/?#\"'<>]*)@)?(?P<path>[^\s?#\"'<>]*)(?:\?(?P<query>[^\s#\"'<>]*))?"
+    r"(?:#(?P<fragment>[^\s\"'<>]*))?"
 )
-# A part of the path of an address that looks random, and a value in its query.
+# A part of the path of an address that looks random, a value in its path (`;name=value`), in its query, and in its
+# fragment. Two things in a fragment are no secrets: the heading of a page, and the part of a repository (as in pip).
 _RANDOM_PART: Final = re.compile(r"(?<=/)(?=[^/]*\d)(?=[^/]*[a-zA-Z])[\w+=-]{20,}(?=/|$)")
+_PATH_VALUE: Final = re.compile(r";[^;=/]*=(?P<value>[^;/]+)")
 _QUERY_VALUE: Final = re.compile(r"(?:^|(?<=&))(?:[^&=]*=)?(?P<value>[^&=][^&]*)")
-# Options whose value is `USER:PASSWORD`.
-_USER_OPTIONS: Final = frozenset({"-u", "--user", "--userpwd", "--basic"})
+_FRAGMENT_VALUE: Final = re.compile(
+    r"(?:^|(?<=&))(?!(?:egg|subdirectory)=|[a-zA-Z-]*(?:&|$))(?:[^&=]*=)?(?P<value>[^&=][^&]*)"
+)
+# Options whose value is `USER:PASSWORD`, as an argument of its own or in the same one. Two numbers are the ids of a
+# user and a group.
+_USER_OPTIONS: Final = frozenset({"-u", "-U", "--user", "--userpwd", "--proxy-user", "--basic"})
+_USER: Final = re.compile(
+    r"""(?:^|(?<=\s))(?:-[uU]|--(?:user|userpwd|proxy-user|basic)(?=[\s=]))[\s=]*["']?"""
+    r"""(?P<value>(?!\w+://|\d+:\d+\b)[^\s"':=]+:[^\s"']+)"""
+)
+# Beside such an option, or one of these, the value of `-p` is a password. Elsewhere it is a port or a package.
+_LOGIN_OPTIONS: Final = _USER_OPTIONS | {"--username", "--login"}
+_PORTS: Final = re.compile(r"(?:[\d.]+:)?\d+:\d+")
 
 # Our own loggers, and those of libraries that receive secrets or log errors that may quote a secret.
 _PACKAGES: Final = frozenset({"jupyter_eca", "anthropic", "openai", "httpx2", "httpcore2", "mcp", "asyncio"})
@@ -81,7 +108,7 @@ def register_named_secret(name: str, value: str, *, opaque: bool = False) -> Non
     default because names of models can look like that.
     """
     if _NAMES.search(name):
-        if not value.startswith(_PLACES):
+        if not _is_place(name, value):
             register_secret(value)
     elif opaque:
         register_secret(*(part for part in value.split() if _OPAQUE.fullmatch(part)))
@@ -132,7 +159,7 @@ def redact_json(value: Any) -> Any:
 
 
 def redact_url(url: str) -> str:
-    """Return an address without its user, password, values of the query, and random parts of the path."""
+    """Return an address without its user, password, values of query and fragment, and random parts of the path."""
     return redact(_cut(url, _find_in_urls(url)))
 
 
@@ -143,24 +170,36 @@ def redact_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def _find_in_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     """Yield each argument with the positions of its secrets."""
+    has_login = any(argument.partition("=")[0] in _LOGIN_OPTIONS for argument in arguments)
     for before, argument in zip(("", *arguments), arguments, strict=False):
-        yield argument, _find_in_argument(before, argument)
+        is_password = has_login and before == "-p" and not _PORTS.fullmatch(argument)
+        if is_password or _is_secret_value(before, argument):
+            yield argument, [(0, len(argument))]
+        else:
+            yield argument, _find_in_argument(argument)
 
 
-def _find_in_argument(before: str, argument: str) -> list[tuple[int, int]]:
-    """Return the positions of secrets in an argument. `before` is the argument before it."""
-    whole = (0, len(argument))
-    is_value = before.startswith("-") and "=" not in before and not argument.startswith(("-", *_PLACES))
-    if is_value and (_NAMES.search(before) or (before in _USER_OPTIONS and ":" in argument)):
-        return [whole]
+def _is_secret_value(option: str, value: str) -> bool:
+    """Whether an option says that the argument behind it is a secret."""
+    if not option.startswith("-") or "=" in option or _OPTION.fullmatch(value):
+        return False
+    has_password = option in _USER_OPTIONS and _USER.match(f"{option} {value}")
+    return bool(has_password or (_NAMES.search(option) and not _is_place(option, value)))
+
+
+def _find_in_argument(argument: str) -> list[tuple[int, int]]:
+    """Return the positions of secrets in an argument."""
     found = _find_in_urls(argument)
     assigned = _ASSIGNMENT.fullmatch(argument)
-    if assigned and _NAMES.search(assigned["name"]) and not assigned["value"].startswith(_PLACES):
-        found.append(assigned.span("value"))
-    found += [
-        match.span("value") for match in _NAMED_VALUE.finditer(argument) if not match["value"].startswith(_PLACES)
-    ]
+    named = (*((assigned,) if assigned and _NAMES.search(assigned["name"]) else ()), *_NAMED_VALUE.finditer(argument))
+    found += [match.span("value") for match in named if not _is_place(match["name"], match["value"])]
+    found += [match.span("value") for match in _USER.finditer(argument)]
     return found + [match.span() for match in _KEY_LIKE.finditer(argument)]
+
+
+def _is_place(name: str, value: str) -> bool:
+    """Whether the value of a name is a path or an address, where a secret may be."""
+    return value.startswith(_PLACES) and bool(_PLACE_NAME.search(name) or _USUAL_PLACE.match(value))
 
 
 def _find_in_urls(text: str) -> list[tuple[int, int]]:
@@ -170,10 +209,10 @@ def _find_in_urls(text: str) -> list[tuple[int, int]]:
         if url["user"]:
             found.append(url.span("user"))
         found += [match.span() for match in _RANDOM_PART.finditer(text, *url.span("path"))]
-        if url["query"]:
-            start = url.start("query")
-            values = (match.span("value") for match in _QUERY_VALUE.finditer(url["query"]))
-            found += [(start + first, start + last) for first, last in values]
+        for part, values in (("path", _PATH_VALUE), ("query", _QUERY_VALUE), ("fragment", _FRAGMENT_VALUE)):
+            start = url.start(part)
+            spans = (match.span("value") for match in values.finditer(url[part] or ""))
+            found += [(start + first, start + last) for first, last in spans]
     return found
 
 

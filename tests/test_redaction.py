@@ -30,6 +30,20 @@ VENDOR = "sk-" + "proj-q1w2e3r4t5y6"
         (["https://h/mcp?v=1&key=abc"], [f"https://h/mcp?v={HIDDEN}&key={HIDDEN}"]),
         (["run", VENDOR], ["run", HIDDEN]),
         (["Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5"], [HIDDEN]),
+        (["--api_key", "/abc"], ["--api_key", HIDDEN]),
+        (["--secret-key=/9j4/abc+d"], [f"--secret-key={HIDDEN}"]),
+        (["--token", "~abc"], ["--token", HIDDEN]),
+        (["--token", "-abc", "--port", "80"], ["--token", HIDDEN, "--port", "80"]),
+        (["--bearer", "abc", "--jwt", "abc", "--pw", "abc"], ["--bearer", HIDDEN, "--jwt", HIDDEN, "--pw", HIDDEN]),
+        (["--user=me:pw"], [f"--user={HIDDEN}"]),
+        (["-ume:pw"], [f"-u{HIDDEN}"]),
+        (["--user", "me", "-p", "hush"], ["--user", "me", "-p", HIDDEN]),
+        (["-c", "curl --user me:pw -v"], ["-c", f"curl --user {HIDDEN} -v"]),
+        (["-c", "export API_KEY='a b c'; run"], ["-c", f"export API_KEY='{HIDDEN}'; run"]),
+        (["-c", 'run --token "a b" -v'], ["-c", f'run --token "{HIDDEN}" -v']),
+        (["-c", "run --token -abc -v"], ["-c", f"run --token {HIDDEN} -v"]),
+        (["-c", "curl -H 'Authorization: Bot a b' -v"], ["-c", f"curl -H 'Authorization: {HIDDEN}' -v"]),
+        (['{"token": "a \\" b", "level": 3}'], [f'{{"token": "{HIDDEN}", "level": 3}}']),
     ],
 )
 def test_a_secret_in_an_argument_is_hidden_by_its_position_or_its_look(
@@ -43,7 +57,9 @@ def test_a_secret_in_an_argument_is_hidden_by_its_position_or_its_look(
     [
         ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/home/me/data"],
         ["-m", "some_server", "--port", "3000", "--host=127.0.0.1", "--no-auth", "--verbose"],
-        ["--key-file", "/etc/keys/server.pem", "--token-file=~/.token"],
+        ["--key-file", "/etc/keys/server.pem", "--token-file=~/.token", "--private-key", "/etc/keys/a.pem"],
+        ["--auth", "--verbose", "--no-auth", "-v", "-u", "1000:1000", "--user=1000:1000", "-p", "8080:80"],
+        ["-p", "@scope/server", "git+https://github.com/a/b#subdirectory=src/c", "https://host/page#second-part"],
         ["run", "--rm", "-v", "/var/run/docker.sock:/var/run/docker.sock", "mcp/github:v1.2.3"],
         ["--directory", "/src/project", "run", "server.py", "--url", "http://127.0.0.1:8080/mcp"],
     ],
@@ -59,6 +75,8 @@ def test_ordinary_arguments_stay_readable(arguments: list[str]) -> None:
         ("https://hush@host/mcp?a=1&hush", f"https://{HIDDEN}@host/mcp?a={HIDDEN}&{HIDDEN}"),
         ("https://host/s/0f8fad5b-d9cb-469f-a165-70867728950e/mcp", f"https://host/s/{HIDDEN}/mcp"),
         ("http://127.0.0.1:9/mcp", "http://127.0.0.1:9/mcp"),
+        ("https://host/mcp;token=abc?a=1", f"https://host/mcp;token={HIDDEN}?a={HIDDEN}"),
+        ("https://host/mcp#access_token=abc&abc1", f"https://host/mcp#access_token={HIDDEN}&{HIDDEN}"),
     ],
 )
 def test_an_address_is_shown_without_its_user_its_query_and_its_random_parts(url: str, expected: str) -> None:

@@ -57,6 +57,7 @@ from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
 from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.files.index import FileIndex
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
 from jupyter_eca.workspace.jobs.process_records import end_orphans
 
@@ -206,7 +207,7 @@ class Host:
             ]
             if (read := self._read) is not None and self._watches:
                 failed = partial(self.subscribers.message, MessageType.ERROR)
-                works.append(lambda: watch(self.config, read, self.configure, failed))
+                works.append(lambda: watch(self.config, read, self.configure, failed, run_read=run_read))
             serving = [tasks.create_task(_keep_running(work)) for work in works]
             self.orphan_warnings = [notifications.announce_orphan(self.turns, orphan) for orphan in orphans]
             self.ready.set()

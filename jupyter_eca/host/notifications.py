@@ -108,6 +108,11 @@ class Notifications:
             return server
         return server.model_copy(update={"tools": tools})
 
+    def find_unsaved(self, chat: str) -> ShowMessageParams | None:
+        """Return the message for a client that opens a chat which cannot be stored now. The others have had it."""
+        reason = self._services.store.explain_unsaved(chat)
+        return _describe_unsaved(chat, reason) if reason else None
+
     async def announce_configuration(self) -> None:
         """Send the configuration to all clients after it has changed."""
         config = await self.describe_choices()
@@ -146,19 +151,24 @@ def announce_orphan(turns: Turns, orphan: Orphan) -> str:
 
 def announce_unsaved(subscribers: Subscribers, chat: str, reason: str) -> None:
     """Tell the clients of a chat that it cannot be stored now."""
-    words = (
-        f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
-    )
-    _announce(subscribers, chat, MessageType.ERROR, words)
+    _announce(subscribers, chat, _describe_unsaved(chat, reason))
 
 
 def announce_saved(subscribers: Subscribers, chat: str) -> None:
     """Tell the clients of a chat that all of it is stored again."""
-    _announce(subscribers, chat, MessageType.INFO, "This chat is saved again. Nothing is missing.")
+    message = "This chat is saved again. Nothing is missing."
+    _announce(subscribers, chat, ShowMessageParams(type=MessageType.INFO, message=message, chat_id=chat))
 
 
-def _announce(subscribers: Subscribers, chat: str, type: MessageType, message: str) -> None:
-    subscribers.tell(Notice("$/showMessage", ShowMessageParams(type=type, message=message, chat_id=chat), chat))
+def _describe_unsaved(chat: str, reason: str) -> ShowMessageParams:
+    message = (
+        f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
+    )
+    return ShowMessageParams(type=MessageType.ERROR, message=message, chat_id=chat)
+
+
+def _announce(subscribers: Subscribers, chat: str, message: ShowMessageParams) -> None:
+    subscribers.tell(Notice("$/showMessage", message, chat))
 
 
 async def announce_sign_in(

@@ -10,7 +10,6 @@ The module must not know rules: `rules.py` beside it does.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config import folders
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import text_files
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +40,9 @@ _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return a section for each file that was read."""
     reader = _AgentsFileReader(context.files, context.config, context.warn)
-    await asyncio.to_thread(reader.run)
+    await run_read(reader.run)
     return tuple(reader.found)
 
 

@@ -10,7 +10,6 @@ The module must not read `AGENTS.md`: `agents_md.py` does.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +23,7 @@ from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import globs, text_files
 from jupyter_eca.instructions.template import render
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -91,7 +91,7 @@ class InstructionRule:
 
 async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
     """Return all rules. The rules of a project come last, because a model gives most weight to what it reads last."""
-    return await asyncio.to_thread(_find, files, config, warn)
+    return await run_read(_find, files, config, warn)
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:

@@ -103,11 +103,13 @@ class CellType(StrEnum):
 
 class CellState(StrEnum):
     """What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
-    kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel."""
+    kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel.
+    `ran-uncertain`: it ran, and whether in the present kernel is not known."""
 
     NEVER_RUN = "never-run"
     RAN = "ran"
     EARLIER = "ran-earlier"
+    UNCERTAIN = "ran-uncertain"
     EDITED = "edited"
     QUEUED = "queued"
     RUNNING = "running"

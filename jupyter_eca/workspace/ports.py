@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         RunStatus,
     )
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
-    from jupyter_eca.workspace.kernels.run_history import KernelHistory
+    from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.uri_templates import PartialUri, ResourceTemplate
 
 
@@ -244,9 +244,8 @@ class FolderKernels(Protocol):
 class RemembersRuns(Protocol):
     """Implemented by a kernel that can report what ran since its process started."""
 
-    async def history(self) -> KernelHistory | None:
-        """Return the history without waiting. Return None when it is unknown now: the kernel is busy, or its language
-        is not Python.
+    async def history(self) -> KernelHistory | KernelCount | None:
+        """Return the history without waiting. Return None when it is unknown now, because the kernel is busy.
 
         Raises: ToolError when there is no kernel.
         """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.config import Config, read_config, watch
+from jupyter_eca.errors import ToolError
 from tests.config.files import globally, write
 from tests.support.host_and_client import PATIENCE
 
@@ -63,6 +64,25 @@ async def test_an_edit_is_told_with_the_new_configuration(home: Path) -> None:
     async with watching(home) as seen:
         globally(home, {"defaultModel": "b/bb"})
         assert (await seen.next()).default_model == "b/bb"
+
+
+async def test_a_disk_that_does_not_answer_is_told_once_and_the_watch_goes_on(home: Path) -> None:
+    seen, tries = WatchRecord(home), 0
+
+    async def run_read(read: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal tries
+        tries += 1
+        if tries <= 2:
+            raise ToolError("The disk did not answer.")
+        return read(*args, **kwargs)
+
+    current = seen.read()
+    globally(home, {"defaultModel": "b/bb"})
+    record = (seen.record_change, seen.reports.put_nowait)
+    task = asyncio.create_task(watch(current, seen.read, *record, every=0.001, run_read=run_read))
+    assert await seen.next() == "The disk did not answer."
+    assert (await seen.next()).default_model == "b/bb"
+    task.cancel()
 
 
 async def test_a_file_that_was_not_there_is_noticed(home: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from jupyter_eca.config import read_config
 from jupyter_eca.config.disk import regular_file
-from jupyter_eca.errors import ConfigError, ToolError
+from jupyter_eca.errors import ConfigError, RemoteError, ToolError
 from jupyter_eca.protocol.content import ToolCalledContent
+from jupyter_eca.protocol.context import DirectoryContext
 from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.files import read_threads
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -188,6 +189,45 @@ async def test_a_read_that_never_ends_holds_up_no_other_read(monkeypatch: pytest
         monkeypatch.undo()
         assert await run_read(lambda: "read") == "read"
         assert await asyncio.to_thread(lambda: "another thread") == "another thread"
+    finally:
+        stuck.set()
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "instructions.agents_md._AgentsFileReader.run",
+        "instructions.rules._find",
+        "instructions.skills.registry._find",
+        "host.tools.path_resolution._find",
+        "plugins.contexts.directory._resolve_folder",
+    ],
+)
+async def test_a_disk_that_does_not_answer_ends_the_turn_with_a_message_and_takes_no_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    stuck, threads = threading.Event(), list[str]()
+
+    def wait(*_: object, **__: object) -> None:
+        threads.append(threading.current_thread().name)
+        stuck.wait()
+
+    monkeypatch.setattr(read_threads, "READ_SECONDS", 1)
+    monkeypatch.setattr(f"jupyter_eca.{reader}", wait)
+    try:
+        rules: list[dict[str, Any]] = [
+            {"result": "", "reply": [{"text": "{result}"}]},
+            {"message": "did not answer", "reply": [{"text": "{message}"}]},
+            {"message": "", "reply": [{"tool": "read_file", "arguments": {"path": "a.txt"}}]},
+        ]
+        async with desk(tmp_path, rules) as table:
+            client = await table.client()
+            try:
+                shown = str(await answer(client, "look", yes, contexts=(DirectoryContext(path="."),)))
+            except RemoteError as error:
+                shown = str(error)
+        assert "The disk did not answer" in shown
+        assert set(threads) == {"eca-read"}
     finally:
         stuck.set()
 

@@ -332,10 +332,8 @@ class AhpFront:
             case Notice(method="chat/deleted", chat=str(chat)):
                 self._remove_session(chat)
             case Notice(params=ShowMessageParams(message=message), chat=str(chat)):
-                # The protocol has no messages to the user. The closest thing is the activity, a text that clients show
-                # beside a running turn.
-                if (session := self.sessions.get(make_session_uri(chat))) and session.turn:
-                    session.dispatch(actions.ActivityChanged(session=session.uri, activity=message))
+                if (session := self.sessions.get(make_session_uri(chat))) and self.hub.has(session.uri):
+                    session.show_message(message)
             case Notice(params=ConfigUpdatedParams()):
                 self.start(self._publish_agents())
                 self._refresh_sessions()

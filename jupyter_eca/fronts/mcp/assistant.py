@@ -145,7 +145,7 @@ class Assistant:
             self._taken.discard(chat)
         if result.rejected:
             raise make_refusal(result.rejected[0], panel=self._panel)
-        return recorded.answer()
+        return result.add_messages(recorded.answer())
 
     async def prompt(self, prompt: Prompt, caller: Caller) -> ToolAnswer:
         """Prompt the assistant, and wait for the answer.
@@ -186,7 +186,11 @@ class Assistant:
         async with asyncio.TaskGroup() as tasks:
             asking: list[asyncio.Task[None]] = []
             while result.outcome is None:
-                event = await listener.events.get()
+                event = await listener.news.get()
+                if isinstance(event, str):
+                    result.add_message(event)
+                    await listener.caller.progress(result.steps, message=event)
+                    continue
                 if event.turn != result.turn:
                     continue
                 if result.add(event):

@@ -15,6 +15,7 @@ import mcp_types as types
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.mcp.offers_base import TOOLS
 from jupyter_eca.protocol.chat import SUBAGENT
+from jupyter_eca.protocol.lifecycle import ShowMessageParams
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class TurnListener:
     silent: bool = False
     """Whether the client's user was asked something and did not answer."""
 
-    events: asyncio.Queue[Event] = field(default_factory=asyncio.Queue["Event"])
-    """The new events of the chat."""
+    news: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
+    """The new events of the chat, and messages to the user that are not part of it, for example that it is not
+    saved."""
 
 
 class TurnListeners:
@@ -82,7 +84,7 @@ class TurnListeners:
     def show(self, events: list[Event]) -> None:
         for event in events:
             for listener in self._by_chat.get(event.chat, ()):
-                listener.events.put_nowait(event)
+                listener.news.put_nowait(event)
             if event.outcome is not None:
                 self._changed(CHAT.format(id=event.chat))
 
@@ -91,6 +93,9 @@ class TurnListeners:
             self._changed(CHAT.format(id=notice.chat))
         elif notice.method == "config/updated":
             self._changed(TOOLS)
+        elif isinstance(notice.params, ShowMessageParams) and notice.chat is not None:
+            for listener in self._by_chat.get(notice.chat, ()):
+                listener.news.put_nowait(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
         self._changed(CHAT.format(id=again.chat))

@@ -6,7 +6,7 @@ It must not know how the events arrive (`turn_listeners.py`) or how the result i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from jupyter_eca.engine.model.request import ImagePart
@@ -73,6 +73,9 @@ class TurnResult:
     rejected: list[ToolCallRejectedContent] = field(default_factory=list[ToolCallRejectedContent])
     """The tool calls that were rejected."""
 
+    messages: list[str] = field(default_factory=list[str])
+    """Messages to the user that are not part of the chat, for example that it is not saved."""
+
     _texts: list[str] = field(default_factory=list[str])
     """The model's texts since the last tool call: they are the answer."""
 
@@ -109,6 +112,15 @@ class TurnResult:
                 pass
         return False
 
+    def add_message(self, message: str) -> None:
+        """Add a message to the user, as a step of its own."""
+        self.messages.append(message)
+        self.steps += 1
+
+    def add_messages(self, answer: ToolAnswer) -> ToolAnswer:
+        """Return an answer with the messages to the user, if there are any."""
+        return replace(answer, data={**answer.data, "messages": self.messages}) if self.messages else answer
+
     def _set_progress(self, step: str) -> bool:
         is_new, self.current_step = step != self.current_step, step
         self.steps += is_new
@@ -119,11 +131,11 @@ class TurnResult:
         remarks = "\n".join(self._remarks)
         if self.outcome is not Outcome.COMPLETED:
             fix = f'Ask again in the same session: eca_session_prompt with sessionId "{session}".'
-            raise RefusedCall(remarks or f"The answer was {self.outcome}.", fix)
+            raise RefusedCall("\n".join((remarks or f"The answer was {self.outcome}.", *self.messages)), fix)
         data = {
             "sessionId": session,
             "model": model,
             "text": "".join(self._texts) or remarks,
             "toolCalls": self._calls,
         }
-        return ToolAnswer(data, tuple(self._images))
+        return self.add_messages(ToolAnswer(data, tuple(self._images)))

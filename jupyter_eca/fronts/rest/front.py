@@ -296,9 +296,11 @@ class RestFront:
         tools = (server.tools or ()) if server else ()
         names = {make_tool_name(self._connected, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
+        if unsaved := self._host.notifications.find_unsaved(id):
+            reader.messages.append(unsaved.message)
         self._readers.add(reader)
         held = held_characters if live.state.setup.tools else 0
-        return RestTurn(chat, RestProjection(names, held), reader, after=after)
+        return RestTurn(chat, RestProjection(names, held, reader.messages), reader, after=after)
 
     async def items(self, turn: RestTurn, pause: float) -> AsyncGenerator[StreamItem | None]:
         """Yield the items of a turn until it ends. Yield None when no event has come for `pause` seconds.

@@ -70,6 +70,10 @@ class RestProjection:
     """How many characters are held back: 0 for a turn without tools, infinity if the client gets the answer as a
     whole."""
 
+    messages: list[str] = field(default_factory=list[str])
+    """Messages to the user that are not part of the chat. They follow the answer, because the contract has only
+    text."""
+
     calls: list[rest.CalledTool] = field(default_factory=list[rest.CalledTool])
     """The tool calls that have ended."""
 
@@ -131,10 +135,14 @@ class RestProjection:
         """End the turn. If the model has sent no text, our own texts are the answer, for example that of a command."""
         self.ended = True
         if outcome is not Outcome.COMPLETED:
-            reasons = (item.content.content for item in self._remarks if isinstance(item.content, rest.Text))
-            yield StreamItem(seq, TurnFailed(" ".join(reasons) or f"The answer is {outcome.value}."))
+            reasons = [item.content.content for item in self._remarks if isinstance(item.content, rest.Text)]
+            why = " ".join((*(reasons or [f"The answer is {outcome.value}."]), *self.messages))
+            yield StreamItem(seq, TurnFailed(why))
             return
         yield from self._release() if self._has_text else self._remarks
+        for message in self.messages:
+            # Without a number: a client that reads the turn again is told what holds then.
+            yield StreamItem(0, rest.Text(content=f"\n\n{message}"))
         yield StreamItem(seq, TurnCompleted())
 
     def _release(self) -> Iterator[StreamItem]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.content import TextContent, ToolCallContent
 from jupyter_eca.protocol.event import merge_pieces
+from jupyter_eca.protocol.lifecycle import ShowMessageParams
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams, ToolServerUpdatedParams
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ class TurnReader:
 
     is_deleted: bool = False
     """Whether the chat was deleted."""
+
+    messages: list[str] = field(default_factory=list[str])
+    """Messages to the user that are not part of the chat, for example that it is not saved."""
 
     _events: list[Event] = field(default_factory=list["Event"])
     """The events that wait for the client."""
@@ -125,9 +129,13 @@ class TurnReaders:
         if isinstance(notice.params, ToolServerUpdatedParams | ToolServerRemovedParams):
             for queue in self._server_queues:
                 queue.put_nowait(notice.params)
-        if notice.method == "chat/deleted" and notice.chat is not None:
-            for reader in self._by_chat.get(notice.chat, ()):
+        if notice.chat is None:
+            return
+        for reader in self._by_chat.get(notice.chat, ()):
+            if notice.method == "chat/deleted":
                 reader.end()
+            elif isinstance(notice.params, ShowMessageParams):
+                reader.messages.append(notice.params.message)
 
     def show_anew(self, again: Again) -> None:
         """Do nothing: turns are removed only from a chat that is idle, and then no client reads a turn of it."""

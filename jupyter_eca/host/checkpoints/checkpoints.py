@@ -68,7 +68,7 @@ class Checkpoints:
     async def mark_left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Note the digests of files after a tool has changed them."""
         for path in paths:
-            now = await asyncio.to_thread(compute_digest, path)
+            now = await run_read(compute_digest, path)
             await self._store.do(lambda tables, path=path, now=now: tables.mark_left(chat, turn, str(path), now))
 
     async def keep_cells(
@@ -165,7 +165,7 @@ class CallKeeper:
     async def keep(self, path: Path) -> None:
         """Keep a file before it is changed."""
         self.kept = (*self.kept, path)
-        stamp = await asyncio.to_thread(_read_stamp, path)
+        stamp = await run_read(_read_stamp, path)
         if await self.checkpoints.keep(self.chat, self.turn, path):
             self.stamps[path] = stamp
 
@@ -184,7 +184,7 @@ class CallKeeper:
     async def finish(self) -> None:
         """Note what the call has left of the files that it kept. Called when the call has ended."""
         await self.checkpoints.mark_left(self.chat, self.turn, self.kept)
-        now = {path: await asyncio.to_thread(_read_stamp, path) for path in self.stamps}
+        now = {path: await run_read(_read_stamp, path) for path in self.stamps}
         same = [path for path, stamp in self.stamps.items() if stamp == now[path]]
         await self.checkpoints.drop_unkept(self.chat, self.turn, same)
 

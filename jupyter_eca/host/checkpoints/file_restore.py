@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from jupyter_eca.config.disk.regular_file import open_regular, read_regular
+from jupyter_eca.config.disk.regular_file import open_resolved, read_resolved
 from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.engine.changes.review import CHANGED, GONE, LATER
 from jupyter_eca.errors import ToolError
@@ -203,7 +203,7 @@ MAX_BYTES: Final = 10_000_000
 
 def read_content(path: Path) -> bytes | None:
     """Return the content of a file, None if there is no file. Raises: OSError, also for a file that is too large."""
-    return read_regular(path, MAX_BYTES) if path.is_file() else None
+    return read_resolved(path, MAX_BYTES) if path.is_file() else None
 
 
 def digest_file(path: str) -> str:
@@ -225,7 +225,7 @@ def compute_digest(path: Path) -> str:
     found = path.stat()
     if found.st_size > MAX_BYTES:
         return f"large:{found.st_size}:{found.st_mtime_ns}"
-    with open_regular(path) as file:
+    with open_resolved(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -8,7 +8,6 @@ It must not run a command: `dispatch` does. `engine.text.slash_commands` fills i
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +19,7 @@ from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_wh
 from jupyter_eca.config.schema import Config, read_file_state
 from jupyter_eca.engine.text.slash_commands import find_mixed_line, list_arguments
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -68,7 +68,7 @@ async def find(
 
     `warn` is called for each file that is no valid command, each time with the same message.
     """
-    found, complaints = await asyncio.to_thread(_find, files, config or Config())
+    found, complaints = await run_read(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
     return found

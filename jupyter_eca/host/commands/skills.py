@@ -13,6 +13,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import skills
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
@@ -64,12 +65,12 @@ async def expand_skill(host: Host, call: CommandCall) -> CommandReplacement | No
     skill = next((skill for skill in await find(host) if skill.name == call.name), None)
     if skill is None:
         return None
-    body = await asyncio.to_thread(skills.render_body, make_registry(host), skill)
+    body = await run_read(skills.render_body, make_registry(host), skill)
     # Without arguments the text is the same as when the model loads the skill: a `$1` in its code is no placeholder.
     if call.text or call.arguments:
         text = call.text or " ".join(call.arguments)
         body = f"{body}\n\n{text}" if find_mixed_line(body) else expand(body, call)
-    return CommandReplacement(await asyncio.to_thread(skills.format_skill, skill, body))
+    return CommandReplacement(await run_read(skills.format_skill, skill, body))
 
 
 async def list_skills(place: CommandPlace, _call: CommandCall) -> CommandAnswer:

@@ -32,6 +32,7 @@ from jupyter_eca.protocol.changes import (
     ChangeReverted,
 )
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.cell_changes import find_number
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -205,7 +206,7 @@ class Changes:
             change_key = _ChangeKey(f"{label}:{key}", place, item, turns)
             if not item.cell:
                 files = self._services.workspace.files
-                found.append(await asyncio.to_thread(_describe_file, history.files[item.path], files, change_key))
+                found.append(await run_read(_describe_file, history.files[item.path], files, change_key))
             elif any(touch.turn in turns for touch in history.list_touches(item)):
                 found.append(_describe_cell(history.list_touches(item), await reader.read(item.path), change_key))
         return [change for change in found if change is not None]

@@ -192,6 +192,10 @@ class Store:
         stored = await self._use(partial(self._tables.read_events, chat, after))
         return [*stored, *(event for event in self._unsaved if event.chat == chat)]
 
+    def explain_unsaved(self, chat: str) -> str:
+        """Return why a chat cannot be stored now, and what to do about it; "" when all of it is stored."""
+        return self._explain(self._failure) if chat in self._unsaved_chats else ""
+
     async def chat(self, chat: str) -> ChatRow | None:
         """Return the row of a chat, None when there is none. Raises: NotSaved."""
         return await self._use(partial(self._tables.read_chat, chat))
@@ -218,7 +222,7 @@ class Store:
             fresh, self._pending = merge_pieces(self._pending), []
             if self._failure and not retry and asyncio.get_running_loop().time() < self._retry_at:
                 self._unsaved += fresh
-                self._note_unsaved(fresh)
+                self._note_unsaved()
             elif fresh or self._unsaved or self._selected or self._spent:
                 fresh = await self._store(fresh)
             if fresh:
@@ -260,11 +264,13 @@ class Store:
             # From now on, reads must not wait long behind a commit that waits for another program.
             await self._run(partial(self._tables.set_busy_timeout, BUSY_SECONDS_AGAIN))
         self._failure = reason
-        self._note_unsaved(self._unsaved)
+        self._note_unsaved()
 
-    def _note_unsaved(self, events: Sequence[Event]) -> None:
-        for chat in dict.fromkeys(event.chat for event in events):
-            if chat not in self._unsaved_chats:
+    def _note_unsaved(self) -> None:
+        """Tell each chat, once, of which an event, the selection or a cost is not stored."""
+        chats = (*(event.chat for event in self._unsaved), *self._selected, *(spent.chat for spent in self._spent))
+        for chat in chats:
+            if chat and chat not in self._unsaved_chats:
                 self._unsaved_chats[chat] = None
                 self.on_unsaved(chat, self._explain(self._failure))
 

@@ -6,7 +6,6 @@ It must not decide about the call: `engine.approval.policy` does, by the `CallTa
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
 from jupyter_eca.engine.approval.path_resolver import PathResolver
 from jupyter_eca.instructions.agents_md import list_included
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
@@ -43,15 +43,18 @@ async def find_call_targets(
     notebook: str = "",
     details: ToolCallDetails | None = None,
 ) -> CallTargets:
-    """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
-    is the path of the notebook that the call means without naming it, as Jupyter's contents have it.
-    `details` are those that its card shows."""
+    """Return the files that a call names. `files` are those of the chat: relative paths start in its working directory.
+    `notebook` is the path of the notebook that the call means without naming it, in the form of Jupyter's contents.
+    `details` are those that its card shows.
+
+    Raises: ToolError when the disk does not answer in time.
+    """
     meant = str(files.roots[0] / notebook) if notebook else ""
 
     def find() -> CallTargets:
         return find_targets(tool, arguments, _make_resolver(files, config), meant, details)
 
-    return await asyncio.to_thread(find)
+    return await run_read(find)
 
 
 def _make_resolver(files: Files, config: Config) -> PathResolver:

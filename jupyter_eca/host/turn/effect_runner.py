@@ -311,7 +311,7 @@ class EffectRunner:
         if adjusted is None:
             return
         details, adjusted = await self._preview_calls(chat, adjusted)
-        targets = await self._find_targets(chat, adjusted, details)
+        targets, adjusted = await self._find_targets(chat, adjusted, details)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -384,15 +384,20 @@ class EffectRunner:
 
     async def _find_targets(
         self, chat: LiveChat, adjusted: Mapping[str, Adjusted], details: Mapping[str, ToolCallDetails]
-    ) -> Mapping[str, CallTargets]:
-        """Return the files that the calls of the reply name on the disk, by the call's id."""
+    ) -> tuple[Mapping[str, CallTargets], Mapping[str, Adjusted]]:
+        """Return the files that the calls of the reply name on the disk, by the call's id, and `adjusted`, in which a
+        call fails if the disk does not answer."""
         found: dict[str, CallTargets] = {}
+        failed: dict[str, Adjusted] = {}
         for call in chat.state.calls:
             changed = adjusted.get(call.id, AS_IT_IS).arguments
             arguments = parse_arguments(call.arguments_text) if changed is None else changed
             if call.tool is not None and arguments is not None:
-                found[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
-        return found
+                try:
+                    found[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
+                except ToolError as error:
+                    failed[call.id] = replace(adjusted.get(call.id, AS_IT_IS), failure=str(error))
+        return found, {**adjusted, **failed}
 
     async def _find_call_targets(
         self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any], details: ToolCallDetails | None

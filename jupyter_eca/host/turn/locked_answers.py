@@ -83,6 +83,7 @@ from jupyter_eca.host.chat.recorded_turn import (
 )
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.lockfile import LockedPrompt, LockedTurn, LockFiles, compute_digest
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -144,7 +145,7 @@ class LockedAnswers:
             return None
         if not (self._services.config.notebook.lock if lock.on is None else lock.on):
             return None
-        files = await asyncio.to_thread(LockFiles.locate, self._services.workspace.files, lock)
+        files = await run_read(LockFiles.locate, self._services.workspace.files, lock)
         place = lock.cell or f"#{len(chat.locked_chain)}"
         question = LockedPrompt(
             prompt=model_message or prompt.message,
@@ -156,7 +157,7 @@ class LockedAnswers:
             previous=_digest_before(chat, place),
         )
         async with self._locks.writing:
-            turns = await asyncio.to_thread(files.read)
+            turns = await run_read(files.read)
         recorded = next((turn for turn in turns if turn.matches(question)), None)
         nearest = recorded or _find_nearest(turns, question, lock.cell, self._locks.used_keys)
         asks_same = nearest is not None and (nearest.prompt, nearest.occurrence) == (

@@ -6,7 +6,6 @@ It must not parse files: `model.py` does.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config import folders
 from jupyter_eca.config.schema import Config, read_file_state
 from jupyter_eca.instructions.skills.model import FILE, Skill, SkillOrigin, read
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ def ignore(_message: str) -> None:
 async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore) -> tuple[Skill, ...]:
     """Return the skills that are on the disk now, sorted by name. `warn` is called with a message for each faulty file.
     The same fault always gives the same message, so that it can be shown only once."""
-    found, complaints = await asyncio.to_thread(_find, files, config or Config())
+    found, complaints = await run_read(_find, files, config or Config())
     for complaint in complaints:
         warn(complaint)
     return found

@@ -3,7 +3,6 @@ workspace."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import DirectoryContext
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
 from jupyter_eca.workspace.reading.file_tree import MAX_ENTRIES, draw_tree
 
@@ -28,9 +28,9 @@ class DirectoryPlug:
         return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
-        folder = await asyncio.to_thread(_resolve_folder, surroundings.files, context.path)
+        folder = await run_read(_resolve_folder, surroundings.files, context.path)
         names = await surroundings.index.list_inside(folder)
-        return Material(context.path, await asyncio.to_thread(_as_text, folder, names, context.path))
+        return Material(context.path, await run_read(_as_text, folder, names, context.path))
 
 
 CONTEXT = DirectoryPlug()

@@ -86,9 +86,7 @@ async def _find_cells(surroundings: Surroundings, path: str) -> NotebookDocument
     if (name := await open_notebook.find_open_path(surroundings, path)) is not None:
         return await open_notebook.document(surroundings, name)
     with suppress(ToolError):
-        return await open_notebook.document(
-            surroundings, await asyncio.to_thread(_make_contents_path, surroundings, path)
-        )
+        return await open_notebook.document(surroundings, await run_read(_make_contents_path, surroundings, path))
     return None
 
 

@@ -37,6 +37,7 @@ from jupyter_eca.protocol.context import (
 )
 from jupyter_eca.workspace.files.index import FIRST_WAIT
 from jupyter_eca.workspace.files.name_search import Fit, rate_fit
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -194,7 +195,7 @@ async def _has(surroundings: Surroundings, context: LiveContext) -> bool:
 
 async def _find_file(surroundings: Surroundings, mention: str) -> ChatContext | None:
     path, start, end = split_mention(mention)
-    kind = await asyncio.to_thread(_find_kind, surroundings, path)
+    kind = await run_read(_find_kind, surroundings, path)
     if kind is None and "." in path:
         # Users write the name of a file without its folder. This is enough if only one file has that name.
         matches = [name for name in await surroundings.index.search_files(path, 2) if rate_fit(path, name) is Fit.EXACT]

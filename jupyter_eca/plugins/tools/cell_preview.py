@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -99,7 +99,7 @@ async def _read_document(context: ToolContext, path: str) -> NotebookDocument:
     """Return a notebook, without cells if there is no such file yet."""
     if path.endswith(".ipynb"):
         real = context.files.resolve(path)
-        if not await asyncio.to_thread(real.exists):
+        if not await run_read(real.exists):
             return NotebookDocument(path=context.files.contents_path(real), cells=())
     return await read_notebook(context, path)
 

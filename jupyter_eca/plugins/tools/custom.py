@@ -5,7 +5,6 @@ It must not parse a command line: `engine.text.shell_template` does. `shell` run
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.plugins.tools.shell import run_to_end
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class CustomTool(Plain):
         """Run the command line with bash, for which users write such lines, in the first folder of the workspace.
         Raises: ToolError."""
         line = self._build_line(arguments)
-        folder = await asyncio.to_thread(context.files.resolve, ".")
+        folder = await run_read(context.files.resolve, ".")
         bash = shutil.which("bash")
         if bash is None:
             raise ToolError("There is no bash here, which custom tools need.")

@@ -19,8 +19,9 @@ from jupyter_eca.workspace.diagnostics import collect, location
 from jupyter_eca.workspace.diagnostics.kernel import ask_kernel
 from jupyter_eca.workspace.diagnostics.merge import rank_by_severity
 from jupyter_eca.workspace.diagnostics.notebook_state import SOURCE, format_ranges
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.cell_changes import describe_size, find_number
-from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
+from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,7 +58,7 @@ async def editor_diagnostics(context: ToolContext, path: AnyPath = "") -> str:
         return await _check_all(context, editor)
     if path.lower().endswith(".ipynb") and context.notebooks is not None:
         return await _check_document(context, await notebook_at(context, path), editor)
-    real = await asyncio.to_thread(resolve_existing, context.files, path)
+    real = await run_read(resolve_existing, context.files, path)
     if editor is None or editor.in_jupyter:
         name = context.files.shorten(real)
         from_editor = await _ask_editor(editor, location.make_uri(name)) if editor else EditorGetDiagnosticsResult()
@@ -111,8 +112,7 @@ async def _check_document(context: ToolContext, document: NotebookDocument, edit
     from_editor = EditorGetDiagnosticsResult()
     if editor is not None and (uri := _make_uri(context.files, document.path, editor)):
         from_editor = await _ask_editor(editor, uri)
-    if (history := await find_history(document, context.kernels)) is not None:
-        document = mark_earlier_runs(document, history)
+    document, _ = await mark_run_states(document, context.kernels)
     mapped = [_map_to_cell(document, diagnostic) for diagnostic in from_editor.diagnostics]
     asking = context.kernel if context.from_cell else None
     kernel = ask_kernel(context.chat, document, context.kernels, asking)

@@ -16,6 +16,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.protocol.context import Position
 from jupyter_eca.protocol.editor import EditorGetDefinitionParams, EditorGetReferencesParams, LookupStatus
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_replace import split_lines
 from jupyter_eca.workspace.paths import decode_uri_path
 
@@ -48,7 +49,7 @@ async def editor_definition(
 ) -> str:
     """Where a name is defined, by the user's editor: path:line:column: text. More exact than a search for the name."""
     editor = _get_able_editor(context, "definition")
-    spot = await asyncio.to_thread(_find_spot, context.files, path, line, symbol, character)
+    spot = await run_read(_find_spot, context.files, path, line, symbol, character)
     params = EditorGetDefinitionParams(uri=spot.uri, position=spot.position)
     return await _look_up(context.files, symbol, lambda: editor.definition(params))
 
@@ -66,7 +67,7 @@ async def editor_references(
     others use.
     """
     editor = _get_able_editor(context, "references")
-    spot = await asyncio.to_thread(_find_spot, context.files, path, line, symbol, character)
+    spot = await run_read(_find_spot, context.files, path, line, symbol, character)
     params = EditorGetReferencesParams(uri=spot.uri, position=spot.position, include_declaration=include_declaration)
     return await _look_up(context.files, symbol, lambda: editor.references(params))
 
@@ -97,7 +98,7 @@ async def _look_up(files: Files, symbol: str, ask: Callable[[], Awaitable[Editor
             LookupStatus.NO_SERVER: "it has no language server for this file",
         }.get(result.status, "it failed")
         raise ToolError(f"The editor cannot say: {reason}.", "Use grep and read_file instead.")
-    entries = await asyncio.to_thread(_describe_locations, files, result.locations)
+    entries = await run_read(_describe_locations, files, result.locations)
     return as_list(entries) or f"The editor knows no place for {symbol}."
 
 

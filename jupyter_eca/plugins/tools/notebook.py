@@ -19,10 +19,11 @@ from jupyter_eca.protocol.job import Job
 from jupyter_eca.protocol.notebook import CellState, CellType, PutCell, RunStatus
 from jupyter_eca.workspace.diagnostics.notebook_state import format_ranges
 from jupyter_eca.workspace.jobs.background import format_elapsed
+from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
 from jupyter_eca.workspace.known_versions import Version, make_cell_key
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.notebooks.prompt_cells import DefaultCellKind, choose_default_kind
-from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
+from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
-    from jupyter_eca.workspace.kernels.run_history import KernelHistory
     from jupyter_eca.workspace.ports import Notebooks
 
 # The room in a result for the lines that say what it is.
@@ -70,10 +70,7 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Wh
     Long outputs are cut in a reading of many cells. Read a single cell to see all of its outputs, and its images.
     Ids stay when cells are inserted, moved or deleted; numbers do not.
     """
-    document = await read_notebook(context, path)
-    history = await find_history(document, context.kernels)
-    if history is not None:
-        document = mark_earlier_runs(document, history)
+    document, history = await mark_run_states(await read_notebook(context, path), context.kernels)
     chosen = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
     if len(chosen) == 1 and cells.strip():
         text = render_cells(document, {chosen[0].id}, output=MAX_RESULT_CHARS)
@@ -284,13 +281,20 @@ def _find_ending(done: NotebookRunResult) -> JobEnding:
             return JobEnding(failed=True, note="it was interrupted")
 
 
-def _describe_notebook(document: NotebookDocument, history: KernelHistory | None) -> str:
+def _describe_notebook(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> str:
     language = f", {document.language}" if document.language else ""
     if choose_default_kind(document.language) is DefaultCellKind.PROMPTS:
         language = ", of prompts to an assistant; cells of code begin with %%python"
     kernel = f"kernel {document.kernel_status or 'there'}" if document.kernel_id else "no kernel"
-    if history is not None:
-        kernel = f"{kernel}, started {format_elapsed(history.age_seconds)} ago: {_list_run_cells(document)} run in it"
+    match history:
+        case KernelHistory(age_seconds=age):
+            kernel = f"{kernel}, started {format_elapsed(age)} ago: {_list_run_cells(document)} run in it"
+        case KernelCount(last):
+            kernel = f"{kernel}, with {last} runs so far"
+        case None if document.kernel_id and any(cell.state is CellState.UNCERTAIN for cell in document.cells):
+            kernel = f"{kernel}: which cells have run in it is not known now"
+        case None:
+            pass
     return f"{document.path}: {cell_changes.describe_size(document)}{language}, {kernel}"
 
 

@@ -16,6 +16,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import check_loaded, notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks.file import detect_language
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
@@ -61,7 +62,7 @@ Cells = Annotated[
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     values = notebook_create.arguments.model_validate(arguments)
     path, cells = getattr(values, "path", ""), getattr(values, "cells", [])
-    real = await asyncio.to_thread(_find_free_path, context.files, path)
+    real = await run_read(_find_free_path, context.files, path)
     new_cells = _resolve_cells(cells, await _choose_kernelspec(context, real))
     details = text_file.describe_change(context.files.contents_path(real), None, _format_cells(new_cells))
     return details.model_copy(update={"loads": _find_loaded(new_cells)})
@@ -84,7 +85,7 @@ async def notebook_create(
     """Make a new notebook with these cells and open it before the user. Never overwrites. Nothing is run: use
     notebook_run_cells. Its kernel is that of the other notebooks here.
     """
-    real = await asyncio.to_thread(_find_free_path, context.files, path)
+    real = await run_read(_find_free_path, context.files, path)
     spec = await _choose_kernelspec(context, real)
     new_cells = _resolve_cells(cells, spec)
     check_loaded(context, _find_loaded(new_cells))
@@ -158,7 +159,7 @@ def _as_stored(number: int, cell: NewCells) -> dict[str, Any]:
 
 async def _choose_kernelspec(context: ToolContext, real: Path) -> dict[str, str]:
     opened = [info.path for info in await notebooks(context).list()]
-    return await asyncio.to_thread(_find_kernelspec, context.files, real, opened)
+    return await run_read(_find_kernelspec, context.files, real, opened)
 
 
 def _find_kernelspec(files: Files, real: Path, opened: Iterable[str]) -> dict[str, str]:

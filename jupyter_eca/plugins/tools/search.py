@@ -21,6 +21,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.ignored import JUNK
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ async def grep(
 
     In a git repository files that git ignores are skipped, unless path is one of them.
     """
-    search = await asyncio.to_thread(_make_search, context.files, path, pattern, include, output_mode)
+    search = await run_read(_make_search, context.files, path, pattern, include, output_mode)
     found = await _run_search(search, await _choose_command(search), max_results + 1)
-    shown = await asyncio.to_thread(_as_lines, context.files, search, found[:max_results])
+    shown = await run_read(_as_lines, context.files, search, found[:max_results])
     if not shown:
         return f"No match for {pattern} in {path}{f' ({include})' if include else ''}"
     if len(found) > max_results:

@@ -20,6 +20,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
 from jupyter_eca.plugins.tools.waited_code import STARTED
 from jupyter_eca.protocol.content import ShellCommandDetails, ShellCommandPart
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -49,7 +50,7 @@ JobId = Annotated[str, Field(description="Which job; not needed to list them.")]
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
     values = validate(shell_command.arguments, arguments)  # parsed as for the call itself: "true" is True
-    await asyncio.to_thread(_resolve_folder, context.files, values["working_directory"])
+    await run_read(_resolve_folder, context.files, values["working_directory"])
     return _details(context, values["command"], background=values["background"])
 
 
@@ -83,7 +84,7 @@ async def shell_command(
     that it starts runs on when it ends, unless it is a background job. For Python code that needs the notebook's
     variables use run_code. To read, search or change files use the tools for that.
     """
-    folder = await asyncio.to_thread(_resolve_folder, context.files, working_directory)
+    folder = await run_read(_resolve_folder, context.files, working_directory)
     details = _details(context, command, background=background)
     if background:
         label = " ".join(command.split())

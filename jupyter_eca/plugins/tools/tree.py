@@ -4,7 +4,6 @@ the folder. Links are shown, but never followed. `search` searches in files.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import deque
 from contextlib import suppress
@@ -18,6 +17,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.ignored import JUNK
+from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ async def directory_tree(context: ToolContext, path: Folder, max_depth: Depth = 
 
     Files that git ignores are left out. "..." stands after a folder that has more than is shown.
     """
-    folder = await asyncio.to_thread(_folder, context.files, path)
+    folder = await run_read(_folder, context.files, path)
     listed = await _list(folder)
-    return await asyncio.to_thread(_draw, folder, path, listed, max_depth)
+    return await run_read(_draw, folder, path, listed, max_depth)
 
 
 TOOLS = (directory_tree,)
@@ -74,8 +74,8 @@ async def _list(folder: Path) -> _Listing:
     if await programs.is_in_work_tree(folder):
         output = await programs.run_git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         if output:
-            return await asyncio.to_thread(_keep_existing, folder, output)
-    return await asyncio.to_thread(_walk, folder)
+            return await run_read(_keep_existing, folder, output)
+    return await run_read(_walk, folder)
 
 
 def _keep_existing(folder: Path, output: bytes) -> _Listing:

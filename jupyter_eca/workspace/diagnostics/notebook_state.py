@@ -105,7 +105,7 @@ def find_problems(
 
 
 def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDiagnostic]:
-    """Report cells that were edited since they ran, ran in an earlier kernel, or never ran."""
+    """Report cells that were edited since they ran, ran in an earlier kernel or perhaps did, or never ran."""
     for analyzed in code:
         cell, state = analyzed.cell, analyzed.cell.state
         if state is CellState.EDITED:
@@ -114,6 +114,9 @@ def _check_states(path: str, code: Iterable[AnalyzedCell]) -> Iterator[EditorDia
         elif state is CellState.EARLIER:
             message = "ran in an earlier kernel: its outputs are from then, and what it defined is not in this kernel"
             yield _make_diagnostic(path, cell, Severity.WARNING, message, "ran-earlier")
+        elif state is CellState.UNCERTAIN:
+            message = "may have run in an earlier kernel: then its outputs are from then, and what it defined is gone"
+            yield _make_diagnostic(path, cell, Severity.INFO, message, "ran-uncertain")
         elif state is CellState.NEVER_RUN or (state is None and cell.execution_count is None):
             yield _make_diagnostic(path, cell, Severity.INFO, "never run", "never-run")
 

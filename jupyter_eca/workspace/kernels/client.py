@@ -11,6 +11,7 @@ import ast
 import asyncio
 import inspect
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,7 +30,7 @@ from jupyter_eca.workspace.kernels.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from jupyter_eca.workspace.kernels.run_history import KernelHistory
+    from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.ports import RunObserver
 
 
@@ -227,24 +228,26 @@ class ClientKernel:
             raise ToolError(f"This kernel's variables cannot be read: {result.get('evalue', 'no answer')}.")
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
-    async def history(self, language: str, *, idle: bool) -> KernelHistory | None:
+    async def history(self, language: str, *, idle: bool) -> KernelHistory | KernelCount | None:
         """Return what ran since the process of the kernel started. A kernel that is not idle is not asked. Then the
-        last history is returned, if the process is still the same."""
-        if language not in languages.PYTHON_NAMES:
-            return None
+        last history of a Python kernel is returned, if the process is still the same."""
+        is_python = language in languages.PYTHON_NAMES
         process = self._find_pid()
         if idle and not self.is_busy:
-            expressions = {"eca": run_history.EXPRESSION}
+            expressions = {"eca": run_history.EXPRESSION} if is_python else {}
             try:
                 async with asyncio.timeout(HISTORY_SECONDS):
                     reply = await self._request(code="", silent=True, user_expressions=expressions, output_hook=_ignore)
             except TimeoutError:
                 return None
+            if not is_python:
+                return run_history.read_count(language, reply["content"])
             result = reply["content"].get("user_expressions", {}).get("eca", {})
             text = ast.literal_eval(result["data"]["text/plain"]) if result.get("status") == "ok" else ""
             self._history = (process, run_history.parse_history(text))
+            return self._history[1]
         known, history = self._history
-        return history if known == process else None
+        return replace(history, is_complete=False) if history is not None and known == process else None
 
     async def _run_program(self, program: str) -> str:
         """Run one of our programs in the kernel and return what it prints. No cell shows the output.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult, KernelState, KernelVariablesResult
-    from jupyter_eca.workspace.kernels.run_history import KernelHistory
+    from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.ports import RunObserver
 
 
@@ -165,7 +165,7 @@ class ServerKernels:
         python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
-    async def history(self, id: str) -> KernelHistory | None:
+    async def history(self, id: str) -> KernelHistory | KernelCount | None:
         kernel, manager = self._open_client(id)
         return await kernel.history(self.find_language(id), idle=manager.execution_state == "idle")
 
@@ -255,7 +255,7 @@ class ServerKernel:
     async def state(self) -> KernelState:
         return self._kernels.state(await self._find_id())
 
-    async def history(self) -> KernelHistory | None:
+    async def history(self) -> KernelHistory | KernelCount | None:
         return await self._kernels.history(await self._find_id())
 
     async def interrupt(self) -> None:

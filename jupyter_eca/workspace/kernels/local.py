@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult
-    from jupyter_eca.workspace.kernels.run_history import KernelHistory
+    from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory
     from jupyter_eca.workspace.ports import RunningKernel, RunObserver
 
 # Seconds that a new kernel has to answer. ipykernel needs one second, and ten on a busy machine.
@@ -97,7 +97,7 @@ class LocalKernel:
         state = self._kernel.state("busy" if self._kernel.is_busy else "idle", _LANGUAGE)
         return state.model_copy(update={"python": sys.executable})
 
-    async def history(self) -> KernelHistory | None:
+    async def history(self) -> KernelHistory | KernelCount | None:
         return None if self._kernel is None else await self._kernel.history(_LANGUAGE, idle=True)
 
     async def interrupt(self) -> None:

@@ -1,9 +1,9 @@
-"""Finds what ran since the process of a Python kernel started. So the cells that ran in an earlier process can be
-marked.
+"""Finds what ran since the process of a kernel started. So the cells that ran in an earlier process can be marked.
 
 A notebook keeps the execution counts of its cells when its kernel is restarted, or when it is opened the next day. Only
-the kernel knows which of these counts are its own, because it keeps the source of each execution. `EXPRESSION` asks the
-kernel. The module must not know notebooks: `notebooks/run_states.py` compares the history with the cells.
+the kernel knows which of these counts are its own. A Python kernel keeps the source of each execution, and `EXPRESSION`
+asks for them. Kernels of other languages only count. The module must not know notebooks: `notebooks/run_states.py`
+compares the history with the cells.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,16 @@ class KernelHistory:
     """How long ago the process started."""
     ran: Mapping[int, str]
     """The digest of the source of each execution, by execution count. See `make_digest`."""
+    is_complete: bool = True
+    """False for a kernel that is busy now: other cells may have run since it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCount:
+    """How many executions there were in a kernel that does not say which: one of another language than Python."""
+
+    last: int
+    """The execution count of what ran last; 0 if nothing ran."""
 
 
 def make_digest(source: str) -> str:
@@ -49,3 +59,12 @@ def parse_history(text: str) -> KernelHistory | None:
         return KernelHistory(float(found["age"]), {int(count): str(digest) for count, digest in found["ran"].items()})
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def read_count(language: str, reply: Mapping[str, Any]) -> KernelCount | None:
+    """Read the count in the reply to a silent request, which is not counted itself; None where it is not there.
+
+    The R kernel gives the count of what will run next.
+    """
+    count = reply.get("execution_count")
+    return KernelCount(count - (language == "r")) if isinstance(count, int) else None

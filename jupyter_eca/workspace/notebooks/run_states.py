@@ -1,16 +1,20 @@
 """Marks the cells of a notebook that ran in an earlier process of the kernel. What they defined is gone.
 
-It must not know how a kernel is asked: `kernels/run_history.py` does. It does not wait for a busy kernel. Then the
-cells keep the states that the page reported.
+It must not know how a kernel is asked: `kernels/run_history.py` does. It does not wait for a busy kernel.
+
+If it is unknown what ran in the kernel, the cells that have an execution count are marked as uncertain: in a notebook
+without a kernel, and if the kernel is busy and was not asked before. If this program knows no kernels at all, the cells
+keep the states that the client reported, which has a kernel for the notebook.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellState, CellType
-from jupyter_eca.workspace.kernels.run_history import KernelHistory, make_digest
+from jupyter_eca.workspace.kernels.run_history import KernelCount, KernelHistory, make_digest
 from jupyter_eca.workspace.ports import RemembersRuns
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 _WAITING = frozenset({CellState.RUNNING, CellState.QUEUED})
 
 
-async def find_history(document: NotebookDocument, kernels: Kernels | None) -> KernelHistory | None:
+async def _find_history(document: NotebookDocument, kernels: Kernels | None) -> KernelHistory | KernelCount | None:
     """Return what ran in the kernel of the notebook; None when that is unknown now. Never raises."""
     if kernels is None or document.kernel_id is None:
         return None
@@ -33,23 +37,50 @@ async def find_history(document: NotebookDocument, kernels: Kernels | None) -> K
         return None
 
 
-def mark_earlier_runs(document: NotebookDocument, history: KernelHistory) -> NotebookDocument:
-    """Return the notebook with the states of its cells, according to the history of its kernel."""
-    sources = {make_digest(cell.source) for cell in document.cells if cell.cell_type is CellType.CODE}
-    cells = tuple(_mark(cell, history, sources) for cell in document.cells)
-    return document.model_copy(update={"cells": cells})
+async def mark_run_states(
+    document: NotebookDocument, kernels: Kernels | None
+) -> tuple[NotebookDocument, KernelHistory | KernelCount | None]:
+    """Return the notebook with the states of its cells, and what ran in its kernel, as far as that is known. Never
+    raises."""
+    if kernels is None and document.kernel_id is not None:
+        return document, None
+    history = await _find_history(document, kernels)
+    return _mark_cells(document, history), history
 
 
-def _mark(cell: NotebookCell, history: KernelHistory, sources: set[str]) -> NotebookCell:
-    """Return the cell with its state. `sources` are the digests of the sources of all cells."""
-    if cell.cell_type is not CellType.CODE or cell.execution_count is None or cell.state in _WAITING:
-        return cell
-    ran = history.ran.get(cell.execution_count)
+def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount | None) -> NotebookDocument:
+    code = [cell for cell in document.cells if cell.cell_type is CellType.CODE]
+    counts = Counter(cell.execution_count for cell in code)
+    sources = {make_digest(cell.source) for cell in code}
+
+    def mark(cell: NotebookCell) -> NotebookCell:
+        count = cell.execution_count
+        if cell.cell_type is not CellType.CODE or count is None or cell.state in _WAITING:
+            return cell
+        match history:
+            case None:
+                state = _make_uncertain(cell)
+            case KernelCount(last):
+                state = CellState.EARLIER if count > last else cell.state
+                if count <= last and counts[count] > 1:
+                    state = _make_uncertain(cell)  # of cells with the same count, at most one ran here
+            case KernelHistory():
+                state = _find_state(cell, count, history, sources)
+        return cell.model_copy(update={"state": state})
+
+    return document.model_copy(update={"cells": tuple(map(mark, document.cells))})
+
+
+def _make_uncertain(cell: NotebookCell) -> CellState:
+    return CellState.EDITED if cell.state is CellState.EDITED else CellState.UNCERTAIN
+
+
+def _find_state(cell: NotebookCell, count: int, history: KernelHistory, sources: set[str]) -> CellState:
+    """Return the state of a cell that has an execution count. `sources` are the digests of the sources of all cells."""
+    ran = history.ran.get(count)
     if ran == make_digest(cell.source):
-        state = CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
-    elif ran is None or ran in sources:
-        # In this process nothing ran with this execution count, or another cell of the notebook did.
-        state = CellState.EARLIER
-    else:
-        state = CellState.EDITED
-    return cell.model_copy(update={"state": state})
+        return CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
+    if ran is None and not history.is_complete:
+        return _make_uncertain(cell)
+    # In this process nothing ran with this execution count, or another cell of the notebook did.
+    return CellState.EARLIER if ran is None or ran in sources else CellState.EDITED

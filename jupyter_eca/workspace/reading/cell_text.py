@@ -36,6 +36,7 @@ _NBFORMAT3_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
 _STATES: Final = {
     CellState.NEVER_RUN: "not run",
     CellState.EARLIER: "ran in an earlier kernel",
+    CellState.UNCERTAIN: "perhaps in an earlier kernel",
     CellState.EDITED: "edited since it ran",
     CellState.QUEUED: "queued",
     CellState.RUNNING: "running",

@@ -115,8 +115,9 @@ export interface CellSelection {
 /**
  * What a code cell is doing. `edited`: its source has changed since it ran. `ran-earlier`: it ran in an earlier
  * kernel, and nothing that it defined is in the present one; only the server knows this, from the kernel.
+ * `ran-uncertain`: it ran, and whether in the present kernel is not known.
  */
-export type CellState = 'never-run' | 'ran' | 'ran-earlier' | 'edited' | 'queued' | 'running';
+export type CellState = 'never-run' | 'ran' | 'ran-earlier' | 'ran-uncertain' | 'edited' | 'queued' | 'running';
 
 export type CellType = 'code' | 'markdown' | 'raw';
 

@@ -320,3 +320,68 @@ async def test_cells_of_an_earlier_kernel_say_so_after_a_restart(jp_serverapp: A
         assert "ago: cell 3 has run in it\n" in text
         assert "cell 1 [cell-0]: code, execution 1, ran in an earlier kernel ---" in text
         await at.reopen()
+
+
+def fill_in_counts(path: Path) -> None:
+    """Give the cells of a notebook the counts of runs in another kernel, as a notebook of yesterday has them."""
+    book = json.loads(path.read_text())
+    for number, cell in enumerate(book["cells"], 1):
+        cell["execution_count"] = number
+    path.write_text(json.dumps(book))
+
+
+async def test_cells_of_a_notebook_that_was_opened_just_now_say_that_they_ran_earlier(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    host = (await Watcher.of(jp_serverapp)).host
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "df = 1", "df + 1"), asyncio.timeout(PATIENCE * 2):
+        fill_in_counts(jp_root_dir / "a.ipynb")
+        context = host.tool_contexts.build("chat", None)
+        text = (await notebook_read.run(context, {"path": "a.ipynb"})).text
+        assert "ago: no cell has run in it\n" in text
+        assert "cell 2 [cell-1]: code, execution 2, ran in an earlier kernel ---" in text
+        problems = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "cells 1-2: warning: ran in an earlier kernel" in problems
+
+
+async def test_cells_beside_a_kernel_that_is_busy_since_its_start_say_that_they_may_be_of_an_earlier_one(
+    jp_serverapp: Any, jp_root_dir: Path
+) -> None:
+    host = (await Watcher.of(jp_serverapp)).host
+    begun = jp_root_dir / "begun"
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", "df = 1") as at, asyncio.timeout(PATIENCE * 2):
+        fill_in_counts(jp_root_dir / "a.ipynb")
+        running = asyncio.ensure_future(at.run(f"open({str(begun)!r}, 'w')\nimport time\ntime.sleep(600)"))
+        while not begun.exists():  # noqa: ASYNC110  # another process makes the file
+            await asyncio.sleep(0.01)
+        context = host.tool_contexts.build("chat", None)
+        text = (await notebook_read.run(context, {"path": "a.ipynb"})).text
+        assert "kernel busy: which cells have run in it is not known now\n" in text
+        assert "cell 1 [cell-0]: code, execution 1, perhaps in an earlier kernel ---" in text
+        problems = (await editor_diagnostics.run(context, {"path": "a.ipynb"})).text
+        assert "may have run in an earlier kernel" in problems
+        await jp_serverapp.kernel_manager.interrupt_kernel(at.id)
+        await running
+
+
+@pytest.mark.skipif(R is None, reason="there is no R kernel (Debian: r-cran-irkernel)")
+async def test_cells_of_an_earlier_r_kernel_say_so_after_a_restart(jp_serverapp: Any, jp_root_dir: Path) -> None:
+    assert R is not None
+    jp_serverapp.kernel_spec_manager.kernel_dirs.append(str(Path(R).parent))
+    host = (await Watcher.of(jp_serverapp)).host
+    sources = ("df <- 1", "df + 1", "later <- 2")
+    async with opened(jp_serverapp, jp_root_dir, "a.ipynb", *sources, kernel="ir"), asyncio.timeout(PATIENCE * 2):
+        context = host.tool_contexts.build("chat", None)
+        assert context.notebooks is not None
+        await context.notebooks.read("a.ipynb")
+        await context.notebooks.run("chat", "a.ipynb", ("cell-0", "cell-1"))
+        text = (await notebook_read.run(context, {"path": "a.ipynb"})).text
+        assert "with 2 runs so far\n" in text
+        assert "cell 2 [cell-1]: code, execution 2 ---" in text
+        await (await context.kernels.find("a.ipynb")).restart() if context.kernels else None
+        text = (await notebook_read.run(context, {"path": "a.ipynb"})).text
+        assert "cell 1 [cell-0]: code, execution 1, ran in an earlier kernel ---" in text
+        assert "cell 2 [cell-1]: code, execution 2, ran in an earlier kernel ---" in text
+        await context.notebooks.run("chat", "a.ipynb", ("cell-2",))  # it gets the count that cell 1 has had
+        text = (await notebook_read.run(context, {"path": "a.ipynb"})).text
+        assert "cell 1 [cell-0]: code, execution 1, perhaps in an earlier kernel ---" in text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.fronts.ahp.resources import files
 from jupyter_eca.fronts.ahp.resources.files import MAX_FILE
 from tests.fronts.ahp.place import Client, Refused, fails, place
 
@@ -262,3 +264,51 @@ async def test_flags_and_numbers_of_another_type_are_refused(tmp_path: Path) -> 
             echo = await client.echo(await client.act(kind, S, **fields))
             assert "valid boolean" in echo["rejectionReason"], fields
         assert client.states[S]["summary"]["status"] == 1
+
+
+@pytest.mark.parametrize("name", ["data", "data/x.txt"])
+async def test_a_copy_takes_nothing_from_outside_when_a_folder_becomes_a_link_after_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    for folder in (work / "data", outside):
+        folder.mkdir(parents=True)
+        (folder / "x.txt").write_text(folder.name)
+    # Between the check of the path and the copy.
+    transfer = files._transfer_entry  # pyright: ignore[reportPrivateUsage]  # there is no other moment to wait for
+
+    def swap(*args: Any, **kwargs: Any) -> None:
+        (work / "data").rename(work / "old")
+        (work / "data").symlink_to(outside)
+        transfer(*args, **kwargs)
+
+    monkeypatch.setattr(files, "_transfer_entry", swap)
+    async with place(work) as at:
+        client = await at.connect()
+        source, destination = (work / name).as_uri(), (work / "copy").as_uri()
+        refused = await fails(client, "resourceCopy", source=source, destination=destination)
+    assert "its path leads elsewhere now" in str(refused)
+    assert names(work) == {"old", "data"}
+
+
+async def test_a_copy_keeps_times_rights_and_links_and_leaves_nothing_when_it_fails(tmp_path: Path) -> None:
+    source = tmp_path / "data"
+    source.mkdir()
+    (source / "run.sh").write_text("x")
+    (source / "run.sh").chmod(0o755)
+    os.utime(source / "run.sh", (1, 1))
+    (source / "link").symlink_to("/does/not/exist")
+    async with place(tmp_path) as at:
+        client = await at.connect()
+        await client.request("resourceCopy", source=source.as_uri(), destination=(tmp_path / "copy").as_uri())
+        os.mkfifo(source / "pipe")
+        await fails(client, "resourceCopy", source=source.as_uri(), destination=(tmp_path / "none").as_uri())
+    copied = (tmp_path / "copy" / "run.sh").stat()
+    assert (copied.st_mode & 0o777, copied.st_mtime) == (0o755, 1)
+    assert (tmp_path / "copy" / "link").is_symlink()
+    assert names(tmp_path) == {"data", "copy"}
+
+
+def names(folder: Path) -> set[str]:
+    """What is in a folder, but for the files of the host."""
+    return {entry.name for entry in folder.iterdir()} - {".data", "script.json"}

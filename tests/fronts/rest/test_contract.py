@@ -13,6 +13,7 @@ from tests.workspace.mcp.house import raw, sdk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.asyncio
 
@@ -49,6 +50,19 @@ async def test_servers_are_an_array_of_server_objects_without_their_secrets(at: 
 
 async def test_it_says_at_its_start_what_happens_to_tool_calls(process: Running) -> None:
     assert process.policy.startswith("Tool calls, with --approve allow: every call runs")
+
+
+async def test_with_rules_it_says_at_its_start_which_calls_are_refused(tmp_path: Path) -> None:
+    with running(tmp_path, "--approve", "rules") as process:
+        policy = process.policy
+        async with talking(process) as at:
+            await at.post("/connect/tour")
+            assert "It did not run" in said(await at.events("add"))
+    assert policy.startswith(
+        "Tool calls, with --approve rules: a call runs only if a rule in `toolCall.approval` allows"
+    )
+    assert "All others are refused" in policy
+    assert "`--approve allow` runs them too" in policy
 
 
 async def test_connecting_answers_with_the_tools_and_status_tells_it(at: Served) -> None:

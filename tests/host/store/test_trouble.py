@@ -16,6 +16,7 @@ from jupyter_eca.protocol.event import Event
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.host_and_client import answer, desk, outcomes, said
+from tests.support.locked_store import locking, shorten_waits
 from tests.support.raw_client import connect, connect_and_initialize
 
 if TYPE_CHECKING:
@@ -37,18 +38,7 @@ RULES: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The product waits for seconds, in which another program would end."""
-    monkeypatch.setattr("jupyter_eca.host.store.schema.BUSY_SECONDS", 0.01)
-    monkeypatch.setattr("jupyter_eca.host.store.store.FIRST_RETRY", 0.05)
-
-
-@contextmanager
-def locking(path: Path) -> Generator[None]:
-    """Another program writes to the file, and does not end."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
+    shorten_waits(monkeypatch)
 
 
 @contextmanager

@@ -138,7 +138,7 @@ async def room(
 ) -> AsyncGenerator[Room]:
     """With cells in place of a shelf, they are the one notebook."""
     if isinstance(shelf, tuple):
-        shelf = Shelf({PATH: wire.NotebookDocument(path=PATH, cells=shelf)})
+        shelf = Shelf({PATH: wire.NotebookDocument(path=PATH, cells=shelf, kernel_id="k")})
     async with desk(folder, ECHO, Nobody(), **more) as table:
         page = await shelf.join(table)
         try:

@@ -49,7 +49,7 @@ def cells() -> tuple[NotebookCell, ...]:
 def selecting(text: str, cell: str = "def0") -> Shelf:
     where = Range(start=Position(line=1, character=4), end=Position(line=1, character=4 + len(text)))
     selection = CellSelection(cell_id=cell, range=where, text=text)
-    book = NotebookDocument(path=PATH, cells=cells(), active_cell_id=cell, selection=selection)
+    book = NotebookDocument(path=PATH, cells=cells(), active_cell_id=cell, selection=selection, kernel_id="k")
     return Shelf({PATH: book})
 
 

@@ -18,6 +18,7 @@ from jupyter_eca.workspace.diagnostics import linter_process
 from jupyter_eca.workspace.kernels.local import LocalKernel
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
+from tests.support.host_and_client import answer, desk
 from tests.support.notebook_page import PATH, Nobody, Page, code, printed, result, room, text
 from tests.support.timeouts import PATIENCE
 
@@ -42,7 +43,7 @@ class Shelf(Nobody):
     """One notebook, in memory."""
 
     def __init__(self, *cells: NotebookCell, language: str = "python") -> None:
-        self.document = NotebookDocument(path=PATH, cells=cells, language=language)
+        self.document = NotebookDocument(path=PATH, cells=cells, language=language, kernel_id="k")
 
     async def read(self, path: str) -> NotebookDocument:
         return self.document.model_copy(update={"path": path})
@@ -267,3 +268,18 @@ async def test_names_that_only_the_kernel_has_are_told_where_they_are_used_and_a
         f"cell 2 [c2] 2:12: warning: `gone` {NOWHERE}",
         "cells 1-2: info: never run [notebook never-run]",
     ]
+
+
+async def test_cells_of_a_notebook_without_a_kernel_may_be_of_an_earlier_one(tmp_path: Path) -> None:
+    cell: dict[str, Any] = {"cell_type": "code", "id": "a", "metadata": {}, "source": "df = 1", "outputs": []}
+    cell["execution_count"] = 3
+    book: dict[str, Any] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "a.ipynb").write_text(json.dumps(book))
+    tools = [{"tool": name, "arguments": {"path": "a.ipynb"}} for name in ("notebook_read", "editor_diagnostics")]
+    rules: list[dict[str, Any]] = [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": tools}]
+    allowed = {"approval": {"byDefault": "allow"}}
+    async with desk(tmp_path, rules, NotebookFiles(Files((tmp_path,))), toolCall=allowed) as table:
+        received = await answer(await table.client(), "look")
+    read, problems = [str(one.content.outputs[0].text) for one in received if one.content.type == "toolCalled"]
+    assert "--- cell 1 [a]: code, execution 3, perhaps in an earlier kernel ---" in read
+    assert "cell 1 [a]: info: may have run in an earlier kernel" in problems

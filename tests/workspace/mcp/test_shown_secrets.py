@@ -27,9 +27,24 @@ async def test_secrets_that_are_written_out_in_a_command_or_an_address_are_shown
     caplog.set_level(logging.DEBUG)
     program = raw("good", tmp_path / "log")
     secrets = ["--token", f"{MARK}-a", f"--password={MARK} b", f"ACCESS_KEY={MARK}-c", f"https://me:{MARK}@h/?k={MARK}"]
+    secrets += [
+        "--secret-key",
+        f"/{MARK}/a+b",
+        "--pw",
+        f"~{MARK}",
+        "--key",
+        f"-{MARK}",
+        "--bearer",
+        MARK,
+        "--jwt",
+        MARK,
+    ]
+    secrets += [f"--user=me:{MARK}", f"-ume:{MARK}", "-c", f"API_KEY='a {MARK} b' run", f"https://h/#token={MARK}"]
     servers = {
         "program": {**program, "args": [*program["args"], *secrets]},
-        "address": {"url": f"http://me:{MARK}-password-1@127.0.0.1:9/mcp?key={MARK}-query-12345"},
+        "address": {
+            "url": f"http://me:{MARK}-password-1@127.0.0.1:9/mcp?key={MARK}-query-12345#token={MARK}-fragment-123"
+        },
     }
     async with house(tmp_path, servers) as at:
         assert (await at.running("program")).args is not None

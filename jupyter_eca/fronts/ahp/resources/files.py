@@ -14,10 +14,13 @@ import mimetypes
 import os
 import secrets
 import shutil
+import stat
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
+from jupyter_eca.config.disk.regular_file import get_size, open_regular, open_resolved, read_whole
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
@@ -28,7 +31,7 @@ from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from _typeshed import StrPath
 
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.ahp import commands
@@ -239,18 +242,39 @@ def _transfer_entry(source: Path, destination: Path, params: commands.ResourceCo
     if destination.is_relative_to(source) or source.is_relative_to(destination):
         raise RemoteError("One of them is inside of the other.", AhpErrorCode.INVALID_PARAMS)
     new = destination.with_name(f".eca-{secrets.token_hex(8)}")
+    copy_file = partial(_copy_file, source)
     try:
         if move:
-            shutil.move(source, new)
+            shutil.move(source, new, copy_file)
         elif source.is_dir():
-            shutil.copytree(source, new, symlinks=True)
+            shutil.copytree(source, new, symlinks=True, copy_function=copy_file)
         else:
-            shutil.copy2(source, new)
+            copy_file(source, new)
         if destination.is_dir() and not destination.is_symlink():
             shutil.rmtree(destination)
         new.replace(destination)
     except (OSError, shutil.Error) as error:
+        if not move:
+            _remove_copy(new)
         raise RemoteError(f"{params.destination}: {error}.", AhpErrorCode.INTERNAL) from error
+
+
+def _copy_file(source: Path, file: StrPath, destination: StrPath) -> None:
+    """Copy a file of the source. Raises: OSError, also when its path leads out of the source now, because somebody has
+    put a link on its way."""
+    with open_regular(Path(file), (source,)) as content, Path(destination).open("xb") as copy:
+        shutil.copyfileobj(content, copy)
+        status = os.fstat(content.fileno())
+    Path(destination).chmod(stat.S_IMODE(status.st_mode))
+    os.utime(destination, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _remove_copy(path: Path) -> None:
+    """Remove a copy that is not complete."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _delete(path: Path, params: commands.ResourceDelete) -> None:

@@ -157,7 +157,17 @@ class AhpSession:
         self._draft = put(self._draft, summary=put(self._draft["summary"], modifiedAt=modified))
         self._front.add_to_hub(self, self._draft)
         self._catch_up(events)
+        self._show_unsaved()
         self.refresh()
+
+    def show_message(self, message: str) -> None:
+        """Show a message to the user. The protocol has none: the activity is what is shown beside a session."""
+        self.dispatch(actions.ActivityChanged(session=self.uri, activity=message))
+
+    def _show_unsaved(self) -> None:
+        """Show that the chat cannot be stored now, if that is so: nothing else is shown between turns."""
+        if unsaved := self._host.notifications.find_unsaved(self.chat):
+            self.show_message(unsaved.message)
 
     def _catch_up(self, events: list[Event]) -> None:
         """Project the events that came while `events` were read, without those that are among them."""
@@ -187,6 +197,7 @@ class AhpSession:
         if event.outcome is Outcome.FAILED:
             self._start(self._publish_choice)
         if event.outcome is not None:
+            self._show_unsaved()
             self.refresh()
         if event.outcome is Outcome.COMPLETED:
             self.start_next_turn()
@@ -329,6 +340,7 @@ class AhpSession:
             self.refresh()
         if not self.turn and self.state["summary"].get("activity"):
             self.dispatch(actions.ActivityChanged(session=self.uri))
+            self._show_unsaved()
 
     def _carry_out(self, raw: Json, action: actions.SessionAction, before: Json, client: str) -> None:
         """Make the host do what an action of a client asks for. The action is already applied to the state; `before` is

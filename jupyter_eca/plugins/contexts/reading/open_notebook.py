@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
-from jupyter_eca.workspace.notebooks.run_states import find_history, mark_earlier_runs
+from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.notebooks.run_states import mark_run_states
 from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, render_cells, render_outputs
 from jupyter_eca.workspace.reading.text import MAX_CHARACTERS, truncate
 
@@ -61,15 +62,14 @@ async def find_open_path(surroundings: Surroundings, path: str) -> str | None:
     if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     names = [info.path for info in await surroundings.notebooks.list()]
-    return await asyncio.to_thread(_match_path, surroundings.files, path, names) if names else None
+    return await run_read(_match_path, surroundings.files, path, names) if names else None
 
 
 async def document(surroundings: Surroundings, path: str = "") -> NotebookDocument:
     """Return a notebook, with the states of its cells in its kernel. Without a path it is the one in which the user
     asked, else the active one. Raises: ToolError."""
     document = await _read(surroundings, path)
-    history = await find_history(document, surroundings.run_histories)
-    return document if history is None else mark_earlier_runs(document, history)
+    return (await mark_run_states(document, surroundings.run_histories))[0]
 
 
 async def _read(surroundings: Surroundings, path: str) -> NotebookDocument:
