@@ -60,15 +60,22 @@ _LOADING_STYLE: Final = re.compile(
     r"(?:url|image|image-set|src|element|cross-fade)\s*\(|//|/\*|[@\\&<>\n]", re.IGNORECASE
 )
 
+# A diagram, to the line that surely closes it. A line that is indented further, is quoted or goes on does not close it.
 _DIAGRAM: Final = re.compile(
-    r"(?<![`~])(`{3,}|~{3,})[ \t]{0,9}\{?[ \t]{0,9}mermaid\b(.*?)(?:\n[ \t>]*\1|\Z)", re.IGNORECASE | re.DOTALL
+    r"(?<![`~])(`{3,}|~{3,})(?:[^\S\n]|\ufeff)*(?:\{[ \t]*)?mermaid\b(.*?)(?:\n {0,3}\1[`~]* *(?=\n|\Z)|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
-# HTML, addresses, settings, entities (`#60;` is Mermaid's own form), escapes, and shapes with pictures.
+# HTML, addresses, settings, functions of CSS, entities (`#60;` is Mermaid's own form), and escapes except for a line
+# break.
 _LOADING_DIAGRAM: Final = re.compile(
-    r"//|<(?!br\s*/?>|\w+>>)[a-z!/?]|&#?\w+;|\\[0-9a-fux]|%%\{|^[ \t]*---[ \t]*$|url\s*\(|src\s*="
-    r"|\b(?:img|icon)\b[\"']?\s*:|^(?![ \t]*(?:style|classDef|linkStyle)\s[\w\s,:;#.-]*$).*#\w+;",
+    r"//|\bhttps?:|<(?!br\s*/?>|\w+>>)[a-z!/?]|&#?\w+;|\\(?!n)|%%\{|^[ \t>]*---[ \t]*$"
+    r"|url\s*\(|src\s*=|(?:image-set|cross-fade|\bsrc)\("
+    r"|^(?![ \t]*(?:style|classDef|linkStyle)\s[\w\s,:;#.-]*$).*#\w+;",
     re.IGNORECASE | re.MULTILINE,
 )
+# A shape with a picture: `A@{ img: "…" }`. Its key can be written in many ways, so each word `img` behind `@{` counts.
+_SHAPE: Final = "@{"
+_PICTURE: Final = re.compile(r"\b(?:img|icon)\b", re.IGNORECASE)
 # Commands of MathJax that write CSS or attributes.
 _FORMULA: Final = re.compile(r"\\(style|mmlToken|includegraphics)\b|\\(bbox)\s*\[[^\]]{0,200}?(?:\burl\b|\\|&)")
 
@@ -82,9 +89,12 @@ def find_loaded(source: str, before: str = "") -> str | None:
     `before` does not count."""
     known = {text for _, text in _list_loaded(before)}
     words = dict.fromkeys(words for words, text in _list_loaded(source) if text not in known)
-    shown = [word if len(word) <= _MOST_CHARS else f"{word[:_MOST_CHARS]}…" for word in list(words)[:_MOST]]
+    return _join([word if len(word) <= _MOST_CHARS else f"{word[:_MOST_CHARS]}…" for word in words])
+
+
+def _join(words: list[str]) -> str | None:
     more = [f"{len(words) - _MOST} more"] if len(words) > _MOST else []
-    return ", ".join([*shown, *more]) or None
+    return ", ".join([*words[:_MOST], *more]) or None
 
 
 def _list_loaded(source: str) -> Iterator[tuple[str, str]]:
@@ -92,7 +102,8 @@ def _list_loaded(source: str) -> Iterator[tuple[str, str]]:
     yield from _list_images(source)
     yield from _list_html(source)
     for diagram in _DIAGRAM.finditer(source):
-        if _LOADING_DIAGRAM.search(diagram[2]):
+        _, _, shape = diagram[2].partition(_SHAPE)
+        if _LOADING_DIAGRAM.search(diagram[2]) or _PICTURE.search(shape):
             yield from _describe("a Mermaid diagram", diagram[2])
     for command in sorted({found[1] or found[2] for found in _FORMULA.finditer(source)}):
         yield from _describe(f"a formula with \\{command}", source)

@@ -42,6 +42,15 @@ LOADS = {
     "> ```mermaid\n> A[#lt;b#gt;]": "a Mermaid diagram",
     '```mermaid\n%%{init: {"themeCSS": "x"}}%%\n```': "a Mermaid diagram",
     "```mermaid\nstyle A fill:#f9f; B[#60;b]\n```": "a Mermaid diagram",
+    f"```{' ' * 40}mermaid\nA[#lt;b#gt;]": "a Mermaid diagram",
+    "```mermaid\nA[\"\n    ```\n\"]\nB@{ img: 'x' }\n```": "a Mermaid diagram",
+    "```mermaid\nA[\"\n```b\n\"]\nB@{ img: 'x' }\n```": "a Mermaid diagram",
+    "```mermaid\nA[\"\n> ```\n\"]\nB@{ img: 'x' }\n```": "a Mermaid diagram",
+    "```mermaid\nA@{ label: &k img, *k : 'x' }\n```": "a Mermaid diagram",
+    "```mermaid\nA@{ ? img #\n: 'x' }\n```": "a Mermaid diagram",
+    "```mermaid\nclassDef x background: image-set('x' 1x)\n```": "a Mermaid diagram",
+    "```mermaid\nclassDef x background: u\\rl(\\/\\/evil.org)\n```": "a Mermaid diagram",
+    "> ```mermaid\n> ---\n> config: x\n> ---\n> ```": "a Mermaid diagram",
     "$\\style{background: x}{y}$": "a formula with \\style",
 }
 HARMLESS = [
@@ -59,6 +68,8 @@ HARMLESS = [
     "$i <n$ and $\\alpha \\bbox[yellow]{x}$",
     "```python\nx = '<b>'\n```",
     "```mermaid\nflowchart LR\nA[Load the image] --> B & C\nB -->|yes<br/>or no| D\nstyle A fill:#f9f;\n```",
+    "```mermaid\nflowchart LR\nA[an img] --> B[two\\nlines]\nB@{ shape: rounded }\n```\n\n[a](https://example.org)",
+    "- a\n\n  ```mermaid\n  graph TD\n  A --> B\n  ```\n\n  [a](https://example.org)",
     "```mermaid\nclassDiagram\nAnimal <|-- Duck\nclass Duck {\n<<interface>>\n}\n```",
 ]
 
@@ -109,6 +120,9 @@ def test_many_addresses_and_long_ones_are_cut() -> None:
         "#a",
         "http:",
         "style ",
+        "@{ ",
+        "```mermaid\n @{ \n",
+        "\n   ```",
     ],
 )
 def test_a_huge_cell_takes_no_time(piece: str) -> None:
