@@ -18,11 +18,13 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import ToolContext, tool, validate
+from jupyter_eca.plugins.tools.notebook import check_loaded
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_replace import replace, split_lines
 from jupyter_eca.workspace.known_versions import KnownVersions, Version, make_file_key
+from jupyter_eca.workspace.notebooks.loaded_content import find_loaded_in_file
 from jupyter_eca.workspace.reading import pdf
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
@@ -122,7 +124,9 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
 
     To change a part of a file use edit_file. Does not replace notebooks.
     """
-    await _keep(context, context.files.resolve(path))
+    real = context.files.resolve(path)
+    check_loaded(context, await asyncio.to_thread(_find_loaded, real, content))
+    await _keep(context, real)
     return await run_to_end(asyncio.to_thread(_write_and_report, context.files, context.known, path, content))
 
 
@@ -180,7 +184,7 @@ async def preview_file_change(
 async def move_file(context: ToolContext, source: Source, destination: Destination) -> ToolResult:
     """Move or rename a file or folder. Never overwrites. Missing folders are made."""
     await _keep(context, *await run_read(_list_moved, context.files, source, destination))
-    return await run_to_end(asyncio.to_thread(_move_and_report, context.files, context.known, source, destination))
+    return await run_to_end(asyncio.to_thread(_move_and_report, context, source, destination))
 
 
 TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
@@ -292,7 +296,8 @@ def _check_shown(context: ToolContext, change: _Change) -> None:
 def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
     with text_file.report_os_errors(path):
         found = plan(files, path, *arguments)
-    return text_file.describe_change(files.shorten(found.real), found.before, found.after)
+    details = text_file.describe_change(files.shorten(found.real), found.before, found.after)
+    return details.model_copy(update={"loads": _find_loaded(found.real, found.after)})
 
 
 def _propose_edit(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
@@ -359,8 +364,18 @@ def _replace(files: Files, change: _Change) -> ToolResult:
     return ToolResult(text, error=found != change.after, details=details)
 
 
+def _is_notebook(real: Path) -> bool:
+    return real.suffix.lower() == ".ipynb"
+
+
+def _find_loaded(real: Path, text: str) -> str | None:
+    """Return what a page loads as soon as it shows a file with this text: a notebook that is open at this path is read
+    again."""
+    return find_loaded_in_file(text) if _is_notebook(real) else None
+
+
 def _refuse_notebook(real: Path, path: str) -> None:
-    if real.suffix.lower() == ".ipynb":
+    if _is_notebook(real):
         raise ToolError(
             f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",
             "Read it with notebook_read; change its cells with notebook_edit_cell, notebook_insert_cell, "
@@ -368,9 +383,11 @@ def _refuse_notebook(real: Path, path: str) -> None:
         )
 
 
-def _move_and_report(files: Files, known: KnownVersions, source: str, destination: str) -> ToolResult:
+def _move_and_report(context: ToolContext, source: str, destination: str) -> ToolResult:
+    files, known = context.files, context.known
     with _one_change, text_file.report_os_errors(f"{source} to {destination}"):
         move = _plan_move(files, source, destination)
+        check_loaded(context, move.details.loads)
         move.new.parent.mkdir(parents=True, exist_ok=True)
         move.old.rename(move.new)
         known.rename(make_file_key(move.old), make_file_key(move.new))
@@ -395,7 +412,9 @@ def _plan_move(files: Files, source: str, destination: str) -> _Move:
         raise ToolError(f"{source} cannot be moved into itself.")
     left, right = files.shorten(old), files.shorten(new)
     diff = f"diff --git a/{left} b/{right}\nsimilarity index 100%\nrename from {left}\nrename to {right}\n"
-    return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0))
+    becomes_notebook = _is_notebook(new) and not _is_notebook(old) and old.is_file()
+    loads = _find_loaded(new, text_file.read(old, source)) if becomes_notebook else None
+    return _Move(old, new, FileChangeDetails(path=right, diff=diff, lines_added=0, lines_removed=0, loads=loads))
 
 
 def _find_movable(files: Files, source: str) -> Path:

@@ -20,8 +20,9 @@ long cell takes no time.
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +96,30 @@ def find_loaded(source: str, before: str = "") -> str | None:
 def _join(words: list[str]) -> str | None:
     more = [f"{len(words) - _MOST} more"] if len(words) > _MOST else []
     return ", ".join([*words[:_MOST], *more]) or None
+
+
+def find_loaded_in_file(text: str) -> str | None:
+    """Return what the cells and outputs of a notebook load when it is shown, in words. `text` is the file.
+
+    All texts in the file are searched, because Jupyter also reads older formats, in which they have other names.
+    """
+    try:
+        values: list[Any] = [json.loads(text.removeprefix("\ufeff"))]
+    except (ValueError, RecursionError):
+        return None  # Jupyter cannot open it.
+    found: dict[str, None] = {}
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            if words := find_loaded(value):
+                found[words] = None
+        elif isinstance(value, dict):
+            values.extend(reversed(cast("dict[str, Any]", value).values()))
+        elif isinstance(value, list):
+            lines = cast("list[Any]", value)
+            is_text = all(isinstance(line, str) for line in lines)
+            values.extend(["".join(lines)] if is_text else reversed(lines))
+    return _join(list(found))
 
 
 def _list_loaded(source: str) -> Iterator[tuple[str, str]]:

