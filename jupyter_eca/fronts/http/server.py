@@ -1,5 +1,5 @@
 """Serves a front on a port of its own, with uvicorn and behind the gate, until the process gets a signal. It must not
-know the front. `gate.py` checks the requests.
+know the front. `gate.py` checks the requests, and `connection.py` ends those that do not arrive.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.fronts.http.connection import TimedConnection
 from jupyter_eca.fronts.http.gate import add_gate
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
         log_config=None,
         access_log=False,
         lifespan="off",
+        http=TimedConnection,
         ws="none",
         server_header=False,
         proxy_headers=False,

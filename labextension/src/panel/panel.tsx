@@ -46,7 +46,7 @@ export interface PanelParts {
   readonly lab: LabParts;
   readonly notebooks: LiveNotebooks;
   readonly preferences: PreferenceStore;
-  readonly openSettings: () => void;
+  readonly openSettings: (section?: string) => void;
 }
 
 export class AssistantPanel extends ReactWidget {

@@ -66,7 +66,8 @@ function activate(
     const link = import('../wire/link').then(({ openLink }) => openLink(settings));
     link.catch(() => undefined);
     const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.load()]);
-    const openSettings = (): void => void app.commands.execute('eca:open-settings');
+    const openSettings = (section?: string): void =>
+      void app.commands.execute('eca:open-settings', section === undefined ? {} : { section });
     const parts = { settings, link, rendermime, translator: language, lab, notebooks, preferences, openSettings };
     return new AssistantPanel(parts);
   }, app.name === NOTEBOOK);

