@@ -297,10 +297,11 @@ TELLING = 'a() { echo a >>"$TOLD"; }; b() { echo b >>"$TOLD"; }; set -f'
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=12))
 @example(pieces=["!", " ", "a"])
 @example(pieces=["{", " ", "a", ";", "}"])
+@example(pieces=["a", "=", " ", "a"])
 def test_a_real_shell_runs_no_command_that_was_not_seen(shell: str, pieces: list[str]) -> None:
     line = "".join(pieces)
     seen = parse_commands(line)
-    if seen is not None:
+    if seen is not None and not any(command.hides_program for command in seen):
         assert ran(shell, line) <= {command.command for command in seen}
 
 

@@ -80,7 +80,7 @@ def _list_words(command: ParsedCommand) -> Iterator[tuple[str, str]]:
     for redirect in command.redirects:
         if redirect.writes:
             yield redirect.written, redirect.target
-    if command.key is None:
+    if command.words and command.key is None:
         yield from zip(command.words, (command.command, *command.args), strict=True)
 
 

@@ -268,6 +268,22 @@ async def test_a_line_that_reaches_the_configuration_by_another_folder_a_pattern
         assert (list(user.iterdir()), list(own.iterdir())) == ([], [])
 
 
+async def test_the_card_of_a_line_shows_no_secret_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "hunter2")
+    hooks = {"h": {"type": "sessionEnd", "actions": [{"file": "tools/run.sh"}]}}
+    lines = (
+        "echo x; cp harmless $MY_TOKEN/../tools/run.sh",
+        "".join(f"cd {n}; " for n in range(30)) + "echo $MY_TOKEN",
+    )
+    calls = [call("shell_command", command=line) for line in lines]
+    async with project(tmp_path, plays(*calls), **EVERYTHING, hooks=hooks) as table:
+        received = await answer(await table.client(), "go", Person(0))
+        assert [question.cause.kind for question in asked(received) if question.cause] == ["protected"] * 2
+        assert not any("hunter2" in one.model_dump_json() for one in received)
+
+
 async def test_ordinary_lines_with_variables_patterns_and_folders_are_not_asked_about(tmp_path: Path) -> None:
     lines = (
         "for file in *.md data/*.json; do wc -l $file; done",
@@ -275,6 +291,7 @@ async def test_ordinary_lines_with_variables_patterns_and_folders_are_not_asked_
         "python3 - <<EOF\nimport re\nprint(re.sub('.*', 'x', \"$HOME\"))\nEOF",
         "sed -e 's/.*/x/' README > copy; echo ${HOME}/data ~/data",
         "git -C src status; make -C src || ls -d src/* $PWD",
+        "> empty.txt",
     )
     calls = [call("shell_command", command=line) for line in lines]
     async with project(tmp_path, plays(*calls), **EVERYTHING) as table:
