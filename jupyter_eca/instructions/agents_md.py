@@ -40,6 +40,7 @@ _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
+    """Return a section for each file that was read."""
     reader = _AgentsFileReader(context.files, context.config, context.warn)
     await run_read(reader.run)
     return tuple(reader.found)

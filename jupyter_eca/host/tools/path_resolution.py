@@ -43,9 +43,12 @@ async def find_call_targets(
     notebook: str = "",
     details: ToolCallDetails | None = None,
 ) -> CallTargets:
-    """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
-    is the path of the notebook that the call means without naming it, as Jupyter's contents have it.
-    `details` are those that its card shows."""
+    """Return the files that a call names. `files` are those of the chat: relative paths start in its working directory.
+    `notebook` is the path of the notebook that the call means without naming it, in the form of Jupyter's contents.
+    `details` are those that its card shows.
+
+    Raises: ToolError when the disk does not answer in time.
+    """
     meant = str(files.roots[0] / notebook) if notebook else ""
 
     def find() -> CallTargets:
