@@ -96,7 +96,7 @@ _BUILT_IN = {
     ),
     GENERAL: AgentConfig(
         mode=AgentMode.SUBAGENT,
-        description="Researches what is complex, and carries out tasks of many steps; several can work in parallel.",
+        description="Researches what is complex, and carries out tasks of many steps.",
         prompt=_WORK,
     ),
 }

@@ -14,8 +14,8 @@ because the model wrote the later calls for a state that was never reached. A fa
 | edit (rejected), run, read | `run` and `read` do not run; the model is told why |
 | read (failed), edit | `edit` runs |
 
-`spawn_agent` counts as a read: the subagents of one reply work in parallel, and a later call that changes something
-waits for them.
+A call of `spawn_agent` is a read if the agent only reads: such subagents of one reply work in parallel. A subagent that
+can change things counts as a change. So does each call of a tool of an MCP server, whatever its server claims.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from jupyter_eca.engine.approval.policy import Adjusted
 from jupyter_eca.engine.approval.shell_parser import only_reads
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.table import Table
-from jupyter_eca.protocol.content import Origin
+from jupyter_eca.protocol.content import FileChangeDetails, Origin
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.approval.call_targets import CallTargets
@@ -163,10 +163,19 @@ class ToolCall:
         A shell command of programs that only read counts as a read. So `grep`, whose exit code is 1 when it finds
         nothing, does not prevent later calls from running.
         """
-        if self.tool is None or self.tool.reads:
+        if self.tool is None or self.tool.is_read_only:
             return self.tool is not None
+        if self.arguments.get("agent") in self.tool.reading_agents:
+            return True
         command = self.arguments.get("command") if self.tool.remembers is Remembers.COMMANDS else None
         return isinstance(command, str) and only_reads(command)
+
+    @property
+    def loads(self) -> str:
+        """What a page would load from elsewhere as soon as it shows what the call changes; "" for nothing."""
+        if isinstance(self.details, FileChangeDetails) and not self.reads:
+            return self.details.loads or ""
+        return ""
 
     def build_common_fields(self) -> dict[str, Any]:
         """Return the fields that all contents about the call have in common."""

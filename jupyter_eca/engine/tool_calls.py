@@ -89,18 +89,18 @@ def _will_likely_ask(state: ChatState, tool: ToolSpec | None, id: str) -> bool:
 
 
 def _judge(
-    state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None
+    state: ChatState, tool: ToolSpec, id: str, arguments: dict[str, Any], targets: CallTargets | None, loads: str = ""
 ) -> Verdict:
     """Return the verdict on a call: for a replayed call the prepared one, else that of the policy."""
     if (verdict := state.setup.verdicts.get(id)) is not None:
         return verdict
     policy = state.setup.policy or Policy()
-    return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets)
+    return decide(policy, tool, arguments, state.remembered, trust=state.trust, targets=targets, loads=loads)
 
 
 def _judge_with_hooks(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
-    return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets))
+    return call.adjusted.apply_to(_judge(state, tool, call.id, call.arguments, call.targets, call.loads))
 
 
 def _is_free(state: ChatState, id: str) -> bool:

@@ -146,6 +146,9 @@ class FileChangeDetails(Model):
     lines_removed: int
     cells: tuple[CellChange, ...] | None = None
     """For a notebook, the changes that the diff shows. Exactly these changes are made after the approval."""
+    loads: str | None = None
+    """Ours: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent when they
+    load nothing."""
 
 
 class JsonOutputsDetails(Model):
@@ -262,13 +265,16 @@ ToolCallDetails = Annotated[
 class Cause(Model):
     """What decided whether a tool call may run."""
 
-    kind: Literal["rule", "remembered", "trust", "default", "protected", "unparsed", "changed"]
-    """`protected`: the call changes what may run without asking. `unparsed`: its command line cannot be parsed, and a
-    rule denies some commands. `changed`: the tool has changed since the user approved it for the session."""
+    kind: Literal["rule", "remembered", "trust", "default", "protected", "loads", "unparsed", "changed"]
+    """`protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads
+    something as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands.
+    `changed`: the tool has changed since the user approved it for the session."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked."""
     path: str | None = None
     """For `protected`, what the call may change."""
+    loads: str | None = None
+    """For `loads`, what is loaded and from where, in words."""
     agent: str | None = None
     """The agent whose own rule or default decided; absent when the rule holds for all agents."""
 

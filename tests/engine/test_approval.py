@@ -21,6 +21,7 @@ from jupyter_eca.engine.approval.policy import (
     merge_policies,
 )
 from jupyter_eca.engine.model.request import Remembers, ToolSpec
+from jupyter_eca.plugins.tools.shell import bg_job
 from jupyter_eca.protocol.content import Origin
 
 OURS = ToolSpec("shell", "", {})
@@ -258,11 +259,49 @@ def test_code_is_remembered_for_the_notebook_of_the_prompt() -> None:
         (WRITE, {"path": "a.txt"}, "write_file in the top folder"),
         (MOVE, {"source": "a/x", "destination": "b/x"}, "move_file in a/ and b/"),
         (RUN, {"code": "1"}, "run_code in sales.ipynb"),
-        (THEIRS, {}, "shell_2"),
+        (THEIRS, {}, "every call of shell_2"),
+        (THEIRS, {"path": "notes/a.txt", "content": "x"}, "shell_2 (path in notes/)"),
+        (THEIRS, {"filePath": "a.txt"}, "shell_2 (filePath in the top folder)"),
+        (THEIRS, {"path": "/etc/my file"}, "shell_2 (path in /etc/)"),
+        (THEIRS, {"path": "my notes/a.txt"}, 'shell_2 (path in "my notes/")'),
+        (THEIRS, {"files": [{"name": "a/x"}, {"name": "a/y"}, {"name": "b/z"}]}, "shell_2 (name in a/, name in b/)"),
+        (THEIRS, {"uri": "file:///etc/%68osts"}, "shell_2 (uri in /etc/)"),
+        (THEIRS, {"url": "https://Example.org/a?b"}, "shell_2 (url at https://example.org)"),
+        (THEIRS, {"page": "http://localhost:80"}, "shell_2 (page at http://localhost:80)"),
+        (THEIRS, {"url": "https://a.org@evil.org/"}, 'shell_2 (url "https://a.org@evil.org/")'),
+        (THEIRS, {"command": "ls", "args": ["-l", "x"]}, 'shell_2 (args ["-l", "x"], command "ls")'),
+        (THEIRS, {"python_code": "print(1)"}, 'shell_2 (python_code "print(1)")'),
+        (THEIRS, {"query": "SELECT 1"}, 'shell_2 (query "SELECT 1")'),
+        (THEIRS, {"query": "what is new", "limit": 5}, "every call of shell_2"),
+        (THEIRS, {"to": "Ada", "text": "Either / or"}, "every call of shell_2"),
+        (bg_job.spec, {"action": "kill", "job_id": "job-1"}, 'bg_job (action "kill", job_id "job-1")'),
+        (READ, {"path": "notes/a.txt"}, "every call of read_file"),
     ],
 )
 def test_what_is_remembered_is_said_in_words(tool: ToolSpec, call: dict[str, Any], text: str) -> None:
     assert texts(tool, call, "sales.ipynb") == [text]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"path": "src/a.txt", "url": "https://a.org/b"},
+        {"path": "notes/below/a.txt", "url": "https://a.org/b"},
+        {"path": "notes/a.txt", "url": "http://a.org/b"},
+        {"path": "notes/a.txt", "url": "https://a.org:8443/b"},
+        {"path": "notes/a.txt", "url": "https://a.org\\@b.org/"},
+        {"path": "notes/a.txt, url at https://a.org"},
+        {"path": "notes/a.txt"},
+        {"path": ["notes/a.txt", "b.txt"], "url": "https://a.org/b"},
+        {"path": "notes/a.txt", "url": "https://a.org/b", "command": "rm x"},
+        {},
+    ],
+)
+def test_an_approval_of_a_servers_tool_holds_for_nothing_that_its_arguments_did_not_name(other: dict[str, Any]) -> None:
+    remembered = remember(THEIRS, {"path": "notes/a.txt", "url": "https://a.org/b"})
+    same = {"path": "notes/c.txt", "url": "https://a.org/d", "depth": 2}
+    assert decide(Policy(), THEIRS, same, remembered).decision is Decision.ALLOW
+    assert decide(Policy(), THEIRS, other, remembered).decision is Decision.ASK
 
 
 def test_a_tool_that_its_server_has_changed_is_asked_about_again() -> None:

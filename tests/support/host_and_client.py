@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Notebook:
-    """A live kernel of one variable table; `hold` keeps code running until it is set."""
+    """A live kernel of one variable table; `hold` keeps code and the table waiting until it is set."""
 
     ran: list[str] = field(default_factory=list[str])
     hold: asyncio.Event | None = None
@@ -46,6 +46,8 @@ class Notebook:
         return KernelExecuteResult(status=RunStatus.OK, text=f"ran {code}")
 
     async def variables(self, names: tuple[str, ...]) -> KernelVariablesResult:
+        if self.hold is not None:
+            await self.hold.wait()
         found = tuple(Variable(name=name, type="int", preview="1") for name in names or ("x",))
         return KernelVariablesResult(variables=found)
 

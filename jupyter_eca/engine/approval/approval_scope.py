@@ -4,20 +4,21 @@ It must not decide about a call: its neighbour `policy` does, by comparing the s
 ones. The text on the button comes from the same value, so the button cannot promise anything else than what happens.
 
 A scope is never wider than what the user saw. A file tool is approved for one folder, and code for one notebook. A
-command is approved for its exact line, or for its program if the program only reads. A tool of another server is
-approved together with its definition: when the server changes the tool, the approval no longer counts.
+command is approved for its exact line, or for its program if the program only reads. A tool of another server, or of
+the user's own, is approved for what its arguments name (`named_arguments`), and together with its definition: when the
+server changes the tool, the approval no longer counts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import posixpath
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
+from jupyter_eca.engine.approval.named_arguments import describe_folder, name_folder
 from jupyter_eca.engine.approval.shell_parser import find_keys
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.protocol.content import Origin
@@ -42,6 +43,8 @@ class ScopeKind(StrEnum):
     """Calls whose paths are in these folders."""
     NOTEBOOK = "notebook"
     """Calls for this notebook."""
+    ARGUMENTS = "arguments"
+    """Calls whose arguments name the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class ApprovalScope:
     kind: ScopeKind = ScopeKind.TOOL
     """The kind of the scope."""
     value: str = ""
-    """The program, the line, the folders or the notebook, depending on the kind; empty for all calls of the tool."""
+    """The program, the line, the folders, the notebook or what the arguments name, depending on the kind; empty for all
+    calls of the tool."""
     folder: str = ""
     """For a command, the folder in which it runs."""
 
@@ -65,11 +69,13 @@ class ApprovalScope:
         """Return the text on the button."""
         match self.kind:
             case ScopeKind.TOOL:
-                return self.name
+                return f"every call of {self.name}"
+            case ScopeKind.ARGUMENTS:
+                return f"{self.name} ({self.value})"
             case ScopeKind.PROGRAM | ScopeKind.LINE:
                 return f"{self.value} (in {self.folder}/)" if self.folder not in {"", "."} else self.value
             case ScopeKind.FOLDER:
-                return f"{self.name} in {'the top folder' if self.value == './' else self.value}"
+                return f"{self.name} in {describe_folder(self.value)}"
             case ScopeKind.NOTEBOOK:
                 return f"{self.name} in {self.value or 'this kernel'}"
 
@@ -97,14 +103,16 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
     """
     scope = ApprovalScope(get_selector(tool), tool.name, _compute_digest(tool))
     match tool.remembers:
-        case Remembers.TOOL:
-            return (scope,)
+        case Remembers.TOOL | Remembers.ARGUMENTS:
+            if not targets.named:
+                return (scope,)
+            return (replace(scope, kind=ScopeKind.ARGUMENTS, value=", ".join(targets.named)),)
         case Remembers.COMMANDS:
             line = arguments.get("command")
             folder = targets.paths.get(FOLDER_ARGUMENT, (".",))[0]
             return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
         case Remembers.FOLDER:
-            folders = [_name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
+            folders = [name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
             found = len(folders) == len(tool.paths)
             return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if found else ()
         case Remembers.NOTEBOOK:
@@ -120,10 +128,6 @@ def _list_command_scopes(scope: ApprovalScope, line: str, folder: str) -> tuple[
     if keys.line:
         return (replace(scope, kind=ScopeKind.LINE, value=keys.line, folder=folder),)
     return tuple(replace(scope, kind=ScopeKind.PROGRAM, value=program, folder=folder) for program in keys.programs)
-
-
-def _name_folder(path: str) -> str:
-    return f"{posixpath.dirname(path) or '.'}/".replace("//", "/")
 
 
 def _compute_digest(tool: ToolSpec) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.code_targets import find_in_code, list_shown_code
 from jupyter_eca.engine.approval.line_targets import find_in_line
+from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
 from jupyter_eca.engine.approval.protected_paths import find_in_text
 from jupyter_eca.engine.model.request import Remembers
@@ -44,6 +45,8 @@ class CallTargets:
     path and, if it is in a folder of the workspace, the path relative to that folder."""
     protected: str = ""
     """A path that changes what may run without asking, when the call may change it. Empty when there is none."""
+    named: tuple[str, ...] = ()
+    """What the arguments name, in words. An approval of a tool whose arguments are unknown to us is for these."""
 
 
 def find_targets(
@@ -67,7 +70,18 @@ def find_targets(
         paths[FOLDER_ARGUMENT] = start
     if notebook and not names_notebook(arguments):
         paths[NOTEBOOK] = resolver.resolve(notebook, "")
-    return CallTargets(paths, _find_protected(tool, arguments, paths, resolver, details))
+    protected = _find_protected(tool, arguments, paths, resolver, details)
+    return CallTargets(paths, protected, _describe_arguments(tool, arguments, resolver))
+
+
+def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:
+    match tool.remembers:
+        case Remembers.ARGUMENTS:
+            return describe_exactly(arguments)
+        case Remembers.TOOL if not tool.is_read_only:
+            return describe_named(arguments, lambda path: resolver.resolve(path, "")[0])
+        case _:
+            return ()
 
 
 def names_notebook(arguments: Mapping[str, Any]) -> bool:
@@ -92,8 +106,7 @@ def _find_protected(
     details: ToolCallDetails | None,
 ) -> str:
     """Return the first protected path that a call may change; empty when there is none."""
-    # Only our own tools are believed. A server may claim falsely that its tool only reads.
-    if tool.reads and tool.origin is Origin.NATIVE:
+    if tool.is_read_only:
         return ""
     runs_line = tool.remembers is Remembers.COMMANDS
     touches = resolver.is_protected if runs_line else resolver.holds_protected

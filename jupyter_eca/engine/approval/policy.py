@@ -6,9 +6,10 @@ approvals that are remembered for a session.
 The order is that of ECA (3.3): first the `deny` rules, then what the user approved for this session, then the `ask`
 rules, then the `allow` rules, then the default. After that:
 
-- A call that is not denied needs approval each time, whatever the rules say, in two cases: if it may change a file that
-  decides what may run without approval (`protected_paths`); or if some commands are denied by a rule, and it is not
-  certain which commands the line of the call runs.
+- A call that is not denied needs approval each time, whatever the rules say, in three cases: if it may change a file
+  that decides what may run without approval (`protected_paths`); if it changes a Markdown cell that loads something as
+  soon as it is shown; or if some commands are denied by a rule, and it is not certain which commands the line of the
+  call runs.
 - Trust allows all other calls that would need approval. It never allows a denied call.
 """
 
@@ -58,7 +59,7 @@ class Verdict:
     @property
     def is_final(self) -> bool:
         """Whether the call needs approval each time, whatever trust and earlier approvals say."""
-        return self.cause is not None and self.cause.kind in {"protected", "unparsed"}
+        return self.cause is not None and self.cause.kind in {"protected", "loads", "unparsed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +241,13 @@ def decide(
     *,
     trust: bool = False,
     targets: CallTargets | None = None,
+    loads: str = "",
 ) -> Verdict:
     """Decide whether a call runs, needs approval or is denied. The cause of the verdict is the first rule that selects
     the call.
 
-    `targets` are the files that the call names. Without them, the paths are used as they are written.
+    `targets` are the files that the call names. Without them, the paths are used as they are written. `loads` is what
+    a page would load as soon as it shows what the call changes.
     """
     call = ReviewedCall(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, remembered)
@@ -252,6 +255,8 @@ def decide(
         return verdict
     if call.targets.protected:
         return Verdict(Decision.ASK, cause=Cause(kind="protected", path=call.targets.protected))
+    if loads:
+        return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_denial(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
     if verdict.decision is not Decision.ASK or verdict.cause is None:

@@ -51,6 +51,9 @@ def _list_matchers(
             for name, forms in targets.paths.items():
                 folder = posixpath.dirname(forms[0])
                 yield name, (re.escape(f"{folder}/" if folder else "") + "[^/]*",)
+        case Remembers.ARGUMENTS:
+            for name, value in arguments.items():
+                yield name, (re.escape(str(value)),)
         case Remembers.TOOL | Remembers.NOTEBOOK:
             pass
 

@@ -15,6 +15,28 @@ if TYPE_CHECKING:
 _DONE: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY: "Forbidden"}
 
 
+def describe_warning(cause: Cause) -> str:
+    """Return what whoever approves a call must know besides the call, as a sentence without its full stop; "" where
+    there is nothing."""
+    match cause.kind:
+        case "protected":
+            return f"This changes what may run without asking (`{cause.path}`)"
+        case "loads":
+            return f"As soon as the cell is shown, the page loads `{cause.loads}`"
+        case "unparsed":
+            return f"It is not certain what the command line runs, and the rule `{cause.rule}` forbids some commands"
+        case "changed":
+            return "Its server has changed this tool since you approved it for this session"
+        case _:
+            return ""
+
+
+def add_warning(summary: str, cause: Cause | None) -> str:
+    """Return the summary of a call that is asked about, behind its warning. For clients that show no cause."""
+    warning = describe_warning(cause) if cause else ""
+    return f"{warning}: {summary}" if warning else summary
+
+
 def describe_cause(decision: Decision, cause: Cause | None) -> str:
     """Return the reason for a decision, as a sentence without its full stop; "" when no policy decided."""
     if cause is None:
@@ -26,12 +48,9 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             return f"{_DONE[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
-        case "protected":
-            return f"Asked: this changes what may run without asking (`{cause.path}`)"
-        case "unparsed":
-            return f"Asked: it is not certain what the command line runs, and {rule} forbids some commands"
-        case "changed":
-            return "Asked: its server has changed this tool since you approved it for this session"
+        case "protected" | "loads" | "unparsed" | "changed":
+            warning = describe_warning(cause)
+            return f"Asked: {warning[:1].lower()}{warning[1:]}"
         case "trust":
             would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"

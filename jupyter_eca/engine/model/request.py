@@ -17,7 +17,9 @@ class Remembers(StrEnum):
     """Which later calls of a tool "approve for this session" covers."""
 
     TOOL = "tool"
-    """All calls of the tool."""
+    """All calls of the tool if it changes nothing, else those whose arguments name the same."""
+    ARGUMENTS = "arguments"
+    """Calls with exactly the same arguments."""
     COMMANDS = "commands"
     """Calls with the same shell line in the argument `command`, or with the same programs if they only read."""
     FOLDER = "folder"
@@ -51,10 +53,16 @@ class ToolSpec:
     changes: tuple[str, ...] = ()
     """Paths that the tool always changes, whatever its arguments are."""
     reads: bool = False
-    """Whether the tool changes nothing. Calls of such tools run in parallel; other calls run in the order of the reply.
-    For a tool of another server, this is what the server claims."""
+    """Whether the tool changes nothing. For a tool of another server, this is what the server claims."""
+    reading_agents: tuple[str, ...] = ()
+    """For a tool that gives a task to an `agent`: the agents that change nothing."""
     definition: str = ""
     """The command of a custom tool, which the user can change at any time. Empty for other tools."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the tool certainly changes nothing. A server may claim falsely that its tool only reads."""
+        return self.reads and self.origin is Origin.NATIVE
 
 
 @dataclass(frozen=True, slots=True)

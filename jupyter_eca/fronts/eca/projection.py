@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.protocol import chat, chats
 from jupyter_eca.protocol.content import (
+    FileChangeDetails,
     FlagContent,
     MetadataContent,
     ProgressContent,
@@ -81,9 +83,8 @@ def _remove_extensions(content: Content) -> Content:
         case UsageContent():
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None})
         case ToolCallRunContent():
-            return content.model_copy(
-                update={**_remove_detail_extensions(content), "cause": None, "remembers": None, "waits_for": None}
-            )
+            own = {"cause": None, "remembers": None, "waits_for": None, "summary": _make_summary(content)}
+            return content.model_copy(update={**_remove_detail_extensions(content), **own})
         case ToolCallRejectedContent():
             return content.model_copy(update={**_remove_detail_extensions(content), "cause": None})
         case ProgressContent():
@@ -96,10 +97,19 @@ def _remove_extensions(content: Content) -> Content:
             return content
 
 
+def _make_summary(content: ToolCallRunContent) -> str | None:
+    """Return the summary, which is what editors show of a call that they ask about."""
+    if not content.manual_approval:
+        return content.summary
+    return add_warning(content.summary or content.name, content.cause)
+
+
 def _remove_detail_extensions(content: ToolCallContent) -> dict[str, object]:
     match content.details:
         case ShellCommandDetails() as details:
             return {"details": details.model_copy(update={"line": None, "parsed": None})}
+        case FileChangeDetails(loads=str()) as details:
+            return {"details": details.model_copy(update={"loads": None})}
         case RunCellsDetails():
             return {"details": None}
         case _:

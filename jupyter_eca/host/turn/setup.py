@@ -164,12 +164,19 @@ class Setups:
     def _describe_tools(self, agent_name: str, tools: Iterable[Tool]) -> tuple[ToolSpec, ...]:
         """Return the tools as the engine and the model know them. The description of `spawn_agent` lists the agents
         that can be spawned, and the tool is left out if there are none."""
-        others = [
-            (agent.name, agent.description)
-            for agent in self._services.current.resolved.list_spawnable(agent_name).values()
-        ]
+        owner = self._services.current.resolved.agent(agent_name)
+        others = self._services.current.resolved.list_spawnable(agent_name).values()
+        described = [(agent.name, agent.description) for agent in others]
+        reading = tuple(agent.name for agent in others if agent.looks_only or owner.looks_only)
         return tuple(
-            replace(spec, description=subagents.describe_tool(spec.description, others)) if spec.name == SPAWN else spec
+            replace(
+                spec,
+                description=subagents.describe_tool(spec.description, described),
+                reads=False,
+                reading_agents=reading,
+            )
+            if spec.name == SPAWN
+            else spec
             for spec in (replace(tool.spec, reads=tool.reads) for tool in tools)
             if spec.name != SPAWN or others
         )

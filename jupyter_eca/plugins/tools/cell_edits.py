@@ -14,7 +14,13 @@ from pydantic import Field, ValidationError
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, notebooks, read_notebook
+from jupyter_eca.plugins.tools.notebook import (
+    NotebookPath,
+    check_loaded,
+    find_default_notebook,
+    notebooks,
+    read_notebook,
+)
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
@@ -254,6 +260,7 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
     _require_known(context, document, change, partly=_is_partial(arguments))
     change = cell_changes.update_index(document, change)
     expected = cell_changes.apply(document, change)
+    check_loaded(context, cell_changes.find_loaded_content(document, expected))
     after = await run_to_end(_checkpoint_and_apply(context, document, expected, change))
     for id, source in cell_changes.get_sources(after, cell_changes.get_cell_id(change)).items():
         if source is not None and not isinstance(change, MoveCell):

@@ -213,6 +213,16 @@ def notebooks(context: ToolContext) -> Notebooks:
     return context.notebooks
 
 
+def check_loaded(context: ToolContext, loads: str | None) -> None:
+    """Check that what the changed cells load was shown to whoever approved the call. Raises: ToolError."""
+    shown = context.announced.loads if isinstance(context.announced, FileChangeDetails) else None
+    if loads and loads != shown:
+        raise ToolError(
+            f"As soon as it is shown, this loads {loads}. Nobody was asked about that; nothing was changed.",
+            "Make the call again, alone, so that the user is asked.",
+        )
+
+
 async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     """Return the current state of a notebook. Without a path it is the one in which the user asked, or the only open
     one. Raises: ToolError."""

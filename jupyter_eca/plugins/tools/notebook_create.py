@@ -13,12 +13,13 @@ from jupyter_eca.config.disk.regular_file import read_regular
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.notebook import notebooks
+from jupyter_eca.plugins.tools.notebook import check_loaded, notebooks
 from jupyter_eca.protocol.notebook import CellType
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.known_versions import make_cell_key
 from jupyter_eca.workspace.notebooks.file import detect_language
+from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
 from jupyter_eca.workspace.notebooks.prompt_cells import as_code, choose_default_kind
 from jupyter_eca.workspace.reading.cell_text import as_object
 from jupyter_eca.workspace.shielded import run_to_end
@@ -63,7 +64,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     path, cells = getattr(values, "path", ""), getattr(values, "cells", [])
     real = await run_read(_find_free_path, context.files, path)
     new_cells = _resolve_cells(cells, await _choose_kernelspec(context, real))
-    return text_file.describe_change(context.files.contents_path(real), None, _format_cells(new_cells))
+    details = text_file.describe_change(context.files.contents_path(real), None, _format_cells(new_cells))
+    return details.model_copy(update={"loads": _find_loaded(new_cells)})
 
 
 @tool(
@@ -86,6 +88,7 @@ async def notebook_create(
     real = await run_read(_find_free_path, context.files, path)
     spec = await _choose_kernelspec(context, real)
     new_cells = _resolve_cells(cells, spec)
+    check_loaded(context, _find_loaded(new_cells))
     if context.keeper is not None:
         await context.keeper.keep(real)
     display_path = context.files.contents_path(real)
@@ -175,6 +178,11 @@ def _read_kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
                 yield {name: value for name, value in spec.items() if isinstance(value, str)}
         except (OSError, ValueError, RecursionError):
             continue
+
+
+def _find_loaded(cells: Iterable[NewCells]) -> str | None:
+    texts = (cell.source for cell in cells if cell.cell_type is CellType.MARKDOWN)
+    return ", ".join(filter(None, map(find_loaded, texts))) or None
 
 
 def _format_cells(cells: Iterable[NewCells]) -> str:

@@ -101,7 +101,12 @@ async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
         _find_job(context, str(arguments.get("job_id", "")))
 
 
-@tool(needs=[Need.JOBS], summary="Background jobs: {action} {job_id}", preview=_check_job)
+@tool(
+    needs=[Need.JOBS],
+    summary="Background jobs: {action} {job_id}",
+    preview=_check_job,
+    remembers=Remembers.ARGUMENTS,
+)
 async def bg_job(context: ToolContext, action: Action, job_id: JobId = "") -> ToolResult:
     """Look after what you started in the background (shell_command, notebook_run_cells, run_code): list the jobs, read
     the newest lines that one put out, or kill one with all that it started. You are told when one ends: do not wait.

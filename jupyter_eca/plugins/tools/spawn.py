@@ -37,8 +37,9 @@ async def spawn_agent(
     """Have another agent do one task with a fresh context of its own, and read its last message as the result.
 
     For a search whose reading would fill this conversation, and for parts of the work that do not depend on each
-    other: several calls in one reply run in parallel. Not for what one or two calls of your own would do. It knows
-    nothing of this conversation and cannot ask back, so tell it everything.
+    other: agents that only look run in parallel when one reply calls several, others one after the other. Not for what
+    one or two calls of your own would do. It knows nothing of this conversation and cannot ask back, so tell it
+    everything.
     """
     if context.spawner is None:
         raise ToolError("A subagent cannot spawn others.", "Do it yourself.")

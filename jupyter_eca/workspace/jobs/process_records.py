@@ -112,9 +112,10 @@ class ProcessRecord:
 
     def abandon(self) -> None:
         """Release the lock and leave the file, as the operating system does when this program is killed."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        # Two threads may end a process at the same time. It is taken before it is closed, so that it is closed once.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _write(self, entry: dict[str, Any]) -> None:
         if self._descriptor >= 0:

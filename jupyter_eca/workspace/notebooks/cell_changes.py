@@ -24,6 +24,7 @@ from jupyter_eca.protocol.notebook import (
 )
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.notebooks.cells import find_place
+from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
 from jupyter_eca.workspace.reading.cell_text import render_cells
 
 if TYPE_CHECKING:
@@ -172,7 +173,19 @@ def describe_changes(before: NotebookDocument, after: NotebookDocument, *changes
     new number, an inserted cell would change the headings of all cells below it."""
     numbers = {cell.id: f"cell {number}" for number, cell in enumerate(before.cells, 1)}
     texts = ("".join(_format_cell(cell, numbers) for cell in document.cells) for document in (before, after))
-    return text_file.describe_change(before.path, *texts).model_copy(update={"cells": changes})
+    shown = {"cells": changes, "loads": find_loaded_content(before, after)}
+    return text_file.describe_change(before.path, *texts).model_copy(update=shown)
+
+
+def find_loaded_content(before: NotebookDocument, after: NotebookDocument) -> str | None:
+    """Return what a page loads as soon as it shows the changed cells, in words; None for nothing."""
+    return ", ".join(filter(None, (_find_loaded(cell, before.cell(cell.id)) for cell in after.cells))) or None
+
+
+def _find_loaded(cell: NotebookCell, before: NotebookCell | None) -> str | None:
+    if cell.cell_type is not CellType.MARKDOWN or (before and before.source == cell.source):
+        return None
+    return find_loaded(cell.source, before.source if before else "")
 
 
 def describe_cell(document: NotebookDocument, id: str) -> str:

@@ -16,6 +16,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { BarButton, BarContent, CellBar, insertBar } from './cell_bar';
 import { CellDiff } from './cell_diff';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
+import { toExactText } from '../render/format';
 import { HunkPainter } from './hunk_painter';
 import { HunkStyle } from './hunk_view';
 import { LiveNotebooks } from '../notebook/live_notebooks';
@@ -281,11 +282,21 @@ export class ReviewController {
   /** Return the words and buttons of a note's bar. */
   private buildContent(note: Note, cell: Cell, edit: ReviewedEdit | undefined): BarContent {
     const source = getMissingSource(note);
-    const words = note.owner.kind === 'call' ? this.describeProposal(note, cell) : this.describeChange(note, edit);
+    const words =
+      note.owner.kind === 'call'
+        ? this.addWarning(this.describeProposal(note, cell), note.owner.loads)
+        : this.describeChange(note, edit);
     const tone = note.kind === 'insert' ? 'added' : note.kind === 'delete' ? 'removed' : 'changed';
     const hidden = edit !== undefined && isHidden(cell);
     const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
     return { tone, words, buttons, ...(source !== undefined && { source }) };
+  }
+
+  /** Add to a description what the page loads as soon as it shows the cell. */
+  private addWarning(words: string, loads: string | undefined): string {
+    return loads === undefined
+      ? words
+      : this.trans.__('%1. As soon as the cell is shown, the page loads: %2', words, toExactText(loads));
   }
 
   /** Describe a change that waits for approval. */

@@ -14,7 +14,13 @@ type CellChanged = Extract<Change, { readonly type: 'cell' }>;
 
 /** What the user decides about: a waiting call, or changes that were made. */
 export type Owner =
-  | { readonly kind: 'call'; readonly chatId: ChatId; readonly id: string }
+  | {
+      readonly kind: 'call';
+      readonly chatId: ChatId;
+      readonly id: string;
+      /** What the page loads as soon as it shows the changed cells, in words. */
+      readonly loads?: string | undefined;
+    }
   | { readonly kind: 'changes'; readonly chatId: ChatId; readonly changes: readonly Change[] };
 
 /** What would happen to a cell, or has happened to it. */
@@ -64,7 +70,8 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
           if (note.kind !== 'insert') {
             taken.add(note.anchor);
           }
-          return [{ ...note, key: `call ${id} ${String(n)}`, owner: { kind: 'call' as const, chatId, id } }];
+          const owner = { kind: 'call' as const, chatId, id, loads: details.loads };
+          return [{ ...note, key: `call ${id} ${String(n)}`, owner }];
         })
   );
 }

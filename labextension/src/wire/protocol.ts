@@ -76,14 +76,17 @@ export interface CancelParams {
 /** What decided whether a tool call may run. */
 export interface Cause {
   /**
-   * `protected`: the call changes what may run without asking. `unparsed`: its command line cannot be parsed, and a
-   * rule denies some commands. `changed`: the tool has changed since the user approved it for the session.
+   * `protected`: the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something
+   * as soon as it is shown. `unparsed`: its command line cannot be parsed, and a rule denies some commands. `changed`:
+   * the tool has changed since the user approved it for the session.
    */
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'unparsed' | 'changed';
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'protected' | 'loads' | 'unparsed' | 'changed';
   /** The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. */
   readonly rule?: string;
   /** For `protected`, what the call may change. */
   readonly path?: string;
+  /** For `loads`, what is loaded and from where, in words. */
+  readonly loads?: string;
   /** The agent whose own rule or default decided; absent when the rule holds for all agents. */
   readonly agent?: string;
 }
@@ -909,6 +912,11 @@ export interface FileChangeDetails {
   readonly linesRemoved: number;
   /** For a notebook, the changes that the diff shows. Exactly these changes are made after the approval. */
   readonly cells?: readonly (InsertCell | EditCell | DeleteCell | MoveCell | PutCell)[];
+  /**
+   * Ours: what a page loads from elsewhere as soon as it shows the changed Markdown cells, in words. Absent when they
+   * load nothing.
+   */
+  readonly loads?: string;
 }
 
 /** A file, or some lines of it. */
@@ -2288,7 +2296,7 @@ export const NOTIFICATION_PARAMS = {
 /** The fields of models: s is a string, n a number, b a boolean, o an object, * anything; | is a union. */
 export const SHAPES = {
   CancelParams: { id: 'ChatId' },
-  Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'agent?': 's' },
+  Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
   ChatConfig: {
     'models?': ['s'],
@@ -2337,7 +2345,8 @@ export const SHAPES = {
     diff: 's',
     linesAdded: 'n',
     linesRemoved: 'n',
-    'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']]
+    'cells?': [['|', 'InsertCell', 'EditCell', 'DeleteCell', 'MoveCell', 'PutCell']],
+    'loads?': 's'
   },
   FlagContent: { type: '=flag', text: 's', contentId: 's' },
   HeldSetting: { key: 's', value: 's' },

@@ -83,6 +83,17 @@ test('a waiting call is shown in its cell, or where its cell would be; of two ca
   expect(notes({ ...chat, status: 'idle' })).toEqual([]);
 });
 
+test('a waiting call says in its cell what the page would load', () => {
+  const chat = waiting([{ kind: 'edit', cellId: 'a', was: 'x = 1', source: '![](https://example.org/a)' }]);
+  const loads = 'https://example.org/a';
+  const blocks = chat.blocks.map(block =>
+    block.kind === 'tool' && block.details?.type === 'fileChange'
+      ? { ...block, details: { ...block.details, loads } }
+      : block
+  );
+  expect(listNotes('nb.ipynb', CELLS, [{ ...chat, blocks }])).toMatchObject([{ owner: { kind: 'call', loads } }]);
+});
+
 test('the changes of a cell are shown as one change, as far back as nobody else edited the cell', () => {
   const whole = [changed('1', 'a', 'x = 0', 'x = 0.5'), changed('2', 'a', 'x = 0.5', 'x = 1')];
   expect(notes({ changes: whole })).toEqual([

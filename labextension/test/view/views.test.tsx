@@ -95,7 +95,7 @@ test('a call that nothing is remembered of has no button for the session', () =>
   expect(block({ ...CALL, arguments: {} })).not.toContain('for session');
 });
 
-test('a call that changes what may run says so, and no rule can be written for it', () => {
+test('a call that changes what may run, or that loads something, says so, and no rule can be written for it', () => {
   const cause = { kind: 'protected', path: '.eca/config.json' } as const;
   const rules = { ...env, approvalRules: {} as NonNullable<Env['approvalRules']> };
   const draw = (call: ToolBlock): string =>
@@ -108,6 +108,11 @@ test('a call that changes what may run says so, and no rule can be written for i
   expect(html).toMatch(/eca-Tool-warning">This changes what may run without asking: .eca\/config.json</);
   expect(html).not.toContain('Always…');
   expect(draw({ ...CALL, asked: true })).toContain('Always…');
+  const loads = draw({ ...CALL, asked: true, cause: { kind: 'loads', loads: 'https://example.org/a.png' } });
+  expect(loads).toMatch(
+    /eca-Tool-warning">As soon as the cell is shown, the page loads: https:\/\/example.org\/a.png</
+  );
+  expect(loads).not.toContain('Always…');
 });
 
 test('a call that waits for a call before it says for which', () => {

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 S = "eca:/s1"
+
+
+def write_to(path: str) -> list[dict[str, Any]]:
+    """A model that writes one file."""
+    write = {"tool": "write_file", "arguments": {"path": path, "content": "{}"}}
+    return [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": [write]}]
 
 
 async def test_a_session_is_made_asked_in_and_answered(tmp_path: Path) -> None:
@@ -56,6 +62,19 @@ async def test_the_echo_comes_before_any_consequence_and_deltas_go_to_parts_that
         kinds = [part["kind"] for part in client.states[S]["turns"][0]["responseParts"]]
         assert kinds == ["reasoning", "markdown"]
         assert client.states[S]["turns"][0]["responseParts"][0]["content"] == "Hm. Well."
+
+
+async def test_the_confirmation_of_a_call_says_that_it_changes_what_may_run_without_asking(tmp_path: Path) -> None:
+    async with place(tmp_path, write_to(".eca/config.json")) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "go")
+        call = await client.call(S, "pending-confirmation")
+        assert call["invocationMessage"] == (
+            "This changes what may run without asking (`.eca/config.json`): Writing .eca/config.json"
+        )
+        await client.decide(S, "t1", call, **DENY)
+        await client.settled(S, 1)
 
 
 async def test_the_confirmation_of_a_command_shows_it_as_it_runs(tmp_path: Path) -> None:

@@ -138,6 +138,19 @@ async def test_the_question_about_a_command_has_it_as_it_runs(tmp_path: Path, ca
         assert (tmp_path / "made.txt").read_text() == 'a  "b"\n'
 
 
+async def test_an_editor_is_shown_that_a_call_changes_what_may_run_without_asking(tmp_path: Path) -> None:
+    write = {"tool": "write_file", "arguments": {"path": ".eca/config.json", "content": "{}"}}
+    script = [{"message": "write", "reply": [write]}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, script) as table, connect_and_initialize(table, chat=True) as client:
+        await client.send("chat/prompt", {"chatId": "chat", "message": "write"})
+        asked = await client.content("toolCallRun", manualApproval=True)
+        assert asked["summary"] == (
+            "This changes what may run without asking (`.eca/config.json`): Writing .eca/config.json"
+        )
+        await client.tell("chat/toolCallReject", {"chatId": "chat", "toolCallId": asked["id"]})
+        await client.finished()
+
+
 async def test_always_of_a_command_is_that_line_in_that_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with filed(tmp_path, monkeypatch) as table:
         client = await table.client()

@@ -172,6 +172,42 @@ async def test_who_works_in_jupyters_own_folder_is_asked_about_our_data_only(
         assert [question.arguments["path"] for question in asked(received)] == ["eca/trust.json"]
 
 
+# -- remembered tools of others
+
+
+@pytest.mark.parametrize("tool", ["one__work", "custom"])
+async def test_an_approval_of_anothers_tool_is_remembered_for_what_its_arguments_name(
+    tmp_path: Path, tool: str
+) -> None:
+    schema: dict[str, Any] = {"properties": {"path": {"type": "string"}}}
+    custom = {"description": "Works.", "command": "echo {{path}}", "schema": schema}
+    paths = ("notes/a.txt", "notes/b.txt", "src/main.py", "notes/link/x")
+    script = plays(*(call(tool, path=path) for path in paths))
+    more = {"mcpServers": {"one": raw("works")}, "customTools": {"custom": custom}}
+    async with project(tmp_path, script, **more) as table:
+        (table.folder / "notes").mkdir()
+        (table.folder / "notes" / "link").symlink_to("../secret")
+        await table.host.mcp.await_started(PATIENCE)
+        received = await answer(await table.client(), "work", Person(2))
+        assert words(received) == [(tool, (f"{tool} (path in {folder}/)",)) for folder in ("notes", "src", "secret")]
+        assert rejections(received) == [RejectReason.USER]
+
+
+async def test_an_approval_to_end_one_background_job_ends_no_other(tmp_path: Path) -> None:
+    start = call("shell_command", command="sleep 100", background=True)
+    script: list[dict[str, Any]] = [
+        {"result": "Started as (?P<id>job-[0-9a-f]{8})", "reply": [call("bg_job", action="kill", job_id="$id")]},
+        {"result": "was killed", "reply": [start]},
+        {"result": "", "reply": [{"text": "Done."}]},
+        {"message": "", "reply": [start]},
+    ]
+    async with project(tmp_path, script) as table:
+        received = await answer(await table.client(), "work", Person(2))
+        first, second = (question for question in asked(received) if question.name == "bg_job")
+        assert first.arguments["job_id"] != second.arguments["job_id"]
+        assert first.remembers == (f'bg_job (action "kill", job_id "{first.arguments["job_id"]}")',)
+
+
 # -- what is shown is what runs
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,10 @@ from jupyter_eca.protocol.content import (
     ToolCallRunContent,
 )
 from jupyter_eca.transport.eca_client import CallDecision
+from tests.host.turn.subagents.family import mine, spawn
 from tests.support.host_and_client import Desk, answer, desk, outcomes, said
 from tests.support.timeouts import PATIENCE
+from tests.workspace.mcp.house import sdk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,3 +246,42 @@ async def test_a_command_that_may_change_something_stops_those_behind_it_when_it
     async with desk(tmp_path, rules, **ALL_ALLOWED) as table:
         received = await answer(await table.client(), "go")
         assert list_steps(received) == [*IN_ORDER[2:], "shell_command not run"]
+
+
+async def test_subagents_that_can_change_things_work_one_after_the_other_and_one_that_fails_stops_the_rest(
+    tmp_path: Path,
+) -> None:
+    tasks = [spawn("general", "part a"), spawn("general", "part b"), spawn("general", "part c")]
+    rules: list[dict[str, Any]] = [
+        {"message": "share", "reply": tasks},
+        {"message": "part a", "reply": [{"text": "Done."}]},
+        {"message": "part b", "reply": [{"error": "the vendor is down"}]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    async with desk(tmp_path, rules, **ALL_ALLOWED) as table:
+        received = await answer(await table.client(), "share")
+    steps = [step for step, _ in groupby(list_steps(mine(received)))]
+    assert steps == ["spawn_agent runs", "spawn_agent ended"] * 2 + ["spawn_agent not run"]
+
+
+async def test_subagents_that_only_look_work_side_by_side_and_one_that_fails_stops_nothing(tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = [
+        {"message": "share", "reply": [spawn("explorer", "part a"), spawn("explorer", "part b"), write("new\n")]},
+        {"message": "part a", "reply": [{"error": "the vendor is down"}]},
+        {"message": "part b", "reply": [{"text": "Done."}]},
+        {"result": "", "reply": [{"text": "Done."}]},
+    ]
+    async with desk(tmp_path, rules, **ALL_ALLOWED) as table:
+        received = await answer(await table.client(), "share")
+    assert list_steps(mine(received))[:2] == ["spawn_agent runs"] * 2
+    assert list_refused(received) == []
+    assert (tmp_path / "it.txt").read_text() == "new\n"
+
+
+async def test_a_tool_that_its_server_calls_read_only_runs_in_the_order_of_the_answer(tmp_path: Path) -> None:
+    adds = [{"tool": "tour__add", "arguments": arguments} for arguments in ({"a": 1, "b": 2}, {"a": 1}, {"a": 1})]
+    rules = [{"message": "", "reply": adds}, {"result": "", "reply": [{"text": "Done."}]}]
+    async with desk(tmp_path, rules, **ALL_ALLOWED, mcpServers={"tour": sdk()}) as table:
+        await table.host.mcp.await_started(PATIENCE)
+        received = await answer(await table.client(), "add")
+    assert list_steps(received) == [*["tour__add runs", "tour__add ended"] * 2, "tour__add not run"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
+from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.protocol.ahp import actions
@@ -133,9 +134,12 @@ class ToolCallProjection:
         """Return the action that shows the arguments of a call. The file change that the call would make is added only
         if a user has to decide about the call."""
         edit = None if confirmed else self._make_edit(content)
+        message = content.summary or f"Calling {content.name.removeprefix(CLIENT_PREFIX)}"
+        if options and isinstance(content, ToolCallRunContent):
+            message = add_warning(message, content.cause)
         return actions.ToolCallReady(
             **about,
-            invocation_message=content.summary or f"Calling {content.name.removeprefix(CLIENT_PREFIX)}",
+            invocation_message=message,
             tool_input=json.dumps(content.arguments, ensure_ascii=False),
             edits={"items": [edit]} if edit else None,
             options=options,

@@ -67,7 +67,9 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     policy = _build_policy_with(
         config, live.state.setup.agent, selector, merge_rules(allowed.get(selector), rule) or rule
     )
-    verdict = call.adjusted.apply_to(decide(policy, tool, call.arguments, frozenset(), targets=targets))
+    verdict = call.adjusted.apply_to(
+        decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
+    )
     if verdict.is_final:
         return wire.ApprovalsProposeResult(why=_EACH_TIME.format(describe_cause(verdict.decision, verdict.cause)))
     if verdict.decision is not Decision.ALLOW:

@@ -12,7 +12,7 @@ import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, draftReasons, Decide } from './Approval';
 import { useEnv } from '../common/env';
-import { explainDecision, needsApprovalEachTime } from './approval_reason';
+import { explainDecision, hasWarning, needsApprovalEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
 import { CallProgress } from './CallProgress';
 import { ToolDetails } from './ToolDetails';
@@ -86,9 +86,7 @@ export const ToolCard = React.memo(function ToolCard({
       {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
       {open && <ToolDetails block={block} hasTranscript={Boolean(children)} />}
       {open && children}
-      {waiting && block.cause?.kind === 'protected' && (
-        <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>
-      )}
+      {waiting && hasWarning(block) && <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>}
       <WrittenRuleNote id={block.id} />
       {waiting && (
         <Approval

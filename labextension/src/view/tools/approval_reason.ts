@@ -10,8 +10,13 @@ import { ToolBlock } from '../../chat/blocks';
 import { toExactText } from '../../render/format';
 
 /** Whether such a call needs an approval each time: the approval is not remembered, and no rule can allow the call. */
-export function needsApprovalEachTime({ cause }: ToolBlock): boolean {
-  return cause?.kind === 'protected' || cause?.kind === 'unparsed';
+export function needsApprovalEachTime(block: ToolBlock): boolean {
+  return hasWarning(block) || block.cause?.kind === 'unparsed';
+}
+
+/** Whether the card of the waiting call must show the explanation, and not only the details. */
+export function hasWarning({ cause }: ToolBlock): boolean {
+  return cause?.kind === 'protected' || cause?.kind === 'loads';
 }
 
 /** Return the explanation; empty when the server has sent no cause. */
@@ -33,6 +38,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
     }
     case 'protected':
       return trans.__('This changes what may run without asking: %1', toExactText(cause.path ?? ''));
+    case 'loads':
+      return trans.__('As soon as the cell is shown, the page loads: %1', toExactText(cause.loads ?? ''));
     case 'unparsed':
       return trans.__(
         'Asked: it is not certain what the command line runs, and the rule %1 forbids some commands',

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-RUN: dict[str, Any] = {"tool": "run_code", "arguments": {"code": "x = 1"}}
-SPAWN: dict[str, Any] = {"message": "share it", "reply": [spawn("general", f"part {one}") for one in "abc"]}
+LOOK: dict[str, Any] = {"tool": "variables", "arguments": {}}
+SPAWN: dict[str, Any] = {"message": "share it", "reply": [spawn("explorer", f"part {one}") for one in "abc"]}
 RULES: list[dict[str, Any]] = [
     SPAWN,
-    {"message": "part", "reply": [{"text": "I begin {message}."}, RUN]},
-    {"result": "", "tool": "run_code", "reply": [{"text": "Done {message}."}]},
+    {"message": "part", "reply": [{"text": "I begin {message}."}, LOOK]},
+    {"result": "", "tool": "variables", "reply": [{"text": "Done {message}."}]},
     {"result": "", "tool": "spawn_agent", "reply": [{"text": "All back."}]},
 ]
 
 
 async def test_three_finish_in_parallel(tmp_path: Path) -> None:
-    async with house(tmp_path, RULES, "run_code") as table:
+    async with house(tmp_path, RULES, "variables") as table:
         received = await answer(await table.client(Notebook()), "share it")
-    assert sorted(results(received)) == [f"## Agent 'general' Result\n\nDone part {one}." for one in "abc"]
+    assert sorted(results(received)) == [f"## Agent 'explorer' Result\n\nDone part {one}." for one in "abc"]
     assert len(children(received)) == 3
     assert outcomes(mine(received)) == ["completed"]
     assert said(mine(received)) == "All back."
@@ -41,7 +41,7 @@ async def test_three_finish_in_parallel(tmp_path: Path) -> None:
 
 async def test_a_stop_of_the_parent_stops_three_and_all_turns_end(tmp_path: Path) -> None:
     notebook = Notebook(hold=asyncio.Event())
-    async with house(tmp_path, RULES, "run_code") as table:
+    async with house(tmp_path, RULES, "variables") as table:
         client = await table.client(notebook)
         received = await _stopped(client, calls=3)
         ids = children(received)
@@ -82,14 +82,14 @@ async def test_three_that_fail_are_errors_with_what_they_had_said(tmp_path: Path
     called = [one.content for one in mine(received) if isinstance(one.content, ToolCalledContent)]
     assert [one.error for one in called] == [True] * 3
     assert sorted(results(received)) == [
-        f"## Agent 'general' failed: the vendor is down\n\nUntil then it said:\n\nSo far part {one}." for one in "abc"
+        f"## Agent 'explorer' failed: the vendor is down\n\nUntil then it said:\n\nSo far part {one}." for one in "abc"
     ]
     assert outcomes(mine(received)) == ["completed"]
 
 
 async def test_no_more_work_at_once_than_the_configuration_allows(tmp_path: Path) -> None:
     notebook = Notebook(hold=asyncio.Event())
-    async with house(tmp_path, RULES, "run_code", subagents={"maxParallel": 2}) as table:
+    async with house(tmp_path, RULES, "variables", subagents={"maxParallel": 2}) as table:
         client = await table.client(notebook)
         told = asyncio.Event()
         asked = asyncio.ensure_future(_watched(client, told))
@@ -116,7 +116,7 @@ async def _watched(client: EcaClient, told: asyncio.Event) -> list[Received]:
 
 async def test_a_subagent_that_is_stopped_alone_ends_alone(tmp_path: Path) -> None:
     notebook = Notebook(hold=asyncio.Event())
-    async with house(tmp_path, RULES, "run_code") as table:
+    async with house(tmp_path, RULES, "variables") as table:
         client = await table.client(notebook)
         received: list[Received] = []
         stopped = ""
@@ -130,5 +130,5 @@ async def test_a_subagent_that_is_stopped_alone_ends_alone(tmp_path: Path) -> No
                     assert notebook.hold is not None
                     notebook.hold.set()
     heads = sorted(text.partition("\n")[0] for text in results(received))
-    assert heads == ["## Agent 'general' Result"] * 2 + ["## Agent 'general' was stopped by the user"]
+    assert heads == ["## Agent 'explorer' Result"] * 2 + ["## Agent 'explorer' was stopped by the user"]
     assert outcomes(mine(received)) == ["completed"]

@@ -1,0 +1,142 @@
+r"""What a Markdown cell loads as soon as a page shows it: images, and what HTML, diagrams and formulas name. Pure.
+
+JupyterLab draws a Markdown cell that a tool inserts or edits at once. So an address in it is requested without a click,
+with whatever the model wrote into it. Harmless are data URLs, attachments, files of Jupyter itself, links, which load
+only when they are clicked, and all other text.
+
+Markdown and HTML are not parsed: two parsers seldom agree, and what is hidden from ours must not be loaded by the
+page's. Each place where something could be loaded is found by itself, wherever it stands, also in code. A place counts
+as harmless only if its address is of a plain form. Every repetition has a bound where another one follows it, so that a
+long cell takes no time.
+
+| in the cell | loads |
+|---|---|
+| `![a](https://x.org/b)`, `![a][b]` with a definition of `b` | the address |
+| `<img src=…>`, `<td background=…>`, `style="…url(…)…"` | the address, or the style |
+| `<iframe>`, `<svg>`, `<style>`, `<link>` and other tags that bring content of their own | the tag |
+| a Mermaid diagram with HTML, an address or settings in it | the diagram |
+| `\style{…}` and other commands that put CSS into a formula | the command |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# An address that requests nothing, or only something of Jupyter itself. It has no character that a parser replaces:
+# `&#47;`, `\` (a slash in browsers), tabs and line breaks (which browsers leave out).
+_HARMLESS: Final = re.compile(
+    r"(?:data:image/[\w+.-]+(?:;[\w=-]+)*,[\w+/=%.,-]*|attachment:[\w.%@+()~ -]+"
+    r"|(?!//| )[\w./%@+~ -]*(?:[?#][\w./?#=,+~%@-]*)?)",
+    re.IGNORECASE,
+)
+_IMAGE: Final = re.compile(r"!\[")
+# An alternative text that surely ends at its first bracket: no other brackets, no escapes, code, HTML or formula.
+_PLAIN_IMAGE: Final = re.compile(r"!\[[^\[\]\\`<$]{0,500}\]")
+# What may follow it: `(address "title")`.
+_INLINE: Final = re.compile(r"""\(\s{0,9}(<[^<>\n]*>|[^\s()<>]*)\s{0,9}(?:"[^"\\]*"|'[^'\\]*')?\s{0,9}\)""")
+_DEFINITION: Final = re.compile(r"\]:\s*(<[^<>\n]*>|\S+)")
+_ADDRESS: Final = re.compile(r"(?:[a-z][a-z0-9+.-]{0,20}:)?//[^\s()<>\"']+", re.IGNORECASE)
+
+_TAG: Final = re.compile(r"<([a-z][a-z0-9-]*)(?=[\s/>]|$)", re.IGNORECASE)
+# Tags that bring content of their own, or change what the addresses of others mean.
+_LOADING_TAGS: Final = frozenset(
+    {
+        *("script", "style", "link", "iframe", "frame", "frameset", "object", "embed", "applet", "meta", "base", "svg"),
+        *("portal", "fencedframe"),
+    }
+)
+# An attribute that loads its value in some tag. Each is looked at by itself, also within another one's quotes. The
+# beginning of a long value says enough, and keeps the time short.
+_ATTRIBUTE: Final = re.compile(
+    r"(?<![\w-])(?=(src|srcset|imagesrcset|poster|background|lowsrc|dynsrc|style)\s*=\s*"
+    r"(\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|[^\s>]{0,2000}))",
+    re.IGNORECASE,
+)
+_LOADING_STYLE: Final = re.compile(
+    r"(?:url|image|image-set|src|element|cross-fade)\s*\(|//|/\*|[@\\&<>\n]", re.IGNORECASE
+)
+
+_DIAGRAM: Final = re.compile(
+    r"(?<![`~])(`{3,}|~{3,})[ \t]{0,9}\{?[ \t]{0,9}mermaid\b(.*?)(?:\n[ \t>]*\1|\Z)", re.IGNORECASE | re.DOTALL
+)
+# HTML, addresses, settings, entities (`#60;` is Mermaid's own form), escapes, and shapes with pictures.
+_LOADING_DIAGRAM: Final = re.compile(
+    r"//|<(?!br\s*/?>|\w+>>)[a-z!/?]|&#?\w+;|\\[0-9a-fux]|%%\{|^[ \t]*---[ \t]*$|url\s*\(|src\s*="
+    r"|\b(?:img|icon)\b[\"']?\s*:|^(?![ \t]*(?:style|classDef|linkStyle)\s[\w\s,:;#.-]*$).*#\w+;",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Commands of MathJax that write CSS or attributes.
+_FORMULA: Final = re.compile(r"\\(style|mmlToken|includegraphics)\b|\\(bbox)\s*\[[^\]]{0,200}?(?:\burl\b|\\|&)")
+
+# How much of an address is shown, and of how many.
+_MOST_CHARS: Final = 200
+_MOST: Final = 5
+
+
+def find_loaded(source: str, before: str = "") -> str | None:
+    """Return what a Markdown cell loads when it is shown, in words; None when it loads nothing. What the cell loaded
+    `before` does not count."""
+    known = {text for _, text in _list_loaded(before)}
+    words = dict.fromkeys(words for words, text in _list_loaded(source) if text not in known)
+    shown = [word if len(word) <= _MOST_CHARS else f"{word[:_MOST_CHARS]}…" for word in list(words)[:_MOST]]
+    more = [f"{len(words) - _MOST} more"] if len(words) > _MOST else []
+    return ", ".join([*shown, *more]) or None
+
+
+def _list_loaded(source: str) -> Iterator[tuple[str, str]]:
+    """Yield what is loaded, in words, and the text that loads it."""
+    yield from _list_images(source)
+    yield from _list_html(source)
+    for diagram in _DIAGRAM.finditer(source):
+        if _LOADING_DIAGRAM.search(diagram[2]):
+            yield from _describe("a Mermaid diagram", diagram[2])
+    for command in sorted({found[1] or found[2] for found in _FORMULA.finditer(source)}):
+        yield from _describe(f"a formula with \\{command}", source)
+
+
+def _list_images(source: str) -> Iterator[tuple[str, str]]:
+    addresses: dict[str, None] = {}
+    refers = is_uncertain = False
+    for found in _IMAGE.finditer(source):
+        plain = _PLAIN_IMAGE.match(source, found.start())
+        if plain and (inline := _INLINE.match(source, plain.end())):
+            addresses[_unwrap(inline[1])] = None
+        else:
+            refers = True
+            is_uncertain = is_uncertain or plain is None or source.startswith("(", plain.end())
+    if is_uncertain:
+        # Where the address of an image begins is not certain.
+        yield from _describe("an image", source)
+    if refers:
+        addresses |= dict.fromkeys(_unwrap(found[1]) for found in _DEFINITION.finditer(source))
+    yield from ((address, address) for address in addresses if not _HARMLESS.fullmatch(address))
+
+
+def _list_html(source: str) -> Iterator[tuple[str, str]]:
+    tags = {found[1].lower() for found in _TAG.finditer(source)}
+    if not tags:
+        return
+    for tag in sorted(tags & _LOADING_TAGS):
+        yield from _describe(f"<{tag}>", source)
+    for found in _ATTRIBUTE.finditer(source):
+        name, value = found[1].lower(), found[2].strip("\"'")
+        if name == "style":
+            is_closed = found[2][:1] not in {'"', "'"} or (len(found[2]) > 1 and found[2][-1] == found[2][0])
+            if not is_closed or _LOADING_STYLE.search(value):
+                yield from _describe("a style", value)
+        elif not _HARMLESS.fullmatch(value):
+            yield value, value
+
+
+def _describe(kind: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield a thing that may load something, with the addresses in it."""
+    addresses = list(dict.fromkeys(_ADDRESS.findall(text)))
+    yield f"{kind} with {' '.join(addresses)}" if addresses else kind, text
+
+
+def _unwrap(address: str) -> str:
+    return address[1:-1] if address.startswith("<") else address

