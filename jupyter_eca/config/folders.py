@@ -20,6 +20,14 @@ def get_user_folder() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "eca"
 
 
+def expand_home(text: str) -> Path:
+    """Return a path with `~` replaced. A user who does not exist has no home: then it stays as it is written."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
 def find_markdown_files(roots: Iterable[Path], kind: str, *, nested: bool = False) -> Iterator[Path]:
     """Yield the Markdown files of a kind (`commands`, `rules`, ...), those of projects first.
 

@@ -54,7 +54,8 @@ class Action(Model):
     shell: str | None = None
     """A shell command. It receives the event as JSON on its standard input."""
     file: str | None = None
-    """A script, instead of `shell`. A relative path starts at the folder of the configuration file."""
+    """A script, instead of `shell`. A relative path starts at the folder of the configuration file, or, if there is no
+    such file there, at the first folder of the workspace."""
     timeout: float | None = Field(default=None, gt=0)
     """Milliseconds after which the action is ended. Not set: the timeout of the hook."""
 

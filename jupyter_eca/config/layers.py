@@ -242,7 +242,7 @@ class _ConfigReader:
         """
         divided = [divide(_modernize(part.settings), self.data) for part in (*parts, *extras)]
         waiting = [(part.layer, waits) for part, (_, waits) in zip((*parts, *extras), divided, strict=True) if waits]
-        is_trusted = self._check_trust(folder, place, describe_held(folder, waiting) if waiting else None)
+        is_trusted = self._check_trust(folder, place, describe_held(folder, waiting, self.folders) if waiting else None)
         self._add_divided(parts, is_trusted=is_trusted)
         return is_trusted
 

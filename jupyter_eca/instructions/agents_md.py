@@ -21,7 +21,11 @@ from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import text_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_eca.config import Config
     from jupyter_eca.instructions.base import InstructionContext
+    from jupyter_eca.workspace.ports import Files
 
 NAME: Final = "AGENTS.md"
 
@@ -36,30 +40,39 @@ _SPAN: Final = re.compile(r"`[^`\n]*`")
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
-    """Return a section for each file that was read."""
-    reader = _AgentsFileReader(context)
+    reader = _AgentsFileReader(context.files, context.config, context.warn)
     await asyncio.to_thread(reader.run)
     return tuple(reader.found)
+
+
+def list_included(files: Files, config: Config) -> frozenset[Path]:
+    """Return the real paths of the files that are read, and of those that would be if they existed. Blocks."""
+    reader = _AgentsFileReader(files, config, lambda _: None)
+    reader.run()
+    return frozenset(reader.seen | reader.missing)
 
 
 @dataclass
 class _AgentsFileReader:
     """Reads the files of one turn."""
 
-    context: InstructionContext
+    files: Files
+    config: Config
+    warn: Callable[[str], None]
     found: list[Section] = field(default_factory=list[Section])
     """The sections so far, one for each file."""
     seen: set[Path] = field(default_factory=set[Path])
     """The real paths of the files that were read. Each file is included once."""
+    missing: set[Path] = field(default_factory=set[Path])
+    """The paths that are mentioned and do not exist."""
     chars: int = 0
     """The number of characters so far."""
 
     def run(self) -> None:
-        """Read all files. This blocks."""
-        roots = tuple(root.resolve() for root in self.context.files.roots)
+        roots = tuple(root.resolve() for root in self.files.roots)
         for root in roots:
-            parents = reversed(root.parents) if self.context.config.include_parent_agents_files else ()
-            for folder in parents:
+            above = reversed(root.parents) if self.config.include_parent_agents_files else ()
+            for folder in above:
                 self._include_root(folder / NAME, (*roots, folder))
             self._include_root(root / NAME, roots)
         user_folder = folders.get_user_folder()
@@ -72,7 +85,7 @@ class _AgentsFileReader:
         if not path.is_file():
             return
         if not text_files.is_within(path, allowed):
-            self.context.warn(f"{path} leads out of the workspace and was not read.")
+            self.warn(f"{path} leads out of the workspace and was not read.")
         elif path.resolve() not in self.seen:
             self._include(path.resolve(), allowed, (), str(path))
 
@@ -88,10 +101,10 @@ class _AgentsFileReader:
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:
-            self.context.warn(f"{named}: left out, {error}.")
+            self.warn(f"{named}: left out, {error}.")
             return
         self.chars += len(text)
-        shown = self.context.files.shorten(path)
+        shown = self.files.shorten(path)
         if text:
             self.found.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
         for number, mention, certain in _find_mentions(text):
@@ -109,12 +122,14 @@ class _AgentsFileReader:
         except (OSError, RuntimeError, ValueError):
             real, exists = path, False
         if not exists:
+            if real != path and text_files.is_within(real, allowed):
+                self.missing.add(real)
             if certain:
-                self.context.warn(f"{named}: left out, it does not exist.")
+                self.warn(f"{named}: left out, it does not exist.")
         elif not text_files.is_within(real, allowed):
-            self.context.warn(f"{named}: left out, it is outside of the workspace.")
+            self.warn(f"{named}: left out, it is outside of the workspace.")
         elif real in chain:
-            self.context.warn(f"{named}: left out, it includes itself.")
+            self.warn(f"{named}: left out, it includes itself.")
         elif real not in self.seen:
             self._include(real, allowed, chain, named)
 

@@ -437,6 +437,13 @@ def test_one_denied_command_denies_the_line(line: str) -> None:
         *("x=$(rm y)", "if true; then rm y; fi", "(rm y)", "echo `rm y`"),
         *("command rm y", "/usr/bin/env rm y", "A=1 rm y", "r?m y", "{rm,y}", "ls | xargs rm", "ls; sudo rm y"),
         *("sh -c 'rm y'", "bash -xc 'rm y'", "find . -exec rm y +", "timeout 5 rm y"),
+        *("flock x rm y", "ionice rm y", "taskset 1 rm y", "chrt 1 rm y", "strace rm y", "script -c 'rm y' log"),
+        *("su -c 'rm y'", "chroot . rm y", "unshare rm y", "setarch rm y", "pkexec rm y", "trap 'rm y' EXIT"),
+        *("git -c alias.x='!rm y' x", "git rebase -x 'rm y'", "git bisect run rm y", "git submodule foreach 'rm y'"),
+        *("awk 'BEGIN{system(\"rm y\")}'", "sed -n '1e rm y' f", "sed 's/a/b/;e rm y' f", "tar cf x y -I 'rm y'"),
+        *("tar cf x y --checkpoint=1 --checkpoint-action=exec='rm y'", "rsync -e 'rm y' a b:c"),
+        *("awk '{print | \"rm y\"}' f", "awk 'BEGIN{\"rm y\" | getline}'", "git -c core.pager='rm y' log"),
+        *("printf 'rm y' | sh", "echo rm y | bash -s", "ssh h rm y"),
     ],
 )
 def test_a_line_that_cannot_be_parsed_is_asked_about_where_a_command_is_denied(line: str) -> None:
@@ -448,7 +455,14 @@ def test_a_line_that_cannot_be_parsed_is_asked_about_where_a_command_is_denied(l
     assert verdict.cause.kind == "unparsed"
 
 
-@pytest.mark.parametrize("line", ["ls *.py", "bash build.sh", "find . -name rm", "make CC=gcc", "git rm y"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("ls *.py", "bash build.sh", "find . -name rm", "make CC=gcc", "git rm y", "source .venv/bin/activate"),
+        *("git -c user.name=me commit -m 'rm y'", "awk -F '|' '{print $1}' f", "sed -n 's/e /x/p' f", "sed -e 1d f"),
+        *("tar xzf x.tgz -C out", "rsync -av a b", "git clean -fdx", "uv run pytest"),
+    ],
+)
 def test_any_other_line_runs_where_a_command_is_denied(line: str) -> None:
     policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm.*",)})}, by_default=Decision.ALLOW)
     assert decide(policy, SHELL, {"command": line}, NOTHING).decision is Decision.ALLOW

@@ -10,7 +10,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from jupyter_eca.config.folders import is_inside
 from jupyter_eca.config.masking import mask_secrets
+from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.protocol.lifecycle import HeldSetting, HeldSettings
 
 if TYPE_CHECKING:
@@ -41,12 +43,13 @@ _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")
 _LARGEST: Final = 1_000_000
 
 
-def describe_held(folder: Path, parts: Sequence[Part]) -> HeldSettings:
-    """Describe the waiting settings of a folder. `parts` are its files with these settings. Blocks: it reads files."""
+def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]) -> HeldSettings:
+    """Describe the settings of a folder that wait, each with the layer that has it. `workspace` are its folders: in
+    the first one scripts run. Blocks: it reads files."""
     settings = {path: value for _, waiting in parts for path, value in _flatten(waiting)}
     return HeldSettings(
         folder=str(folder),
-        digest=_compute_digest(parts),
+        digest=_compute_digest(parts, workspace),
         summary=_count(settings),
         settings=tuple(
             HeldSetting(key=".".join(path), value=json.dumps(mask_secrets(value, path[-1]), ensure_ascii=False))
@@ -73,36 +76,27 @@ def _count(settings: Mapping[tuple[str, ...], Any]) -> str:
     return ", ".join(f"{number} {kind[number > 1]}" for number, kind in counted if number)
 
 
-def _compute_digest(parts: Sequence[Part]) -> str:
-    """Return a digest of the settings, and of the files that they name, such as a prompt or the script of a hook."""
+def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
+    """Return the digest of all that the settings say, and of the files that they name: a prompt, or a script."""
     digest = hashlib.sha256()
     for layer, waiting in parts:
         written = json.dumps(waiting, sort_keys=True)
         digest.update(f"{layer.where}\0{written}\0".encode())
-        for name in sorted({*_FILE.findall(written), *_list_scripts(waiting)}):
-            digest.update(f"{name}\0".encode() + _read(layer, name) + b"\0")
+        folders = (layer.folder, *workspace)
+        scripts = map(str, find_scripts(waiting, folders))
+        for name in sorted({*_FILE.findall(written), *scripts}):
+            digest.update(f"{name}\0".encode() + _read(layer, name, folders) + b"\0")
     return digest.hexdigest()
 
 
-def _list_scripts(settings: Json) -> Iterator[str]:
-    """Yield the paths of the scripts that hooks run."""
-    hooks: Any = settings.get("hooks")
-    for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
-        actions: Any = cast("Json", hook).get("actions") if isinstance(hook, dict) else None
-        for action in cast("list[Any]", actions) if isinstance(actions, list) else ():
-            script: Any = cast("Json", action).get("file") if isinstance(action, dict) else None
-            if isinstance(script, str):
-                yield script
-
-
-def _read(layer: Layer, name: str) -> bytes:
-    """Return the part of a file that belongs to the digest. From now on, a change of the file is noticed."""
+def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
+    """Return the content of a file as far as it counts, and follow its changes from now on."""
     try:
         path = layer.resolve_path(name).resolve()
-        if layer.within is not None and not path.is_relative_to(layer.within.resolve()):
-            return b""  # such a file is never read
+        if layer.within is not None and not is_inside(path, (layer.within, *folders)):
+            return b""  # a project cannot change such a file
         layer.notes.watch(path)
-        # The content of a pipe or a device may have no end.
+        # A FIFO or a device would not end.
         if not path.is_file():
             return b""
         size = path.stat().st_size

@@ -108,7 +108,7 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
             found = len(folders) == len(tool.paths)
             return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if found else ()
         case Remembers.NOTEBOOK:
-            notebook = next((forms[0] for forms in targets.paths.values()), targets.notebook)
+            notebook = next((forms[0] for forms in targets.paths.values()), "")
             return (replace(scope, kind=ScopeKind.NOTEBOOK, value=notebook),)
 
 

@@ -138,18 +138,42 @@ READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
     "whoami": _program(_NONE, _NONE),
 }
 
-# Programs that run the program that their arguments name.
+# Programs that run the program that their arguments name. Some take it as one text: `su -c "rm x"`, `trap "rm x" EXIT`.
 RUNNERS: Final = frozenset(
     {
-        *("builtin", "busybox", "command", "doas", "env", "eval", "exec", "nice", "nohup", "parallel", "setsid"),
-        *("stdbuf", "sudo", "time", "timeout", "watch", "xargs"),
+        *("alias", "builtin", "busybox", "bwrap", "capsh", "chroot", "chrt", "command", "dbus-run-session", "doas"),
+        *("entr", "env", "eval", "exec", "expect", "fakeroot", "firejail", "flock", "gdb", "hyperfine", "ionice"),
+        *("linux32", "linux64", "ltrace", "nice", "nohup", "nsenter", "numactl", "parallel", "perf", "pkexec"),
+        *("prlimit", "proot", "rlwrap", "runuser", "script", "setarch", "setpriv", "setsid", "sg", "ssh"),
+        *("start-stop-daemon", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time", "timeout"),
+        *("toybox", "trap", "unbuffer", "unshare", "valgrind", "watch", "xargs", "xvfb-run"),
     }
 )
-# Programs that run the program that their arguments name, but only with such an option.
-RUNNING_OPTIONS: Final[dict[str, re.Pattern[str]]] = {
+# Shells. Without the name of a script they run the text that they read: `echo rm x | sh`.
+SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"})
+
+_GIT_SETTINGS: Final = (
+    r"(?:alias|pager|credential|filter|difftool|mergetool)\..+"
+    r"|(?:core\.(?:askpass|editor|fsmonitor|hookspath|pager|sshcommand)|diff\.external|gpg\.program|sequence\.editor)"
+)
+_AWK: Final = re.compile(r".*(?:system\s*\(|\|&?\s*(?:\"|getline)).*", re.DOTALL)
+# Programs that run another program, but only with such an argument.
+RUNNING_ARGUMENTS: Final[dict[str, re.Pattern[str]]] = {
     "find": re.compile(r"-(?:exec|ok).*"),
-    **dict.fromkeys(("sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"), re.compile(r"-[a-z]*c[a-z]*")),
+    "git": re.compile(
+        rf"(?:-c)?(?:{_GIT_SETTINGS})=.*|--config-env=.*|--exec(?:=.*)?|-x|foreach|filter-branch|run|difftool|mergetool",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    "rsync": re.compile(r"-[a-zA-Z]*e.*|--rsh.*", re.DOTALL),
+    # The command `e` of GNU sed.
+    "sed": re.compile(r"(?:.*[;{\n])?\s*(?:[0-9$,~!+]|/[^/]*/)*\s*e\s+\S.*", re.DOTALL),
+    "tar": re.compile(r"-I.*|--(?:checkpoint-action|to-command|use-compress-program|rsh-command).*", re.DOTALL),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
+    **dict.fromkeys(SHELLS, re.compile(r"-[a-z]*[cs][a-z]*")),
 }
+
+# Programs that move, replace, fill or delete a whole folder that their arguments name.
+MOVERS: Final = frozenset({"7z", "cp", "cpio", "install", "ln", "mv", "rm", "rmdir", "rsync", "tar", "unzip"})
 
 # Programs whose next word, the subcommand, is part of the name in `READ_ONLY`: `git log`.
 FIRST_WORDS: Final = frozenset(name.rpartition(" ")[0] for name in READ_ONLY if " " in name)

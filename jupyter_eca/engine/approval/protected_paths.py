@@ -56,22 +56,35 @@ def find_in_text(text: str) -> str:
     return found[0] if found else ""
 
 
-def is_protected_by_pattern(word: str) -> bool:
-    """Return whether a word that the shell expands (`.e*/x`, `.e{c,d}a`) may become a protected path.
+def list_names_in_text(text: str) -> frozenset[str]:
+    """Return all of these names in a text."""
+    return frozenset(found[0] for found in _IN_TEXT.finditer(text))
 
-    A part that is only `*` does not count, because otherwise every command with `*` would need approval.
-    """
-    words = _expand_braces(_QUOTES.sub("", word))
-    parts = {_normalize(part) for expanded in words for part in expanded.split("/")}
+
+def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
+    """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
+    stands for nothing in particular, and does not count. Without `any_name`, `*.md` does not count either."""
+    words = expand_braces(_QUOTES.sub("", word))
+    parts = {_normalize(part) for one in words for part in one.split("/")}
     return any(
-        part.strip("*") and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
-        for part in parts
-        for name in (*FOLDERS, *FILES)
+        _is_matched(name, part) for part in parts if any_name or not part.startswith("*") for name in (*FOLDERS, *FILES)
     )
 
 
-def _expand_braces(word: str) -> list[str]:
-    """Return the words to which the shell expands the braces in a word, or patterns for them: `{a..f}` becomes `*`."""
+def is_matched_by_pattern(pattern: str, path: str) -> bool:
+    """Return whether a pattern of the shell may become a path, or a path below it. Both are absolute."""
+    parts, names = pattern.casefold().split("/"), path.casefold().split("/")
+    return len(parts) >= len(names) and all(
+        name == part or _is_matched(name, part) for name, part in zip(names, parts, strict=False)
+    )
+
+
+def _is_matched(name: str, part: str) -> bool:
+    return bool(part.strip("*")) and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
+
+
+def expand_braces(word: str) -> list[str]:
+    """Return the words that the shell makes of the braces in a word, and perhaps more: `{a..f}` counts as `*`."""
     words = [word]
     while (found := next(((text, match) for text in words if (match := _BRACES.search(text))), None)) is not None:
         text, match = found

@@ -42,6 +42,24 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 
+# The same without the grammar. A quoted text ends at the end of its line, so that an apostrophe in a comment hides
+# nothing, and a text that runs a command (`"$(cp x y)"`) is no quoted text.
+_ROUGH: Final = re.compile(
+    r"""
+      (?P<end>[;&|()`\n]+)
+    | (?P<word>(?:
+          \$'(?:[^'\\\n]|\\.)*'
+        | '[^'\n]*'
+        | "(?:[^"\\`$\n]|\\.|\$(?!\())*"
+        | \\.
+        | [^\s\\;&|()`<>]
+      )+)
+    | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ROUGH_QUOTES: Final = re.compile(r"""\$(?=')|['"\\]""")
+
 # shlex needs minutes for a word of 3,000,000 characters, and no user reads such a line before they approve it.
 _MAX_LINE: Final = 10_000
 
@@ -127,13 +145,24 @@ class ParsedCommand:
         return any(map(expands, self.words)) or any(expands(redirect.written) for redirect in self.redirects)
 
     @property
+    def program(self) -> str:
+        """The name of the program, without its folder."""
+        return self.command.rpartition("/")[2]
+
+    @property
+    def moves_folders(self) -> bool:
+        """Whether it may move, replace or fill a folder that it names: `mv a b`, `env mv a b`."""
+        return self.program in known_programs.MOVERS or self.hides_program
+
+    @property
     def hides_program(self) -> bool:
-        """Whether the command may run another program than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
-        program = self.command.rpartition("/")[2]
-        option = known_programs.RUNNING_OPTIONS.get(program)
+        """Whether another program may run than its first word names: `r?m x`, `A=1 rm x`, `env rm x`."""
+        argument = known_programs.RUNNING_ARGUMENTS.get(self.program)
+        reads_script = self.program in known_programs.SHELLS and all(word.startswith("-") for word in self.args)
         return (
-            program in known_programs.RUNNERS
-            or (option is not None and any(map(option.fullmatch, self.args)))
+            self.program in known_programs.RUNNERS
+            or reads_script
+            or (argument is not None and any(map(argument.fullmatch, self.args)))
             or any(expands(word) or "=" in word for word in self.words[:1])
         )
 
@@ -172,6 +201,21 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
             parsed.append(_parse_command(part))
             part = []
     return tuple(parsed)
+
+
+def split_roughly(line: str) -> tuple[ParsedCommand, ...]:
+    """Return something like the commands of a line that is not understood, without redirections and keys. Their words
+    are those that the shell may make of it, and perhaps others: keywords, comments and the text of here documents."""
+    commands: list[ParsedCommand] = []
+    words: list[str] = []
+    for found in (*_ROUGH.finditer(line), None):
+        if found is not None and found["word"]:
+            words.append(found["word"])
+        elif words and (found is None or found["end"]):
+            bare = [_ROUGH_QUOTES.sub("", word) for word in words]
+            commands.append(ParsedCommand(bare[0], tuple(bare[1:]), tuple(words)))
+            words = []
+    return tuple(commands)
 
 
 def find_keys(line: str) -> LineKeys | None:

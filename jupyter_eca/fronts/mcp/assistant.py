@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.turn_listeners import TurnListener
     from jupyter_eca.host.chat.live_chat import Choice, Prompt
     from jupyter_eca.host.host import Host
-    from jupyter_eca.plugins.tools.base import Need, Preview, Tool, ToolContext
+    from jupyter_eca.plugins.tools.base import DefaultNotebook, Need, Preview, Tool, ToolContext
     from jupyter_eca.protocol.content import ToolCallDetails
 
 # The names of all our tools over MCP begin with this prefix.
@@ -226,6 +226,7 @@ class _GovernedOffer:
     keeps: bool = False
     preview: Preview | None = None
     lives: bool = False
+    default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:  # noqa: ARG002
         return await self.function(arguments)
@@ -241,6 +242,7 @@ class _RecordedTool:
         self._error: ToolError | None = None
         self.spec, self.reads, self.needs = tool.spec, tool.reads, tool.needs
         self.agents, self.keeps, self.lives = tool.agents, tool.keeps, tool.lives
+        self.default_notebook = tool.default_notebook
         self.preview: Preview | None = self._preview if tool.preview is not None else None
 
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:

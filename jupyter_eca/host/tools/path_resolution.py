@@ -11,39 +11,56 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.config.folders import get_user_folder
-from jupyter_eca.engine.approval.call_targets import CallTargets, PathResolver, find_targets
+from jupyter_eca.config.folders import expand_home, get_user_folder
+from jupyter_eca.config.trust.scripts import find_scripts
+from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
+from jupyter_eca.engine.approval.path_resolver import PathResolver
+from jupyter_eca.instructions.agents_md import list_included
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_eca.config import Config
     from jupyter_eca.engine.model.request import ToolSpec
+    from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.ports import Files
 
 
+async def find_default_notebook(context: ToolContext, tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Return the path of the notebook that a call means without naming it; "" for none."""
+    if tool.default_notebook is None or names_notebook(arguments):
+        return ""
+    return await tool.default_notebook(context)
+
+
 async def find_call_targets(
-    files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str = ""
+    files: Files,
+    config: Config,
+    tool: ToolSpec,
+    arguments: Mapping[str, Any],
+    notebook: str = "",
+    details: ToolCallDetails | None = None,
 ) -> CallTargets:
-    """Return the files that a call names. `files` are those of the chat: relative paths start in its working directory.
-    `notebook` is the path of the notebook in which the user asked."""
-    return await asyncio.to_thread(_find, files, config, tool, arguments, notebook)
+    """Find what a call names. `files` are those of the chat: relative paths start in its working directory. `notebook`
+    is the path of the notebook that the call means without naming it, as Jupyter's contents have it.
+    `details` are those that its card shows."""
+    meant = str(files.roots[0] / notebook) if notebook else ""
+
+    def find() -> CallTargets:
+        return find_targets(tool, arguments, _make_resolver(files, config), meant, details)
+
+    return await asyncio.to_thread(find)
 
 
-def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, Any], notebook: str) -> CallTargets:
+def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    protected = dict.fromkeys(_list_protected(roots, config))
-    # The folders in the workspace that contain a protected path: a call that changes the whole folder changes that too.
-    above = dict.fromkeys(
-        folder
-        for path in protected
-        for folder in path.parents
-        if any(folder != root and folder.is_relative_to(root) for root in roots)
-    )
+    included = frozenset(_list_scripts((*roots, start), config)) | list_included(files, config)
+    protected = frozenset(_list_protected(roots, config)) - included
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
-        real = _resolve(start / _expand(folder) / _expand(path))
+        real = _resolve(start / expand_home(folder) / expand_home(path))
         absolute = real.as_posix()
         inside = [real.relative_to(root).as_posix() for root in roots if real.is_relative_to(root)]
         # The first form is the one that is shown. It must show which folder is meant, so it is relative only in the
@@ -51,16 +68,28 @@ def _find(files: Files, config: Config, tool: ToolSpec, arguments: Mapping[str, 
         forms = [*inside, absolute] if real.is_relative_to(roots[0]) else [absolute, *inside]
         return tuple(dict.fromkeys(forms))
 
-    resolver = PathResolver(resolve, tuple(map(Path.as_posix, protected)), tuple(map(Path.as_posix, above)))
-    return find_targets(tool, arguments, resolver, notebook)
+    return PathResolver(
+        resolve,
+        tuple(map(Path.as_posix, protected)),
+        tuple(map(Path.as_posix, _list_folders(roots, protected))),
+        tuple(map(Path.as_posix, included)),
+        tuple(map(Path.as_posix, _list_folders(roots, included))),
+        # Other values are no folders, and may be secrets, which the card of a call must not show.
+        {name: value for name, value in os.environ.items() if value.startswith("/")},
+    )
 
 
-def _expand(path: str) -> Path:
-    """Replace `~` and `~user` at the beginning of a path by the home folder."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # no user has this name
-        return Path(path)
+def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:
+    """Return the folders that hold one of these paths: those below the folders of the workspace, and those below the
+    home folder that do not hold the workspace."""
+    home = _resolve(expand_home("~"))
+    return {
+        folder
+        for path in paths
+        for folder in path.parents
+        if any(folder != root and folder.is_relative_to(root) for root in roots)
+        or (home in folder.parents and not any(root.is_relative_to(folder) for root in roots))
+    }
 
 
 def _resolve(path: Path) -> Path:
@@ -82,7 +111,20 @@ def _list_protected(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
     named = [entry.path for entry in (*config.rules, *config.skills, *config.commands)]
     for path in (*config.watched, *named):
         for root in roots:
-            yield _resolve(root / _expand(path))
+            yield _resolve(root / expand_home(path))
+
+
+def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
+    """Yield what runs without a question, or under a name that the model calls: the scripts of hooks, custom tools and
+    MCP servers."""
+    settings = {
+        "hooks": config.hooks,
+        "customTools": {name: {"command": tool.command} for name, tool in config.custom_tools.items()},
+        "mcpServers": {
+            name: {"command": server.command, "args": server.args} for name, server in config.mcp_servers.items()
+        },
+    }
+    return map(_resolve, find_scripts(settings, folders))
 
 
 def _contains_root(folder: Path, roots: tuple[Path, ...]) -> bool:

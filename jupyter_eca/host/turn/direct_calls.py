@@ -16,7 +16,7 @@ from jupyter_eca.engine.tool_call import ToolCall
 from jupyter_eca.errors import BusyError, ToolError
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
-from jupyter_eca.host.tools.path_resolution import find_call_targets
+from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.turn.effect_runner import preview_call
 from jupyter_eca.protocol.chats import ChatOpenedParams
 
@@ -95,7 +95,8 @@ class DirectCalls:
             details = await preview_call(context, request.tool, arguments)
         except ToolError as error:
             details, adjusted = None, replace(adjusted, failure=str(error))
-        targets = await find_call_targets(context.files, self._current.config, spec, arguments, notebook)
+        meant = await find_default_notebook(context, request.tool, arguments)
+        targets = await find_call_targets(context.files, self._current.config, spec, arguments, meant, details)
         await self._store.check()
         if chat.busy or self._chats.live(request.chat) is not chat:
             raise BusyError("This chat is busy with another call.")

@@ -60,7 +60,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, ReplayedTurn
 from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
 from jupyter_eca.host.costs import ledger
-from jupyter_eca.host.tools.path_resolution import find_call_targets
+from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
@@ -107,7 +107,10 @@ PREVIEW_SECONDS = 60.0
 
 _PREPARING = Report("Working out what this would change …")
 
-LINK_CHANGED: Final = "A symbolic link has changed since this call was decided, so that it means other files; not run."
+TARGETS_CHANGED: Final = (
+    "A symbolic link or the open notebook has changed since this call was decided, so that it means another file; not "
+    "run."
+)
 
 TOOL_REPLACED: Final = "The tool {tool} has changed since this call was decided; not run."
 
@@ -308,7 +311,7 @@ class EffectRunner:
         if adjusted is None:
             return
         details, adjusted = await self._preview_calls(chat, adjusted)
-        targets = await self._find_targets(chat, adjusted)
+        targets = await self._find_targets(chat, adjusted, details)
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if remark := await self._locked_answers.save(chat):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
@@ -379,30 +382,44 @@ class EffectRunner:
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
         return details, {id: preview.adjusted for id, preview in previews.items()}
 
-    async def _find_targets(self, chat: LiveChat, adjusted: Mapping[str, Adjusted]) -> Mapping[str, CallTargets]:
+    async def _find_targets(
+        self, chat: LiveChat, adjusted: Mapping[str, Adjusted], details: Mapping[str, ToolCallDetails]
+    ) -> Mapping[str, CallTargets]:
         """Return the files that the calls of the reply name on the disk, by the call's id."""
         found: dict[str, CallTargets] = {}
         for call in chat.state.calls:
             changed = adjusted.get(call.id, AS_IT_IS).arguments
             arguments = parse_arguments(call.arguments_text) if changed is None else changed
             if call.tool is not None and arguments is not None:
-                found[call.id] = await self._find_call_targets(chat, call.tool, arguments)
+                found[call.id] = await self._find_call_targets(chat, call.tool, arguments, details.get(call.id))
         return found
 
-    async def _find_call_targets(self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any]) -> CallTargets:
-        services = self._services
-        files = self._contexts.find_files(chat.state.id)
-        return await find_call_targets(files, services.config, tool, arguments, chat.asked_notebook)
+    async def _find_call_targets(
+        self, chat: LiveChat, tool: ToolSpec, arguments: Mapping[str, Any], details: ToolCallDetails | None
+    ) -> CallTargets:
+        context = self._contexts.build(chat.state.id, chat.kernel)
+        known = self._find_tool(chat, tool)
+        notebook = await find_default_notebook(context, known, arguments) if known else ""
+        return await find_call_targets(context.files, self._services.config, tool, arguments, notebook, details)
+
+    def _find_tool(self, chat: LiveChat, spec: ToolSpec) -> Tool | None:
+        """Return the tool of a call: that of a program which calls it by itself, else the one of that name."""
+        outside = chat.under_way.outside if chat.under_way else None
+        return outside if outside and outside.spec == spec else self._services.toolbox.get(spec.name, chat.state.id)
 
     async def _check_targets(self, chat: LiveChat, effect: RunTool) -> None:
         """Check that a call still names the files for which it was allowed.
 
-        Raises: ToolError when it does not, because a symbolic link was changed meanwhile.
+        Raises: ToolError when it does not, for example because a symbolic link was changed meanwhile.
         """
-        then = next((call.targets for call in chat.state.calls if call.id == effect.call), None)
-        names_files = then is not None and (then.paths or effect.tool.remembers is Remembers.COMMANDS)
-        if names_files and then != await self._find_call_targets(chat, effect.tool, effect.arguments):
-            raise ToolError(LINK_CHANGED, "Call it again, so that it is decided anew.")
+        call = next((call for call in chat.state.calls if call.id == effect.call), None)
+        if call is None or call.targets is None:
+            return
+        names_files = call.targets.paths or effect.tool.remembers is Remembers.COMMANDS
+        if names_files and call.targets != await self._find_call_targets(
+            chat, effect.tool, effect.arguments, call.details
+        ):
+            raise ToolError(TARGETS_CHANGED, "Call it again, so that it is decided anew.")
 
     async def _preview_call(
         self, chat: LiveChat, call: ToolCall, adjusted: Adjusted, earlier: tuple[ToolCallDetails, ...] = ()
@@ -435,7 +452,7 @@ class EffectRunner:
         known = chat.known.for_call()
         reporter = turn.reporters[effect.call] = Reporter(self._services.subscribers.tell, chat.state.id, effect.call)
         try:
-            whole = result = await self._run_or_replay(chat, turn, effect, reporter, known)
+            whole = result = await self._run_or_replay(chat, effect, reporter, known)
             limits = self._services.config.tool_call.output_truncation
             result = await self._services.outputs.cut_and_keep(chat.state.id, effect.call, result, limits)
             taken = True
@@ -452,11 +469,10 @@ class EffectRunner:
             self._chats.feed(chat, replace(finished, stops=stops), late=True)
 
     async def _run_or_replay(
-        self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool, reporter: Reporter, known: KnownVersions
+        self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions
     ) -> ToolResult:
         name, replay = effect.tool.name, chat.replay
-        own = turn.outside if turn.outside and turn.outside.spec == effect.tool else None
-        tool = own or self._services.toolbox.get(name, chat.state.id)
+        tool = self._find_tool(chat, effect.tool)
         if replay is not None and replay.broken:
             return ToolResult(CODE_NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.lives):

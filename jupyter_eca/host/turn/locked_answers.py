@@ -228,7 +228,7 @@ class LockedAnswers:
         policy = state.setup.policy or Policy()
         current = self._services.current
         files = current.workspace.files.with_folder(chat.choice.folder)
-        targets = await find_call_targets(files, current.config, tool.spec, call.arguments)
+        targets = await find_call_targets(files, current.config, tool.spec, call.arguments, chat.asked_notebook)
         verdict = decide(policy, tool.spec, call.arguments, state.remembered, trust=state.trust, targets=targets)
         skips = skip_question and verdict.decision is Decision.ASK and not verdict.is_final
         return Verdict(Decision.ALLOW) if skips else verdict

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.model.request import ToolResultPart
 from jupyter_eca.errors import ToolError
+from jupyter_eca.host.tools.path_resolution import find_default_notebook
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.base import list_facts
 from jupyter_eca.workspace.ports import FetchedRule
@@ -121,7 +122,7 @@ async def check(context: ToolContext, tool: Tool, arguments: dict[str, object]) 
         return
     kind = rules.MODIFY if tool.keeps else rules.READ if tool.spec.name in _READERS else ""
     if kind:
-        for path in [*_list_paths(arguments), *_list_asked_notebook(context, tool, arguments)]:
+        for path in [*_list_paths(arguments), *filter(None, [await find_default_notebook(context, tool, arguments)])]:
             await context.rules.check(kind, path)
 
 
@@ -129,11 +130,3 @@ def _list_paths(arguments: dict[str, object]) -> Iterator[str]:
     for name in _PATHS:
         if isinstance(path := arguments.get(name), str) and path:
             yield path
-
-
-def _list_asked_notebook(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> list[str]:
-    """Return the path of the notebook that a notebook tool means when the call names no path: the one that the user
-    asked in."""
-    if arguments.get("path") or not tool.spec.name.startswith("notebook_") or not context.notebook:
-        return []
-    return [context.notebook]

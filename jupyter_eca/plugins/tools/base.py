@@ -162,6 +162,14 @@ class Preview(Protocol):
     def __call__(self, context: ToolContext, arguments: dict[str, Any], /) -> Awaitable[ToolCallDetails | None]: ...
 
 
+class DefaultNotebook(Protocol):
+    """Finds the notebook that a call means which names none, so that approval rules can be decided by it."""
+
+    def __call__(self, context: ToolContext, /) -> Awaitable[str]:
+        """Return its path; "" when there is none."""
+        ...
+
+
 class Tool(Protocol):
     """A tool: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
 
@@ -201,6 +209,12 @@ class Tool(Protocol):
         """The function that previews a call, None for none."""
         ...
 
+    @property
+    def default_notebook(self) -> DefaultNotebook | None:
+        """Finds the notebook that is meant when the argument `path` is empty; None for a tool without such a
+        default."""
+        ...
+
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Run a call. Raises: ToolError, which goes back to the model."""
         ...
@@ -221,6 +235,10 @@ class Plain:
     def preview(self) -> Preview | None:
         return None
 
+    @property
+    def default_notebook(self) -> DefaultNotebook | None:
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class NativeTool:
@@ -235,6 +253,7 @@ class NativeTool:
     keeps: bool
     preview: Preview
     lives: bool = False
+    default_notebook: DefaultNotebook | None = None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         """Run the function. Raises: ToolError for arguments that do not fit the schema; all that the function
@@ -255,12 +274,14 @@ def tool(
     lives: bool = False,
     paths: Iterable[str] = (),
     code: Iterable[str] = (),
+    default_notebook: DefaultNotebook | None = None,
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
     `summary` is the line that clients show for a call; `{argument}` in it is replaced by the value of an argument.
-    `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Rules of
-    approval use them: see `engine/approval/call_targets.py`. See `Tool` for the others.
+    `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. Where the
+    argument `path` may be left out, `default_notebook` finds the notebook that is meant then. Rules of approval use
+    them: see `engine/approval/call_targets.py`. See `Tool` for the others.
 
     Raises: LocalError when the summary has another placeholder than a plain `{argument}` of this tool.
     """
@@ -280,7 +301,18 @@ def tool(
             reads=reads,
         )
         checked = _make_checked_preview(model, preview)
-        return NativeTool(spec, model, function, reads, frozenset(needs), frozenset(agents), keeps, checked, lives)
+        return NativeTool(
+            spec,
+            model,
+            function,
+            reads,
+            frozenset(needs),
+            frozenset(agents),
+            keeps,
+            checked,
+            lives,
+            default_notebook,
+        )
 
     return make
 

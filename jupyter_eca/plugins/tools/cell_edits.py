@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.notebook import NotebookPath, notebooks, read_notebook
+from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, notebooks, read_notebook
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell
 from jupyter_eca.workspace.files.text_replace import replace
@@ -70,6 +70,7 @@ async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> File
     preview=_insert_preview,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_default_notebook,
     code=["source"],
 )
 async def notebook_insert_cell(
@@ -89,6 +90,7 @@ async def notebook_insert_cell(
     preview=_edit_preview,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_default_notebook,
     code=["source", "new_content"],
 )
 async def notebook_edit_cell(
@@ -115,6 +117,7 @@ async def notebook_edit_cell(
     preview=_delete_preview,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_default_notebook,
 )
 async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookPath = "") -> ToolResult:
     """Delete a cell of a live notebook, with its outputs. What it defined in the kernel stays there."""
@@ -128,6 +131,7 @@ async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookP
     preview=_move_preview,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_default_notebook,
 )
 async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
     """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""

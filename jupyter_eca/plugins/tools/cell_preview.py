@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
-from jupyter_eca.plugins.tools.notebook import NotebookPath, read_notebook
+from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, read_notebook
 from jupyter_eca.protocol.notebook import CellType, NotebookDocument
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -65,6 +65,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     summary="Previewing changes of cells {path}",
     preview=_preview,
     paths=["path"],
+    default_notebook=find_default_notebook,
 )
 async def preview_notebook_change(context: ToolContext, changes: Steps, path: NotebookPath = "") -> ToolResult:
     """Show the user, as one diff, changes of a notebook's cells that you propose. Nothing is changed.

@@ -34,6 +34,17 @@ KernelPath = Annotated[
 ]
 
 
+async def find_notebook_of_kernel(context: ToolContext) -> str:
+    """Return the path of the notebook whose kernel is meant when no path is given; "" when it has none. See
+    `find_kernel`."""
+    if context.notebook and not context.direct:
+        return context.notebook
+    try:
+        return (await find_kernel(context, "")).notebook
+    except ToolError:  # the call itself says that there is no kernel
+        return ""
+
+
 async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
     """Return no details. Raises: ToolError when no kernel can run the code."""
     await find_free_kernel(context, str(arguments.get("path", "")))
@@ -47,6 +58,7 @@ async def _check_free_kernel(context: ToolContext, arguments: dict[str, Any]) ->
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
     code=["code"],
+    default_notebook=find_notebook_of_kernel,
 )
 async def run_code(
     context: ToolContext,
@@ -71,7 +83,13 @@ async def run_code(
     return ToolResult(text, error=result.status is not RunStatus.OK, interrupted=interrupted)
 
 
-@tool(reads=True, needs=[Need.KERNEL], summary="Looking at variables")
+@tool(
+    reads=True,
+    needs=[Need.KERNEL],
+    summary="Looking at variables",
+    paths=["path"],
+    default_notebook=find_notebook_of_kernel,
+)
 async def variables(
     context: ToolContext,
     names: Annotated[list[str], Field(description="Which ones; leave it empty for all of them.")] = [],  # noqa: B006  # read only

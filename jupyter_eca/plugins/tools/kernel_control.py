@@ -11,7 +11,13 @@ from pydantic import Field
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
-from jupyter_eca.plugins.tools.kernel import KernelPath, find_free_kernel, find_kernel, name_kernel
+from jupyter_eca.plugins.tools.kernel import (
+    KernelPath,
+    find_free_kernel,
+    find_kernel,
+    find_notebook_of_kernel,
+    name_kernel,
+)
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import KernelState
@@ -20,7 +26,13 @@ if TYPE_CHECKING:
 Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
 
 
-@tool(reads=True, needs=[Need.KERNEL], summary="Looking up {name}")
+@tool(
+    reads=True,
+    needs=[Need.KERNEL],
+    summary="Looking up {name}",
+    paths=["path"],
+    default_notebook=find_notebook_of_kernel,
+)
 async def inspect(context: ToolContext, name: Name, path: KernelPath = "") -> str:
     """What the live kernel knows of a name: signature, docstring and source of a function, class or module; the type
     and docstring of a value. Look here before you guess how an installed version is called.
@@ -32,7 +44,13 @@ async def inspect(context: ToolContext, name: Name, path: KernelPath = "") -> st
     return name_kernel(context, kernel, found.text)
 
 
-@tool(reads=True, needs=[Need.KERNEL], summary="Looking at the kernel {path}")
+@tool(
+    reads=True,
+    needs=[Need.KERNEL],
+    summary="Looking at the kernel {path}",
+    paths=["path"],
+    default_notebook=find_notebook_of_kernel,
+)
 async def kernel_state(context: ToolContext, path: KernelPath = "") -> str:
     """Whether the live kernel is idle, busy (with which cell, for how long, how many wait) or dead. Answers at once,
     also when the kernel is busy.
@@ -51,6 +69,7 @@ async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None
     preview=_check_kernel,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_notebook_of_kernel,
 )
 async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     """Interrupt what the live kernel runs, as the stop button does. Variables stay. Ends the user's own cells too: do
@@ -67,6 +86,7 @@ async def kernel_interrupt(context: ToolContext, path: KernelPath = "") -> str:
     preview=_check_kernel,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_notebook_of_kernel,
 )
 async def kernel_restart(context: ToolContext, path: KernelPath = "") -> str:
     """Restart the live kernel. All variables and imports are gone then; cells keep their outputs. Only when nothing

@@ -48,7 +48,21 @@ Which = Annotated[
 ToRun = Annotated[list[int | str], Field(min_length=1, description="Ids or numbers of cells, in the order to run.")]
 
 
-@tool(reads=True, needs=[Need.NOTEBOOKS], summary="Reading the notebook {path}", paths=["path"])
+async def find_default_notebook(context: ToolContext) -> str:
+    """Return the path of the notebook that was asked in, else of the only open one; "" for none."""
+    if context.notebook or context.notebooks is None:
+        return context.notebook
+    opened = await context.notebooks.list()
+    return opened[0].path if len(opened) == 1 else ""
+
+
+@tool(
+    reads=True,
+    needs=[Need.NOTEBOOKS],
+    summary="Reading the notebook {path}",
+    paths=["path"],
+    default_notebook=find_default_notebook,
+)
 async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Which = "") -> ToolResult:
     """Read a notebook as it is now, unsaved changes too: each cell with its number, [id], state (not run, ran in an
     earlier kernel, edited since it ran, running), source and outputs.
@@ -90,6 +104,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     preview=_preview_run,
     remembers=Remembers.NOTEBOOK,
     paths=["path"],
+    default_notebook=find_default_notebook,
 )
 async def notebook_run_cells(
     context: ToolContext, cells: ToRun, path: NotebookPath = "", background: InBackground = False
@@ -206,12 +221,9 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
     one. Raises: ToolError."""
     if path.strip():
         return await notebooks(context).read(await find_path(context, path))
-    if context.notebook:
-        return await notebooks(context).read(context.notebook)
-    opened = await notebooks(context).list()
-    if len(opened) == 1:
-        return await notebooks(context).read(opened[0].path)
-    names = ", ".join(info.path for info in opened)
+    if default := await find_default_notebook(context):
+        return await notebooks(context).read(default)
+    names = ", ".join(info.path for info in await notebooks(context).list())
     raise ToolError(
         "You were not asked in a notebook.",
         f"Give the path of one. Open are: {names}." if names else "Give the path of one.",

@@ -15,7 +15,7 @@ Id = Annotated[str, Field(description="The exact id of the rule, as it is listed
 Path = Annotated[str, Field(description="The absolute path of the file or folder that you are about to work on.")]
 
 
-@tool(reads=True, needs=[Need.RULES], summary="Fetching the rule {id}")
+@tool(reads=True, needs=[Need.RULES], summary="Fetching the rule {id}", paths=["path"])
 async def fetch_rule(context: ToolContext, id: Id, path: Path) -> ToolResult:
     """Get the text of a rule of the user's that is for some files only, before you work on one of them.
 

@@ -119,6 +119,8 @@ def test_a_change_that_loosens_nothing_is_not_asked_about(home: Path, project: P
     [
         {"hooks": {"h": {"type": "preRequest", "actions": [{"file": "run.sh"}]}}},
         {"customTools": {"t": {"description": "d", "command": "${file:run.sh}"}}},
+        {"customTools": {"t": {"description": "d", "command": "bash .eca/run.sh {{x}}"}}},
+        {"mcpServers": {"s": {"command": "uv", "args": ["run", "--directory", ".eca", "run.sh"]}}},
     ],
 )
 def test_a_file_that_the_settings_name_is_a_part_of_what_is_trusted(
@@ -132,6 +134,29 @@ def test_a_file_that_the_settings_name_is_a_part_of_what_is_trusted(
     assert str(script) in config.watched
     script.write_text("echo evil")
     assert len(read_config((project,), home=home, trust=trust).held_back) == 1
+
+
+@pytest.mark.parametrize("action", [{"file": "tools/run.sh"}, {"shell": "tools/run.sh --fast"}])
+def test_the_script_of_a_hook_in_the_workspace_is_a_part_of_what_is_trusted(
+    home: Path, project: Path, trust: TrustedFolders, action: dict[str, str]
+) -> None:
+    locally(project, {"hooks": {"h": {"type": "preRequest", "actions": [action]}}})
+    script = write(project / "tools" / "run.sh", "echo good")
+    trust.add(project, read_config((project,), home=home, trust=trust).held_back[0].digest)
+    config = read_config((project,), home=home, trust=trust)
+    assert (config.held_back, str(script) in config.watched) == ((), True)
+    script.write_text("echo evil")
+    assert read_config((project,), home=home, trust=trust).hooks == {}
+
+
+def test_the_data_that_a_command_reads_is_no_part_of_what_is_trusted(
+    home: Path, project: Path, trust: TrustedFolders
+) -> None:
+    locally(project, {"mcpServers": {"s": {"command": "server", "args": ["--db", "data.db"]}}})
+    data = write(project / "data.db", "1")
+    trust.add(project, read_config((project,), home=home, trust=trust).held_back[0].digest)
+    data.write_text("2")
+    assert read_config((project,), home=home, trust=trust).held_back == ()
 
 
 def test_the_files_that_a_project_names_are_trusted_with_it_and_not_without(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import mcp_types as types
@@ -16,6 +17,7 @@ from jupyter_eca.protocol.content import ToolCallRunContent
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
 from tests.instructions.skills.write import skill
+from tests.plugins.tools.test_asked_notebook import SALES, NotebookKernel, TwoKernels
 from tests.support.host_and_client import PATIENCE
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ pytestmark = pytest.mark.asyncio
 eras = pytest.mark.parametrize("mode", [LEGACY, MODERN])
 NEEDLESS = {"editor_definition", "editor_references", "ask_user", "spawn_agent", "fetch_rule"}
 KERNEL = {"run_code", "variables", "inspect", "kernel_state", "kernel_interrupt", "kernel_restart"}
+
+
+class OnlyKernel(TwoKernels):
+    """One kernel, which is meant without a path."""
+
+    async def find(self, path: str | None) -> Any:
+        return self.kernels[path or SALES]
 
 
 async def test_every_native_tool_and_the_assistant_are_there_by_the_naming_convention(tmp_path: Path) -> None:
@@ -294,3 +303,13 @@ async def test_skills_and_described_commands_are_told_beside_each_other(tmp_path
     assert getattr(greeted.messages[0].content, "text", "").endswith("\n\nGreet Ada.")
     assert getattr(fixed.messages[0].content, "text", "") == "Fix a.py"
     assert "Greet {{who}}." in str(loaded)
+
+
+async def test_a_rule_about_a_notebook_also_holds_where_its_kernel_is_the_only_one(tmp_path: Path) -> None:
+    rules = {"approval": {"deny": {"run_code": {"argsMatchers": {"path": [r"sales\.ipynb"]}}}, "byDefault": "allow"}}
+    async with room(tmp_path, toolCall=rules) as here, here.client() as client:
+        host, kernel = here.desk.host, NotebookKernel(SALES)
+        host.current.workspace = replace(host.workspace, kernel=kernel, kernels=OnlyKernel({SALES: kernel}))  # type: ignore[arg-type]  # as much of a kernel as is used
+        failed, data = await call(client, "eca_kernel_run_code", code="1")
+    assert (failed, kernel.ran) == (True, [])
+    assert data["error"].startswith("The rules here forbid this call.")

@@ -44,9 +44,11 @@ async def test_a_session_and_a_chat_have_a_beginning_and_an_end(tmp_path: Path) 
     async with seat(tmp_path, STORY, hooks=hooks) as (_, at):
         await prompt(at, "Hello")
         await at.result("chat/delete", {"chatId": "c"})
-    assert kinds(tmp_path) == ["sessionStart", "chatStart", "chatEnd", "sessionEnd"]
-    started, _, ended, _ = given(tmp_path)
-    assert (ended["chat_id"], ended["agent"], "chat_id" in started) == ("c", "code", False)
+    ran = kinds(tmp_path)
+    # The first chat does not wait for the programs that run when a session starts.
+    assert (set(ran[:2]), ran[2:]) == ({"sessionStart", "chatStart"}, ["chatEnd", "sessionEnd"])
+    of = {one["hook_type"]: one for one in given(tmp_path)}
+    assert (of["chatEnd"]["chat_id"], of["chatEnd"]["agent"], "chat_id" in of["sessionStart"]) == ("c", "code", False)
 
 
 async def test_the_status_of_a_chat_is_told_once_each_time_it_changes(tmp_path: Path) -> None:

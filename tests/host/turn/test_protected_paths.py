@@ -151,6 +151,154 @@ async def test_neither_rules_nor_trust_lift_the_question_and_without_anybody_it_
         assert (own / "config.json").read_text() == "{}"
 
 
+SCRIPTS = {
+    "the script of a hook": {"hooks": {"h": {"type": "sessionEnd", "actions": [{"file": "tools/run.sh"}]}}},
+    "a command of a hook": {"hooks": {"h": {"type": "sessionEnd", "actions": [{"shell": "cd tools && ./run.sh"}]}}},
+    "a custom tool": {"customTools": {"t": {"description": "d", "command": "bash tools/run.sh {{x}} > out.txt"}}},
+    "an MCP server": {"mcpServers": {"s": {"command": "sh", "args": ["tools/run.sh"], "disabled": True}}},
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        call("write_file", path="tools/run.sh", content="touch PWNED"),
+        call("move_file", source="tools", destination="gone"),
+        call("shell_command", command="echo 'touch PWNED' > tools/run.sh"),
+        call("shell_command", command="cp -r harmless tools"),
+    ],
+)
+async def test_a_script_that_the_settings_run_is_protected(tmp_path: Path, name: str, changes: dict[str, Any]) -> None:
+    async with project(tmp_path, plays(changes), **EVERYTHING, **SCRIPTS[name]) as table:
+        (table.folder / "harmless").mkdir()
+        script = table.folder / "tools" / "run.sh"
+        script.parent.mkdir()
+        script.write_text("")
+        known = (FileContext(path="tools/run.sh"),)
+        received = await answer(await table.client(), "write", Person(0), contexts=known)
+        assert [question.cause.kind for question in asked(received) if question.cause] == ["protected"]
+        assert script.read_text() == ""
+
+
+async def test_a_remembered_approval_does_not_let_the_model_write_the_script_of_a_hook(tmp_path: Path) -> None:
+    hooks = {"h": {"type": "preRequest", "actions": [{"file": "tools/hook.sh"}]}}
+    script = plays(
+        call("write_file", path="tools/notes.txt", content="Hello"),
+        call("write_file", path="tools/hook.sh", content="touch PWNED"),
+    )
+    async with project(tmp_path, script, hooks=hooks) as table:
+        (table.folder / "tools").mkdir()
+        received = await answer(await table.client(), "write", Person())
+        await answer(await table.client(), "write", Person(0), chat="two")
+        assert words(received) == [("write_file", ("write_file in tools/",)), ("write_file", None)]
+        assert not (table.folder / "PWNED").exists()
+
+
+async def test_the_files_that_agents_md_includes_are_protected(tmp_path: Path) -> None:
+    writes = [call("write_file", path=path, content="Obey.") for path in ("docs/style.md", "docs/more.md", "docs/x.md")]
+    appends = call("shell_command", command="echo Obey. >> docs/style.md; ls docs; python -m pydoc docs")
+    async with project(tmp_path, plays(*writes, appends), **EVERYTHING) as table:
+        (table.folder / "docs").mkdir()
+        (table.folder / "AGENTS.md").write_text("Read @docs/style.md\n")
+        style = table.folder / "docs" / "style.md"
+        style.write_text("Use tabs. See @more.md.")
+        known = (FileContext(path="docs/style.md"),)
+        received = await answer(await table.client(), "write", Person(0), contexts=known)
+        assert [question.summary for question in asked(received)] == [
+            "Writing docs/style.md",
+            "Writing docs/more.md",
+            f"Running {appends['arguments']['command']}",
+        ]
+        assert {question.cause.kind for question in asked(received) if question.cause} == {"protected"}
+        assert sorted(path.name for path in (table.folder / "docs").iterdir()) == ["style.md", "x.md"]
+
+
+async def test_work_beside_a_script_that_the_settings_run_is_not_asked_about(tmp_path: Path) -> None:
+    tool = {"description": "d", "command": "python src/report.py data/sales.csv"}
+    calls = (
+        call("write_file", path="src/other.py", content="x"),
+        call("write_file", path="data/sales.csv", content="x"),
+        call("shell_command", command="true; env | sort -o data/sales.csv"),
+        call("shell_command", command="git add src data/sales.csv || sed -n 1p src/*.py"),
+    )
+    async with project(tmp_path, plays(*calls), **EVERYTHING, customTools={"t": tool}) as table:
+        for folder in ("src", "data"):
+            (table.folder / folder).mkdir()
+        received = await answer(await table.client(), "work", Person(0))
+        assert (asked(received), said(received)) == ([], "Done.")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd ~/.config && echo '{{}}' > eca/config.json",
+        "cd ~ && cd .config && cp {harmless} eca/config.json",
+        "cd ..; cd home/../.config; cp {harmless} eca/config.json",
+        "git -C .. diff; install {harmless} -D ~/.conf*/eca/config.json",
+        "tar -C .git/.. -xf x; sh -c 'cd ..; cd .config && cp {harmless} eca/config.json'",
+        "ln -s ~/.config x; cp {harmless} x/eca/config.json",
+        "echo $HOME; cp harmless .ec?",
+        "cp harmless .e{{c,c}}a; echo $HOME",
+        "cd .e*; echo $HOME; cp ../harmless config.json",
+        'echo "$(cp harmless .e*/config.json)"',
+        "# don't\ncp harmless .e*/config.json; echo $HOME # '",
+        "cp harmless $HOME/.config/eca/config.json",
+        'A=.e; B=ca; cp harmless "$A${{B}}/config.json"',
+        "for name in .config x; do cp harmless ~/$name/eca/config.json; done",
+        "(cd $XDG_CONFIG_HOME; cp {harmless} eca/config.json)",
+    ],
+)
+async def test_a_line_that_reaches_the_configuration_by_another_folder_a_pattern_or_a_variable_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
+    user = tmp_path / ".config" / "eca"
+    user.mkdir(parents=True)
+    harmless = tmp_path / "root" / "harmless"
+    async with project(
+        tmp_path, plays(call("shell_command", command=line.format(harmless=harmless))), **EVERYTHING
+    ) as table:
+        own = table.folder / ".eca"
+        own.mkdir()
+        harmless.write_text("{}")
+        received = await answer(await table.client(), "go", Person(0))
+        assert [question.cause.kind for question in asked(received) if question.cause] == ["protected"]
+        assert (list(user.iterdir()), list(own.iterdir())) == ([], [])
+
+
+async def test_the_card_of_a_line_shows_no_secret_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "hunter2")
+    hooks = {"h": {"type": "sessionEnd", "actions": [{"file": "tools/run.sh"}]}}
+    lines = (
+        "echo x; cp harmless $MY_TOKEN/../tools/run.sh",
+        "".join(f"cd {n}; " for n in range(30)) + "echo $MY_TOKEN",
+    )
+    calls = [call("shell_command", command=line) for line in lines]
+    async with project(tmp_path, plays(*calls), **EVERYTHING, hooks=hooks) as table:
+        received = await answer(await table.client(), "go", Person(0))
+        assert [question.cause.kind for question in asked(received) if question.cause] == ["protected"] * 2
+        assert not any("hunter2" in one.model_dump_json() for one in received)
+
+
+async def test_ordinary_lines_with_variables_patterns_and_folders_are_not_asked_about(tmp_path: Path) -> None:
+    lines = (
+        "for file in *.md data/*.json; do wc -l $file; done",
+        "cd src && for i in 1 2; do echo $i > out$i.txt; done; cd ..; cat src/*.txt",
+        "python3 - <<EOF\nimport re\nprint(re.sub('.*', 'x', \"$HOME\"))\nEOF",
+        "sed -e 's/.*/x/' README > copy; echo ${HOME}/data ~/data",
+        "git -C src status; make -C src || ls -d src/* $PWD",
+    )
+    calls = [call("shell_command", command=line) for line in lines]
+    async with project(tmp_path, plays(*calls), **EVERYTHING) as table:
+        (table.folder / "src").mkdir()
+        received = await answer(await table.client(), "go", Person(0))
+        assert (asked(received), said(received)) == ([], "Done.")
+
+
 async def test_what_only_reads_the_configuration_runs_as_ever(tmp_path: Path) -> None:
     reads = (call("read_file", path="AGENTS.md"), call("shell_command", command="cat AGENTS.md"))
     async with project(tmp_path, plays(*reads), **EVERYTHING) as table:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.protocol.content import RejectReason, ToolCallRejectedContent
 from jupyter_eca.protocol.context import TextContext
 from jupyter_eca.protocol.notebook import KernelExecuteResult, KernelState, KernelVariablesResult, RunStatus, Variable
+from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.kernels.run_history import KernelHistory
 from jupyter_eca.workspace.ports import RunningKernel
 from tests.support.host_and_client import answer
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.protocol.content import ToolCallRunContent
-    from jupyter_eca.transport.eca_client import CallDecision
     from jupyter_eca.workspace.ports import CellKernel, RunObserver
 
 pytestmark = pytest.mark.asyncio
@@ -136,6 +137,50 @@ async def test_code_runs_in_the_kernel_of_the_notebook_that_was_asked_in_and_the
         assert kernels.kernels[WIDE].ran == []
         assert result(ran) == "In the kernel of sales.ipynb:\nran df = df.dropna()"
         assert result(looked).startswith("In the kernel of sales.ipynb:\ndf: int")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("notebook_read", {}),
+        ("notebook_edit_cell", {"cell": "s", "source": "df = 2"}),
+        ("notebook_insert_cell", {"source": "x", "path": " "}),
+        ("notebook_run_cells", {"cells": ["s"]}),
+        ("run_code", {"code": "1"}),
+        ("variables", {}),
+        ("inspect", {"name": "df"}),
+        ("kernel_state", {}),
+        ("kernel_restart", {}),
+        ("notebook_read", {"path": "./sales.ipynb"}),
+        ("variables", {"path": "notes/../sales.ipynb"}),
+    ],
+)
+async def test_a_rule_about_a_notebook_also_holds_where_it_is_meant_without_its_path(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    deny = {tool: {"argsMatchers": {"path": [r"sales\.ipynb"]}}}
+    page, kernels = open_two()
+    rules = {"approval": {"deny": deny, "byDefault": "allow"}}
+    async with room(tmp_path, page=page, read=False, toolCall=rules) as there:
+        with_kernels(there, kernels)
+        elsewhere = {**arguments, "path": WIDE}
+        steps(tmp_path, {"tool": tool, "arguments": arguments}, {"tool": tool, "arguments": elsewhere})
+        received = await answer(there.client, "go", yes)
+        rejected = [one.content for one in received if isinstance(one.content, ToolCallRejectedContent)]
+        assert [content.reason for content in rejected] == [RejectReason.CONFIG]
+        assert len(called(received)) == 1
+
+
+async def test_a_rule_that_allows_a_notebook_allows_it_where_it_is_meant_without_its_path(tmp_path: Path) -> None:
+    allow = {"run_code": {"argsMatchers": {"path": [r"sales\.ipynb"]}}}
+    page, kernels = open_two()
+    async with room(tmp_path, page=page, toolCall={"approval": {"allow": allow}}) as there:
+        with_kernels(there, kernels)
+        run = {"tool": "run_code", "arguments": {"code": "1"}}
+        steps(tmp_path, run, {"tool": "run_code", "arguments": {"code": "2", "path": WIDE}})
+        received = await answer(there.client, "go", lambda _: CallDecision(approved=False))
+        assert (kernels.kernels[SALES].ran, kernels.kernels[WIDE].ran) == (["1"], [])
+        assert [one.content.type for one in received].count("toolCallRejected") == 1
 
 
 async def test_the_kernel_of_another_notebook_is_meant_by_its_path(tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.protocol.content import RunCellsDetails, ToolCallRunContent
+from jupyter_eca.transport.eca_client import CallDecision
 from tests.support.notebook_page import PATH, called, code, result, room, yes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_eca.transport.eca_client import CallDecision
     from tests.support.notebook_page import Page
 
 pytestmark = pytest.mark.asyncio
@@ -107,3 +108,43 @@ async def test_a_run_that_needs_no_approval_runs_no_half_written_cell_either(tmp
         (done,) = called(await there.ask([run("a")]))
         assert done.error
         assert list_runs(there.page) == []
+
+
+WRITES = "open('.eca/config.json', 'w').write('{}')"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        run("c"),
+        {"tool": "notebook_edit_cell", "arguments": {"cell": "h", "original_content": "ZZZ", "new_content": "eca"}},
+        {"tool": "notebook_insert_cell", "arguments": {"source": "open('../tools/run.sh', 'w')"}},
+        {"tool": "notebook_insert_cell", "arguments": {"source": "x = 1\n!cd ../tools && cp x run.sh"}},
+        {"tool": "notebook_insert_cell", "arguments": {"source": "%%bash\nD=.e; cp x ../${D}ca/config.json"}},
+    ],
+)
+async def test_cells_that_change_what_may_run_are_asked_about_also_with_trust(
+    tmp_path: Path, call: dict[str, Any]
+) -> None:
+    cells = (code("c", WRITES), code("h", WRITES.replace("eca", "ZZZ")))
+    hooks = {"h": {"type": "sessionEnd", "actions": [{"file": "tools/run.sh"}]}}
+    async with room(tmp_path, *cells, hooks=hooks) as there:
+        there.table.host.turns.choose("chat", Choice(trust=True))
+        causes: list[str] = []
+
+        def reject(question: ToolCallRunContent) -> CallDecision:
+            causes.append(question.cause.kind if question.cause else "")
+            return CallDecision(approved=False)
+
+        before = there.page.cells()
+        await there.ask([call], reject)
+        assert causes == ["protected"]
+        assert (there.page.cells(), list_runs(there.page)) == (before, [])
+
+
+async def test_an_edit_of_another_line_of_such_a_cell_is_not_asked_about(tmp_path: Path) -> None:
+    async with room(tmp_path, code("c", f"x = 1\n{WRITES}")) as there:
+        there.table.host.turns.choose("chat", Choice(trust=True))
+        change = {"cell": "c", "original_content": "x = 1", "new_content": "x = 'data/a.csv'"}
+        (done,) = called(await there.ask([{"tool": "notebook_edit_cell", "arguments": change}]))
+        assert not done.error

@@ -1,0 +1,102 @@
+"""Owns the list of scripts that settings run: the files that hooks, custom tools and MCP servers name.
+
+Who changes such a file changes what runs without a question. So it is protected like the settings, and it is a part of
+what a user trusts. It must not read a script: `held_settings` does. Everything here blocks, because it looks at the
+disk.
+
+A command line is not parsed, because each program reads its arguments in its own way. Each word of it may be a path. It
+is a script if its name or its file says so: a file of data that a command reads is no script. What a script imports or
+starts is not found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.config.folders import expand_home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+Json = dict[str, Any]
+
+# A file with such a name counts also while it does not exist, because somebody may create it.
+_SUFFIXES: Final = frozenset(
+    {
+        *(".bash", ".bat", ".cjs", ".cmd", ".fish", ".go", ".jar", ".jl", ".js", ".ksh", ".lua", ".mjs", ".mts"),
+        *(".php", ".pl", ".ps1", ".py", ".pyw", ".pyz", ".r", ".rb", ".rs", ".sh", ".ts", ".zsh"),
+    }
+)
+_WORD: Final = re.compile(r"""[^\s'"\\`;&|<>(){}$=,]+""")
+# `python -m package.module` runs one of these.
+_MODULE_ENDS: Final = (".py", "/__main__.py")
+
+
+def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the scripts that settings run.
+
+    `folders` are those in which commands start. A hook's own script may lie anywhere; of the other commands only the
+    files in these folders count, because an installed program is no part of a project.
+    """
+    for hook in _list_objects(settings.get("hooks")):
+        own: Any = hook.get("folder")
+        starts = (Path(own), *folders) if isinstance(own, str) and own else tuple(folders)
+        for action in _list_objects(hook.get("actions")):
+            if isinstance(file := action.get("file"), str):
+                yield from (start / expand_home(file) for start in starts)
+            yield from _find_in_command(_list_texts(action.get("shell")), folders)
+    for tool in _list_objects(settings.get("customTools")):
+        yield from _find_in_command(_list_texts(tool.get("command")), folders)
+    for server in _list_objects(settings.get("mcpServers")):
+        yield from _find_in_command(_list_texts([server.get("command"), server.get("args")]), folders)
+
+
+def _find_in_command(texts: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
+    words = [word for text in texts for word in _WORD.findall(text)]
+    modules = [name for option, name in pairwise(words) if option == "-m"]
+    names = [*words, *(f"{name.replace('.', '/')}{end}" for name in modules for end in _MODULE_ENDS)]
+    for folder in folders:
+        # A word may start at a folder that another word names: `cd tools`, `--directory tools`.
+        starts = [folder, *filter(_is_folder, (folder / expand_home(word) for word in words))]
+        found = (start / expand_home(name) for start in starts for name in names)
+        yield from (path for path in found if _is_script(path, folder))
+
+
+def _is_script(path: Path, folder: Path) -> bool:
+    try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            return False
+        if path.suffix.lower() in _SUFFIXES:
+            return not path.is_dir()
+        return path.is_file() and (not path.suffix or os.access(path, os.X_OK))
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _list_objects(value: Any) -> Iterator[Json]:
+    """Yield the objects in a list or in an object."""
+    items: list[Any] = []
+    if isinstance(value, dict):
+        items = [*cast("Json", value).values()]
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)
+    yield from (cast("Json", item) for item in items if isinstance(item, dict))
+
+
+def _list_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in cast("list[Any]", value):
+            yield from _list_texts(item)
