@@ -94,6 +94,6 @@ def test_a_reloaded_panel_lives_an_exported_one_is_text_and_one_whose_kernel_is_
     other = Notebook.open(page, lab, [lines], "other.ipynb")
     other.run(0)
     told = CellPanel(other, 0)
-    expect(told.node).to_contain_text("That chat is of another notebook")
+    expect(told.node).to_contain_text("That chat belongs to another notebook")
     told.ask("something else")
     told.sees("You said: something else")
