@@ -199,7 +199,7 @@ async def test_a_read_that_never_ends_holds_up_no_other_read(monkeypatch: pytest
         "instructions.agents_md._AgentsFileReader.run",
         "instructions.rules._find",
         "instructions.skills.registry._find",
-        "host.tools.path_resolution._find",
+        "host.tools.path_resolution._make_resolver",
         "plugins.contexts.directory._resolve_folder",
     ],
 )

@@ -44,10 +44,17 @@ export class Drafts {
     this.messages.delete(String(chatId));
   }
 
-  /** Move a draft to another chat, for example when the id of the chat becomes known, unless that chat has a draft. */
+  /**
+   * Move a draft to another chat, for example when the id of the chat becomes known. If that chat has a draft, too, the
+   * moved text is added after it.
+   */
   move(from: ChatId, to: ChatId): void {
-    if (this.get(to).text === '') {
-      this.set(to, this.get(from));
+    const [moved, there] = [this.get(from), this.get(to)];
+    if (from !== to && (moved.text !== '' || moved.contexts.length > 0)) {
+      this.set(to, {
+        text: [there.text, moved.text].filter(Boolean).join('\n'),
+        contexts: [...there.contexts, ...moved.contexts]
+      });
       this.set(from, EMPTY);
     }
   }

@@ -13,6 +13,7 @@ import '../../style/panel.css';
 import './widget.css';
 
 import { Drafts } from '../chat/drafts';
+import { TabStorage } from '../chat/tab_storage';
 import { fetchWholeOutput } from '../chat/tool_output';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
@@ -22,7 +23,7 @@ import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
 import { findLinkedPath } from '../render/sanitize';
 import { createMarkdownRenderer } from './markdown';
-import { findTypesetter, Widget, WidgetModel } from './model';
+import { findNotebookPath, findTypesetter, Widget, WidgetModel } from './model';
 import { callLater, createId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';
@@ -38,12 +39,16 @@ const NO_INSTRUCTIONS: InstructionsSource = {
 
 class Panel {
   readonly session: Session;
-  readonly drafts = new Drafts();
+  readonly drafts: Drafts;
   readonly env: Env;
+  private readonly storage: TabStorage;
   /** Whether the panel was opened with the id of an earlier chat. */
   private resumed = false;
 
   constructor(model: WidgetModel) {
+    // In Voilà, the address of the page names the notebook.
+    this.storage = new TabStorage(`widget ${findNotebookPath(model) ?? window.location.pathname}`);
+    this.drafts = new Drafts(this.storage);
     this.session = new Session({
       createId,
       callLater,
@@ -106,10 +111,17 @@ class Panel {
   /**
    * Show the chat of the notebook's cells, unless the user has chosen another chat already. This happens before the
    * connection is open, so that no question is sent to the chat `first`. What was typed there is moved to the new chat.
+   *
+   * After a reload of the page, the cells may have another chat: in Voilà a reload starts a new kernel. What was typed in
+   * the earlier chat of the cells is then moved as well.
    */
   private enter(chatId: string, first: ChatId): void {
     const { chat } = this.session;
     if (chatId !== '' && chat.id === first && chat.seq === 0) {
+      if (!this.resumed) {
+        this.drafts.move(this.storage.getChat() ?? chatId, chatId);
+        this.storage.setChat(chatId);
+      }
       this.drafts.move(first, chatId);
       this.session.dispatch({ type: 'shown', chatId });
     }

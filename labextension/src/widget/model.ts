@@ -18,16 +18,28 @@ export interface WidgetModel {
  * The part of an ipywidgets model from which Lab's typesetter is reached. Only Lab and Voilà have all of these fields.
  */
 interface ManagedModel {
-  readonly widget_manager?: { readonly rendermime?: { readonly latexTypesetter?: Typesetter | null } };
+  readonly widget_manager?: {
+    readonly rendermime?: { readonly latexTypesetter?: Typesetter | null };
+    readonly context?: { readonly path?: string };
+  };
 }
 
 /**
- * Return the typesetter of this page; undefined when the page has none. It is found through the layout, which every
- * widget has, because anywidget hides the manager of the widget's own model.
+ * The widget manager of this page is found through the layout, which every widget has, because anywidget hides the manager
+ * of the widget's own model.
  */
+function findManager(model: WidgetModel): ManagedModel['widget_manager'] {
+  return (model.get('layout') as ManagedModel | undefined)?.widget_manager;
+}
+
+/** Return the typesetter of this page; undefined when the page has none. */
 export function findTypesetter(model: WidgetModel): Typesetter | undefined {
-  const layout = model.get('layout') as ManagedModel | undefined;
-  return layout?.widget_manager?.rendermime?.latexTypesetter ?? undefined;
+  return findManager(model)?.rendermime?.latexTypesetter ?? undefined;
+}
+
+/** Return the path of the notebook that shows the widget; undefined outside of JupyterLab and Notebook 7. */
+export function findNotebookPath(model: WidgetModel): string | undefined {
+  return findManager(model)?.context?.path;
 }
 
 export interface WidgetView {

@@ -126,6 +126,22 @@ def test_what_a_visitor_types_before_the_connection_is_there_stays_and_can_be_se
     panel.sees("You said: too early", SECONDS)
 
 
+def test_what_a_visitor_types_survives_a_reload_though_the_kernel_and_its_chat_are_new(page: Page, url: str) -> None:
+    page.goto(url)
+    panel = Panel(page)
+    expect(panel.node.locator(".eca-Connection.eca-mod-open")).to_have_count(1, timeout=SECONDS * 1000)
+    panel.box.fill("half a thought")
+    page.reload()
+    expect(panel.node.locator(".eca-Connection.eca-mod-open")).to_have_count(1, timeout=SECONDS * 1000)
+    expect(panel.box).to_have_value("half a thought")
+    panel.box.press("Enter")
+    panel.sees("You said: half a thought", SECONDS)
+    panel.wait_until_idle()
+    page.reload()
+    expect(panel.node.locator(".eca-Connection.eca-mod-open")).to_have_count(1, timeout=SECONDS * 1000)
+    expect(panel.box).to_have_value("")
+
+
 def test_formulas_are_drawn(page: Page, url: str) -> None:
     page.goto(url)
     panel = Panel(page)

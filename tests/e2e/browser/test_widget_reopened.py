@@ -32,6 +32,21 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca=settings(tmp_path_factory.mktemp("script"), RULES))
 
 
+def test_what_is_typed_in_a_panel_survives_a_reload_and_stays_in_its_notebook(page: Page, lab: Lab) -> None:
+    for name, text in (("one.ipynb", "half a thought"), ("two.ipynb", "another thought")):
+        notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", "%eca panel"], name)
+        notebook.run(0)
+        notebook.wait_until_run(0)
+        notebook.run(1)
+        panel = CellPanel(notebook, 1)
+        expect(panel.box).to_have_value("")
+        panel.box.fill(text)
+        notebook.save()
+    for name, text in (("one.ipynb", "half a thought"), ("two.ipynb", "another thought")):
+        page.goto(lab.address(name))
+        expect(CellPanel(notebook, 1).box).to_have_value(text)
+
+
 def test_a_reloaded_panel_lives_an_exported_one_is_text_and_one_whose_kernel_is_gone_is_a_record_to_go_on_with(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
@@ -79,6 +94,6 @@ def test_a_reloaded_panel_lives_an_exported_one_is_text_and_one_whose_kernel_is_
     other = Notebook.open(page, lab, [lines], "other.ipynb")
     other.run(0)
     told = CellPanel(other, 0)
-    expect(told.node).to_contain_text("That chat is of another notebook")
+    expect(told.node).to_contain_text("That chat belongs to another notebook")
     told.ask("something else")
     told.sees("You said: something else")

@@ -130,7 +130,7 @@ async def test_a_command_that_is_stopped_while_it_starts_leaves_nothing_behind(t
     running.cancel()
     await asyncio.wait({running}, timeout=PATIENCE)
     assert running.done()
-    assert not [pid for pid in psutil.pids() if seconds in command_of(pid)]
+    assert have_ended(*(pid for pid in psutil.pids() if seconds in command_of(pid)))
 
 
 def command_of(pid: int) -> list[str]:

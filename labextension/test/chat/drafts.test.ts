@@ -1,0 +1,50 @@
+/** What is typed and not sent outlives its prompt box, and its text outlives the page. */
+
+import { expect, test } from 'vitest';
+
+import { Drafts } from '../../src/chat/drafts';
+import { TabStorage } from '../../src/chat/tab_storage';
+import { ChatContext } from '../../src/wire/protocol';
+
+const file: ChatContext = { type: 'file', path: 'a.py' };
+
+/** Return a function that loads the page: each call returns new drafts over the same store of the browser. */
+function openTab(): () => Drafts {
+  const stored = new Map<string, string>();
+  const store = {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => void stored.set(key, value),
+    removeItem: (key: string) => void stored.delete(key)
+  };
+  return () => new Drafts(new TabStorage('widget a.ipynb', () => store));
+}
+
+test('after a reload the text of a draft is there, without its contexts', () => {
+  const load = openTab();
+  load().set('c', { text: 'half a thought', contexts: [file] });
+  expect(load().get('c')).toEqual({ text: 'half a thought', contexts: [] });
+});
+
+test('a draft of the page before the reload moves to another chat', () => {
+  const load = openTab();
+  load().set('old', { text: 'half a thought', contexts: [] });
+  load().move('old', 'new');
+  const drafts = load();
+  expect([drafts.get('old').text, drafts.get('new').text]).toEqual(['', 'half a thought']);
+});
+
+test('a draft that moves to a chat with a draft is added after it, so that neither is lost', () => {
+  const drafts = openTab()();
+  drafts.set('c', { text: 'before the reload', contexts: [] });
+  drafts.set('first', { text: 'typed since', contexts: [file] });
+  drafts.move('first', 'c');
+  expect(drafts.get('c')).toEqual({ text: 'before the reload\ntyped since', contexts: [file] });
+  expect(drafts.get('first').text).toBe('');
+});
+
+test('a draft that moves to its own chat stays as it is', () => {
+  const drafts = openTab()();
+  drafts.set('c', { text: 'half a thought', contexts: [file] });
+  drafts.move('c', 'c');
+  expect(drafts.get('c')).toEqual({ text: 'half a thought', contexts: [file] });
+});
