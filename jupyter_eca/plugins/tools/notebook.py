@@ -29,7 +29,7 @@ from jupyter_eca.workspace.reading.cell_text import MAX_OUTPUT, load_pictures, r
 from jupyter_eca.workspace.tool_result import MAX_RESULT_CHARS, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument, NotebookRunResult
     from jupyter_eca.workspace.ports import Notebooks
@@ -165,7 +165,7 @@ async def _find_shown(
 ) -> tuple[NotebookDocument, list[NotebookCell]]:
     """Return the notebook and the cells to run: the cells that the user was shown, or else those that the call names.
 
-    A shown cell must have the source that was shown, or the source that earlier calls of this turn have given it.
+    A shown cell must have the source that was shown, which has the changes of earlier calls of the same answer in it.
     Raises: ToolError.
     """
     announced = context.announced
@@ -175,13 +175,10 @@ async def _find_shown(
         _require_known(context, document, [cell.id for cell in named])
         return document, named
     document = await notebooks(context).read(announced.path)
-    own_sources: Mapping[str, str | None] = {}
-    if context.keeper is not None:
-        own_sources = await context.keeper.own_cells(document.path)
     chosen: list[NotebookCell] = []
     for shown_cell in announced.cells:
         cell = cell_changes.find_cell(document, shown_cell.id)
-        if cell.source not in {shown_cell.source, own_sources.get(cell.id)}:
+        if cell.source != shown_cell.source:
             raise _make_stale(context, document, cell, "since the run was shown")
         chosen.append(cell)
     return document, chosen
@@ -239,7 +236,10 @@ async def read_notebook(context: ToolContext, path: str) -> NotebookDocument:
 
 async def find_path(context: ToolContext, path: str) -> str:
     """Return Jupyter's path of a notebook that the model names. Raises: ToolError."""
-    # No character is removed, because the approval was decided for exactly this path.
+    # No character is removed, because the approval was decided for exactly this path. In a chat with a working
+    # directory it was decided for a path that starts there.
+    if context.files.folder:
+        return context.files.contents_path(context.files.resolve(path))
     name = str(PurePosixPath(path))
     opened = await context.notebooks.list() if context.notebooks is not None else ()
     if any(info.path == name for info in opened):

@@ -91,6 +91,18 @@ async def test_a_run_behind_an_edit_shows_what_the_edit_makes_of_the_cell(tmp_pa
         assert list_runs(there.page) == ["x = 10"]
 
 
+async def test_a_run_behind_two_edits_of_its_cell_runs_nothing_that_was_not_shown(tmp_path: Path) -> None:
+    def replace(old: str, new: str) -> dict[str, Any]:
+        arguments = {"cell": "a", "original_content": old, "new_content": new}
+        return {"tool": "notebook_edit_cell", "arguments": arguments}
+
+    async with room(tmp_path, *CELLS) as there:
+        reader = Reader()
+        *_, ran = called(await there.ask([replace("x = 1", "x = 10"), replace("x = 10", "x = 100"), run("a")], reader))
+        assert "was changed since the run was shown" in result(ran)
+        assert list_runs(there.page) == []
+
+
 async def test_a_run_by_number_behind_an_insertion_runs_the_cell_that_was_shown(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS) as there:
         reader = Reader()
