@@ -33,7 +33,26 @@ FOLDER_ARGUMENT: Final = "working_directory"
 NOTEBOOK: Final = "path"
 
 # Names of arguments of other tools that contain code or command lines.
-_CODE_NAMES: Final = frozenset({"code", "command", "commands", "cmd", "args", "script", "source"})
+_CODE_NAMES: Final = frozenset(
+    {
+        "args",
+        "cmd",
+        "code",
+        "command",
+        "commands",
+        "diff",
+        "expression",
+        "function",
+        "input",
+        "javascript",
+        "js",
+        "patch",
+        "program",
+        "script",
+        "source",
+        "stdin",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # The longest text that is taken for a path where any text may be one.
 _MAX_PATH: Final = 4096
 
-_FILE: Final = "file://"
+# `file://PATH`, which some programs also take as `FILE:PATH`.
+_FILE: Final = re.compile(r"file:(?://)?", re.IGNORECASE)
 
 
 def resolve_by_text(path: str, folder: str) -> tuple[str, ...]:
@@ -74,12 +75,12 @@ def guess_paths(value: Any) -> Iterator[str]:
     for text in list_texts(value):
         if text.strip() and len(text) <= _MAX_PATH and not re.search(r"[\x00\r\n]", text):
             yield text
-            if text.startswith(_FILE):
-                yield unquote(text.removeprefix(_FILE))
+            if uri := _FILE.match(text):
+                yield unquote(text[uri.end() :])
 
 
 def list_texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a value."""
+    """Yield all texts in a value, also the names in objects: `{"files": {"PATH": "TEXT"}}`."""
     match value:
         case str():
             yield value
@@ -87,7 +88,8 @@ def list_texts(value: Any) -> Iterator[str]:
             for item in cast("list[Any]", value):
                 yield from list_texts(item)
         case dict():
-            for item in cast("dict[str, Any]", value).values():
+            for name, item in cast("dict[str, Any]", value).items():
+                yield name
                 yield from list_texts(item)
         case _:
             pass

@@ -38,7 +38,10 @@ _NAMES: Final = "|".join(map(re.escape, (*sorted(FOLDERS), *sorted(FILES), *sort
 # Finds a protected name in code, or in a command that cannot be parsed. `x.git` and `.gitignore` are other names.
 _IN_TEXT: Final = re.compile(rf"(?<![\w.)\]-])(?:{_NAMES})(?![\w-]|\.\w)", re.IGNORECASE)
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_BRACKETS: Final = re.compile(r"\[[!^]?\]?(?:\[:\w*:\]|[^\]/]){0,100}\]")
 _QUOTES: Final = re.compile(r"""['"\\]""")
+# A longer pattern is taken to match: to compare it would take long, and nobody writes such a one.
+_MAX_PATTERN: Final = 1000
 # If braces stand for more words than this, they are treated as if they stood for any word.
 _MAX_WORDS: Final = 100
 
@@ -64,7 +67,7 @@ def list_names_in_text(text: str) -> frozenset[str]:
 def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
     """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become one of these paths. `*` alone
     stands for nothing in particular, and does not count. Without `any_name`, `*.md` does not count either."""
-    words = expand_braces(_QUOTES.sub("", word))
+    words = expand_braces(_loosen(_QUOTES.sub("", word)))
     parts = {_normalize(part) for one in words for part in one.split("/")}
     return any(
         _is_matched(name, part) for part in parts if any_name or not part.startswith("*") for name in (*FOLDERS, *FILES)
@@ -73,14 +76,21 @@ def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
 
 def is_matched_by_pattern(pattern: str, path: str) -> bool:
     """Return whether a pattern of the shell may become a path, or a path below it. Both are absolute."""
-    parts, names = pattern.casefold().split("/"), path.casefold().split("/")
+    parts, names = _loosen(pattern).casefold().split("/"), path.casefold().split("/")
     return len(parts) >= len(names) and all(
         name == part or _is_matched(name, part) for name, part in zip(names, parts, strict=False)
     )
 
 
 def _is_matched(name: str, part: str) -> bool:
+    if len(part) > _MAX_PATTERN:
+        return True
     return bool(part.strip("*")) and fnmatch.fnmatchcase(name, part) and part.startswith(".") == name.startswith(".")
+
+
+def _loosen(pattern: str) -> str:
+    """Replace `[…]` in a pattern by `?`, because `[^a]` and `[[:lower:]]` mean something else in Python."""
+    return _BRACKETS.sub("?", pattern)
 
 
 def expand_braces(word: str) -> list[str]:

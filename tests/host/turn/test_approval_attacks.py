@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from jupyter_eca.protocol.content import (
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.turn.test_protected_paths import EVERYTHING, Person, asked, call, plays, project, words
 from tests.support.host_and_client import answer, said
+from tests.support.notebook_page import PATH, code, room
 from tests.support.timeouts import PATIENCE
 from tests.workspace.mcp.house import raw
 
@@ -122,6 +124,37 @@ async def test_no_spelling_of_a_path_hides_that_it_changes_what_may_run(tmp_path
         assert question.cause is not None
         assert question.cause.kind == "protected"
         assert [path for path in table.folder.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"files": {".eca/config.json": "{}"}},
+        {"patch": "*** Begin Patch\n*** Add File: .eca/config.json\n+{}\n*** End Patch"},
+        {"javascript": "const fs = require('fs')\nfs.writeFileSync('.eca/config.json', '{}')"},
+        {"uri": "FILE:///tmp/%2eeca/config.json"},
+        {"uri": "file:/tmp/%2eeca/config.json"},
+    ],
+)
+async def test_no_argument_of_anothers_tool_hides_that_it_names_what_may_run(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    servers = {"one": raw("works", tmp_path / "log")}
+    async with project(tmp_path, plays(call("one__work", **arguments)), mcpServers=servers, **EVERYTHING) as table:
+        await table.host.mcp.await_started(PATIENCE)
+        (question,) = asked(await answer(await table.client(), "work", Person(0)))
+        assert question.cause is not None
+        assert question.cause.kind == "protected"
+
+
+async def test_in_a_chat_with_a_working_directory_the_path_of_a_notebook_starts_there(tmp_path: Path) -> None:
+    deny = {"notebook_read": {"argsMatchers": {"path": [re.escape(PATH)]}}}
+    approval = {"deny": deny, "byDefault": "allow"}
+    async with room(tmp_path, code("a", "x = 'hidden'"), toolCall={"approval": approval}) as there:
+        (there.table.folder / "sub").mkdir()
+        there.table.host.turns.choose("chat", Choice(folder=str(there.table.folder / "sub")))
+        received = await there.ask([call("notebook_read", path=f"./{PATH}")], lambda _: CallDecision(approved=True))
+        assert "hidden" not in "".join(results(received))
 
 
 def put_data_into(table: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

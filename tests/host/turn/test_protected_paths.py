@@ -240,6 +240,8 @@ async def test_work_beside_a_script_that_the_settings_run_is_not_asked_about(tmp
         "ln -s ~/.config x; cp {harmless} x/eca/config.json",
         "echo $HOME; cp harmless .ec?",
         "cp harmless .e{{c,c}}a; echo $HOME",
+        "cp harmless .[^x]ca/config.json",
+        "cp harmless .[[:lower:]]ca/config.json; echo $HOME",
         "cd .e*; echo $HOME; cp ../harmless config.json",
         'echo "$(cp harmless .e*/config.json)"',
         "# don't\ncp harmless .e*/config.json; echo $HOME # '",
