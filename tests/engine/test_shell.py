@@ -73,6 +73,7 @@ WHOLE = [
     "cat < file",
     "git",
     "git -c alias.log='!ls' log",
+    "git log '--format=%-%G?'",
     "git -C /elsewhere log",
     "git 'log'",
     "git config alias.log '!ls'",

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.path_resolver import PathResolver
     from jupyter_eca.protocol.content import ToolCallDetails
 
-_QUOTED: Final = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)+)\1""")
+# Quoted text. A backslash outside of it takes the next character with it: otherwise many of `\"` would take long.
+_QUOTED: Final = re.compile(r"""\\.|(["'])((?:(?!\1)[^\\\n]|\\.)+)\1""")
 _SHELL_CELL: Final = re.compile(r"\s*%%(?:bash|sh|script|sx|system|!)[^\n]*\n(.*)", re.DOTALL)
 _SHELL_LINE: Final = re.compile(r"^[^\n'\"#]*?(?:!|%(?:sx|system)\s)(.+)$", re.MULTILINE)
 
@@ -33,7 +34,9 @@ def find_in_code(code: str, folders: tuple[str, ...], resolver: PathResolver) ->
     """Return a protected path that code may change, "" for none. `folders` are those in which the kernel may work."""
     if found := find_in_text(code):
         return found
-    for path in guess_paths([found[2] for found in _QUOTED.finditer(code) if "/" in found[2] or "." in found[2]]):
+    for path in guess_paths(
+        [text for found in _QUOTED.finditer(code) if (text := found[2] or "") and ("/" in text or "." in text)]
+    ):
         for folder in folders:
             if any(map(resolver.is_protected, resolver.resolve(path, folder))):
                 return path

@@ -57,7 +57,7 @@ _GIT_LOG: Final = (
     rf"{_GIT_DIFF}|-[0-9]+|-n[0-9]*|-[SGiE]|--(?:oneline|graph|all|branches|tags|remotes|decorate(?:=[a-z]+)?|follow"
     r"|reverse|merges|no-merges|first-parent|topo-order|date-order|abbrev-commit|max-count=[0-9]+|skip=[0-9]+"
     r"|(?:since|until|after|before|author|committer|grep)=.*|date=[a-z-]+|relative-date"
-    r"|(?:pretty|format)=(?:[^%]|%[^-+ G]|%[-+ ][^G])*)"
+    r"|(?:pretty|format)=(?:[^%]|%[^-+ G]|%[-+ ][^G%])*)"
 )
 
 READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
