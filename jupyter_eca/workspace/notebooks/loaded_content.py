@@ -50,11 +50,13 @@ _LOADING_TAGS: Final = frozenset(
         *("portal", "fencedframe"),
     }
 )
+# How much of the value of an attribute is read.
+_MOST_OF_VALUE: Final = 2000
 # An attribute that loads its value in some tag. Each is looked at by itself, also within another one's quotes. The
 # beginning of a long value says enough, and keeps the time short.
 _ATTRIBUTE: Final = re.compile(
     r"(?<![\w-])(?=(src|srcset|imagesrcset|poster|background|lowsrc|dynsrc|style)\s*=\s*"
-    r"(\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|[^\s>]{0,2000}))",
+    rf"(\"[^\"]{{0,{_MOST_OF_VALUE}}}\"?|'[^']{{0,{_MOST_OF_VALUE}}}'?|[^\s>]{{0,{_MOST_OF_VALUE}}}))",
     re.IGNORECASE,
 )
 _LOADING_STYLE: Final = re.compile(
@@ -71,7 +73,7 @@ _DIAGRAM: Final = re.compile(
 _LOADING_DIAGRAM: Final = re.compile(
     r"//|\bhttps?:|<(?!br\s*/?>|\w+>>)[a-z!/?]|&#?\w+;|\\(?!n)|%%\{|^[ \t>]*---[ \t]*$"
     r"|url\s*\(|src\s*=|(?:image-set|cross-fade|\bsrc)\("
-    r"|^(?![ \t]*(?:style|classDef|linkStyle)\s[\w\s,:;#.-]*$).*#\w+;",
+    r"|^(?![ \t]*(?:style|classDef|linkStyle)[ \t][\w \t,:;#.-]*$).*#\w+;",
     re.IGNORECASE | re.MULTILINE,
 )
 # A shape with a picture: `A@{ img: "…" }`. Its key can be written in many ways, so each word `img` behind `@{` counts.
@@ -161,11 +163,17 @@ def _list_html(source: str) -> Iterator[tuple[str, str]]:
     for found in _ATTRIBUTE.finditer(source):
         name, value = found[1].lower(), found[2].strip("\"'")
         if name == "style":
-            is_closed = found[2][:1] not in {'"', "'"} or (len(found[2]) > 1 and found[2][-1] == found[2][0])
-            if not is_closed or _LOADING_STYLE.search(value):
+            if not _is_whole(found[2]) or _LOADING_STYLE.search(value):
                 yield from _describe("a style", value)
         elif not _HARMLESS.fullmatch(value):
             yield value, value
+
+
+def _is_whole(value: str) -> bool:
+    """Return whether the value of an attribute was found up to its end."""
+    if value[:1] in {'"', "'"}:
+        return len(value) > 1 and value[-1] == value[0]
+    return len(value) < _MOST_OF_VALUE
 
 
 def _describe(kind: str, text: str) -> Iterator[tuple[str, str]]:
