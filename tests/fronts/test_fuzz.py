@@ -33,7 +33,7 @@ from jupyter_eca.protocol.jsonrpc import Notification, Request, to_json
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.transport.comm import CommLink
 from tests.fronts.ahp.place import Refused, place
-from tests.support.host_and_client import Door, answer, said
+from tests.support.host_and_client import Door, answer, chatting, said
 from tests.support.raw_client import connect
 from tests.support.timeouts import PATIENCE
 
@@ -257,22 +257,10 @@ async def test_random_messages_over_all_protocols_at_once_disturb_no_other_clien
     outside.write_text("mine")
     async with place(root, RULES) as table:
         talker = await table.client()
-        over = asyncio.Event()
-
-        async def talk() -> int:
-            count = 0
-            while not over.is_set() or count < 3:
-                assert said(await answer(talker, f"number {count}", chat="talk")) == f"Hello, number {count}"
-                count += 1
-            return count
-
-        async with asyncio.TaskGroup() as tasks:
-            talking = tasks.create_task(talk())
+        async with chatting(talker):
             senders = (send_ahp, send_eca, send_comm, send_rest, send_mcp)
             noises = [Noise(random.Random(f"{seed} {send.__name__}"), outside.as_uri()) for send in senders]
             await asyncio.gather(*(send(table, noise) for send, noise in zip(senders, noises, strict=True)))
-            over.set()
-        assert talking.result() >= 3
         assert said(await answer(await table.client(), "you", chat="new")) == "Hello, you"
     assert outside.read_text() == "mine"
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

@@ -27,7 +27,7 @@ from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Request, to_j
 from jupyter_eca.transport.comm import CommLink
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.fronts.ahp.place import Place, fails, place
-from tests.support.host_and_client import Door, Notebook, answer, said
+from tests.support.host_and_client import Door, Notebook, answer, chatting, said
 from tests.support.raw_client import connect
 
 if TYPE_CHECKING:
@@ -140,22 +140,10 @@ async def test_half_characters_over_all_protocols_at_once_disturb_no_other_clien
         watcher = await table.connect("watcher")
         await attacker.create(URI)
         await watcher.subscribe(URI)
-        over = asyncio.Event()
-
-        async def talk() -> int:
-            count = 0
-            while not over.is_set() or count < 3:
-                assert said(await answer(talker, f"number {count}", chat="talk")) == f"Hello, number {count}"
-                count += 1
-            return count
-
-        async with asyncio.TaskGroup() as tasks:
-            talking = tasks.create_task(talk())
+        async with chatting(talker):
             attacks = (attack_ahp(attacker, half), attack_eca(table, half), attack_rest(table, half))
             more = (attack_mcp(table, half), attack_comm(table, half))
             await asyncio.gather(*attacks, *more)
-            over.set()
-        assert talking.result() >= 3
         await watcher.ask(URI, "fine", "you")
         state = await watcher.settled(URI, 1)
         assert "surrogate" not in json.dumps(state)

@@ -153,6 +153,23 @@ async def answer(
     return received
 
 
+@asynccontextmanager
+async def chatting(client: EcaClient) -> AsyncGenerator[None]:
+    """A client that gets its answers, `Hello, {message}`, for the whole block, and three at least."""
+    over = asyncio.Event()
+
+    async def chat() -> None:
+        count = 0
+        while not over.is_set() or count < 3:
+            assert said(await answer(client, f"number {count}", chat="talk")) == f"Hello, number {count}"
+            count += 1
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(chat())
+        yield
+        over.set()
+
+
 def said(received: list[ChatContentReceivedParams], role: str = "assistant") -> str:
     return "".join(r.content.text for r in received if isinstance(r.content, TextContent) and r.role == role)
 

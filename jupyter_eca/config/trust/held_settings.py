@@ -44,8 +44,8 @@ _LARGEST: Final = 1_000_000
 
 
 def describe_held(folder: Path, parts: Sequence[Part], workspace: Sequence[Path]) -> HeldSettings:
-    """Describe the settings of a folder that wait, each with the layer that has it. `workspace` are its folders: in
-    the first one scripts run. Blocks: it reads files."""
+    """Describe the waiting settings of a folder. `parts` are its files with these settings. `workspace` are the folders
+    of the workspace: scripts run in the first one. Blocks: it reads files."""
     settings = {path: value for _, waiting in parts for path, value in _flatten(waiting)}
     return HeldSettings(
         folder=str(folder),
@@ -77,7 +77,7 @@ def _count(settings: Mapping[tuple[str, ...], Any]) -> str:
 
 
 def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
-    """Return the digest of all that the settings say, and of the files that they name: a prompt, or a script."""
+    """Return a digest of the settings, and of the files that they name, such as a prompt or a script."""
     digest = hashlib.sha256()
     for layer, waiting in parts:
         written = json.dumps(waiting, sort_keys=True)
@@ -90,13 +90,13 @@ def _compute_digest(parts: Sequence[Part], workspace: Sequence[Path]) -> str:
 
 
 def _read(layer: Layer, name: str, folders: Sequence[Path]) -> bytes:
-    """Return the content of a file as far as it counts, and follow its changes from now on."""
+    """Return the part of a file that belongs to the digest. From now on, a change of the file is noticed."""
     try:
         path = layer.resolve_path(name).resolve()
         if layer.within is not None and not is_inside(path, (layer.within, *folders)):
             return b""  # a project cannot change such a file
         layer.notes.watch(path)
-        # A FIFO or a device would not end.
+        # The content of a pipe or a device may have no end.
         if not path.is_file():
             return b""
         size = path.stat().st_size

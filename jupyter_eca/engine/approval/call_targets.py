@@ -29,28 +29,14 @@ if TYPE_CHECKING:
 # The argument of a shell tool that names the folder of the command.
 FOLDER_ARGUMENT: Final = "working_directory"
 
-# The argument that names a notebook. Where it is left out, tools of notebooks and kernels mean that of the prompt.
+# The argument that names a notebook. If it is left out, tools of notebooks and kernels use the notebook of the prompt.
 NOTEBOOK: Final = "path"
 
 # Names of arguments of other tools that contain code or command lines.
 _CODE_NAMES: Final = frozenset(
     {
-        "args",
-        "cmd",
-        "code",
-        "command",
-        "commands",
-        "diff",
-        "expression",
-        "function",
-        "input",
-        "javascript",
-        "js",
-        "patch",
-        "program",
-        "script",
-        "source",
-        "stdin",
+        *("args", "cmd", "code", "command", "commands", "diff", "expression", "function", "input", "javascript", "js"),
+        *("patch", "program", "script", "source", "stdin"),
     }
 )
 

@@ -60,7 +60,7 @@ def find_in_text(text: str) -> str:
 
 
 def list_names_in_text(text: str) -> frozenset[str]:
-    """Return all of these names in a text."""
+    """Return all protected names in a text."""
     return frozenset(found[0] for found in _IN_TEXT.finditer(text))
 
 

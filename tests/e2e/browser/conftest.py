@@ -20,6 +20,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.e2e.browser.assistant import SECONDS
 from tests.e2e.browser.lab import LabSettings, running_lab
+from tests.e2e.browser.listener import Listener, running_listener
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -82,6 +83,12 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Labs]:
 @pytest.fixture(scope="module")
 def lab_settings() -> LabSettings:
     return LabSettings()
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Listener]:
+    with running_listener() as listener:
+        yield listener
 
 
 @pytest.fixture(scope="module")

@@ -10,23 +10,15 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
-from tests.e2e.browser.listener import Listener, running_listener
 from tests.e2e.browser.notebook import Notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from playwright.sync_api import Page
 
     from tests.e2e.browser.lab import Lab
+    from tests.e2e.browser.listener import Listener
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def listener() -> Iterator[Listener]:
-    with running_listener() as listener:
-        yield listener
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,14 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS
 from tests.e2e.browser.lab import LabSettings
-from tests.e2e.browser.listener import Listener, running_listener
 from tests.e2e.browser.notebook import Notebook
 from tests.e2e.browser.widgets import CellPanel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from playwright.sync_api import Page
 
     from tests.e2e.browser.lab import Lab
+    from tests.e2e.browser.listener import Listener
 
 pytestmark = pytest.mark.browser
 
@@ -27,12 +25,6 @@ FORMULAS = (
     "Inline $a_1 * b_2 < c_3$, a price of \\$5, `$code$` and\n\n$$\\begin{matrix}a & b \\\\ c & d\\end{matrix}$$\n\n"
     "$\\style{background-image:url(URL/style)}{x}$ $x@@0@@ <img src=URL/img>$ [a@@0@@](@@1@@)\n\nEnd of it."
 )
-
-
-@pytest.fixture(scope="module")
-def listener() -> Iterator[Listener]:
-    with running_listener() as listener:
-        yield listener
 
 
 @pytest.fixture(scope="module")
