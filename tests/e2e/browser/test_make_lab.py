@@ -1,0 +1,69 @@
+"""The tour as somebody meets it who has read the README and typed `make lab`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import SECONDS
+from tests.e2e.browser.lab import (  # the same Lab, started otherwise
+    _environment,  # pyright: ignore[reportPrivateUsage]
+    _wait_for,  # pyright: ignore[reportPrivateUsage]
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    token, log = secrets.token_hex(16), tmp_path / "lab.log"
+    options = ("--no-browser", "--allow-root", "--ip=127.0.0.1", "--ServerApp.port=0")
+    shown = (f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            # `-o`: what is installed here is tested, whatever is newer.
+            [shutil.which("make") or "make", "-o", ".venv/.installed", "lab", f"ROOT={' '.join((*options, *shown))}"],
+            cwd=ROOT,
+            env=_environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield f"{_wait_for(process, tmp_path / 'runtime', token, log)}lab/tree/01_hello.ipynb?token={token}"
+    finally:
+        # make does not wait for a server that it ends. A server that is ended takes its kernels and make along.
+        for server in (tmp_path / "runtime").glob("jpserver-*.json"):
+            os.kill(int(server.stem.partition("-")[2]), signal.SIGTERM)
+        process.wait(SECONDS)
+
+
+def test_the_tour_has_its_answers(page: Page, url: str) -> None:
+    page.goto(url)
+    expect(page.get_by_role("heading", name="Hello, assistant")).to_be_visible(timeout=SECONDS * 1000)
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'",
+        timeout=SECONDS * 1000,
+    )
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+    page.get_by_role("button", name="Approve", exact=True).click(timeout=SECONDS * 1000)
+    outputs = page.locator(".jp-Notebook .jp-OutputArea-output")
+    expect(outputs.filter(has_text="The answer is 'Porto', and it is in your kernel now")).to_be_visible(
+        timeout=SECONDS * 1000
+    )
+    expect(outputs.filter(has_text="Model: scripted/tour")).to_be_visible(timeout=SECONDS * 1000)
