@@ -24,6 +24,13 @@ settings.load_profile("here")
 pytest.register_assert_rewrite("tests.e2e.conversation", "tests.workspace.notebooks.contract")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print why a test failed that was tried once more: its second failure, or its success, would hide the cause."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.write_sep("-", f"first failure of {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
 @pytest.fixture(scope="session")
 def sdk() -> None:
     """The SDKs take seconds to import: not while a test waits for an answer, and not where there are tests without."""
