@@ -1,19 +1,24 @@
-"""What our manager adds to a call of a tool server, beside the SDK's own client at that server; and many at once."""
+"""What our manager adds to a call of a tool server, beside the SDK's own client at that server; and many at once, calls
+as well as servers."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
 import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 from mcp import Client, StdioServerParameters
 
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, differences, list_of
-from tests.workspace.mcp.house import house, puppet
+from tests.bench.processes import MIB
+from tests.support.host_and_client import answer, desk
+from tests.workspace.mcp.house import house, puppet, raw
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,11 +31,13 @@ SERVERS = 10
 AT_ONCE = 1_000
 # Seconds.
 FOR_ALL = 60.0
+MANY = 50
+PROMPTS = 3
 
 
 async def figures() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        return [*await _overhead(Path(folder)), await _crowd(Path(folder))]
+        return [*await _overhead(Path(folder)), await _crowd(Path(folder)), *await _many(Path(folder))]
 
 
 async def _overhead(folder: Path) -> list[Figure]:
@@ -87,3 +94,36 @@ async def _one(at: House, folder: Path, name: str, number: int) -> bool:
     context = ToolContext("chat", Files((folder,)), str(number))
     async with asyncio.timeout(FOR_ALL):
         return (await at.tool(name).run(context, {"echo": str(number)})).text == str(number)
+
+
+async def _many(folder: Path) -> list[Figure]:
+    """What many servers cost: a prompt while they start, which does not wait for them, and prompts with their tools."""
+    alone, _, _ = await _prompts(folder, 0)
+    starting, running, added = await _prompts(folder, MANY)
+    without = f"without servers {list_of(alone[1:], 'ms')}, the first {alone[0]:.3g} ms"
+    return [
+        Figure(f"the first prompt while {MANY} servers start", starting[:1], "ms", None, without),
+        Figure(f"a prompt with the tools of {MANY} servers", running, "ms", None, without),
+        Figure(f"memory that {MANY} servers add to ours", [added], "MiB", 16, ""),
+    ]
+
+
+async def _prompts(folder: Path, servers: int) -> tuple[list[float], list[float], float]:
+    """Milliseconds of prompts from the start on and of prompts when all servers run, and MiB that were added."""
+    named = {f"s{number}": raw("works") for number in range(servers)}
+    async with desk(folder, [{"reply": [{"text": "Hello."}]}], mcpServers=named) as table:
+        client = await table.client()
+        chats = count()
+        before = psutil.Process().memory_info().rss / MIB
+
+        async def took() -> float:
+            began = time.perf_counter()
+            await answer(client, "hello", chat=f"{servers} {next(chats)}")
+            return (time.perf_counter() - began) * 1000
+
+        from_start = [await took() for _ in range(PROMPTS)]
+        await table.host.mcp.await_started(FOR_ALL)
+        running = [await took() for _ in range(PROMPTS)]
+        tools = sum(name.endswith("__work") for name in table.host.toolbox.all())
+        assert tools == servers, f"{tools} tools of {servers} servers"
+        return from_start, running, psutil.Process().memory_info().rss / MIB - before
