@@ -55,4 +55,4 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"
         case "default":
-            return f"{_DONE[decision]}: no rule is about it (`byDefault`{of_agent}: {decision})"
+            return f"{_DONE[decision]}: no rule matches it (`byDefault`{of_agent}: {decision})"

@@ -143,8 +143,8 @@ def find_place(ids: Sequence[str], index: int, after: str | None) -> int:
         return 0
     if after not in ids:
         raise ToolError(
-            f"The cell [{after}] directly behind which it was to stand is gone; nothing was changed.",
-            "Read the notebook again, and say where it is to stand now.",
+            f"The new cell was to follow the cell [{after}], which is gone. Nothing was changed.",
+            "Read the notebook again, and say where the new cell belongs now.",
         )
     return ids.index(after) + 1
 

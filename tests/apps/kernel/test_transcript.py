@@ -205,7 +205,7 @@ def test_a_link_of_a_tools_is_shown_as_a_remark() -> None:
     [
         (
             [{**run(asks=True), "cause": {"kind": "default"}}],
-            "Asked: no rule is about it (<code>byDefault</code>: ask)",
+            "Asked: no rule matches it (<code>byDefault</code>: ask)",
         ),
         ([{**run(), "cause": {"kind": "trust"}}, called("2")], "Allowed by trust: nothing else allows it"),
         (

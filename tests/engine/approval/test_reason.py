@@ -95,5 +95,5 @@ async def test_a_command_tells_for_each_tool_what_would_happen_and_why(tmp_path:
         assert "What the agent `careful` may do here" in told.text
         assert "| `read_file` | Allowed by the rule `read_file` (`toolCall.approval.allow`) |" in told.text
         assert "| `grep` | Allowed: you have approved it for this session |" in told.text
-        tree = "Forbidden: no rule is about it (`byDefault` of the agent `careful`: deny)"
+        tree = "Forbidden: no rule matches it (`byDefault` of the agent `careful`: deny)"
         assert f"| `directory_tree` | {tree}; by its arguments also `directory_tree` (deny) |" in told.text

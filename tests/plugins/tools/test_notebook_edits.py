@@ -286,7 +286,7 @@ async def test_a_cell_whose_place_is_gone_by_the_approval_is_put_nowhere_and_the
 
         done = await there.call(tool, delete_the_place, **arguments)
         assert done.error
-        assert "The cell [a] directly behind which it was to stand is gone; nothing was changed." in result(done)
+        assert "The new cell was to follow the cell [a], which is gone. Nothing was changed." in result(done)
         assert [id for id, _ in there.page.cells()] == ["t", "b"]
         asked: list[str] = []
 
