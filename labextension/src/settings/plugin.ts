@@ -36,7 +36,8 @@ function activate(
     providers: trans.__('Providers and Keys of the Assistant'),
     rules: trans.__('Approval Rules of the Assistant'),
     jobs: trans.__('Background Jobs of the Assistant'),
-    costs: trans.__('Cost of the Assistant')
+    costs: trans.__('Cost of the Assistant'),
+    report: trans.__('Report of the Assistant')
   };
   let open: Promise<MainAreaWidget<SettingsWidget>> | undefined;
   const openWidget = async (): Promise<MainAreaWidget<SettingsWidget>> => {
