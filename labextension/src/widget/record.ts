@@ -8,19 +8,19 @@
 
 /** The element in which Lab and Notebook wrap each output. */
 const OUTPUT = '.jp-OutputArea-child';
-/** The CSS class that hides an output. */
-const HIDDEN = 'eca-mod-live';
+/** The CSS class of the panel's output. It hides the output after it, also when Lab draws that one anew. */
+const LIVE = 'eca-mod-live';
 
 /**
  * Hide the record. `onResult` is called once, with `true` if the record was found. The returned function shows the
  * record again.
  */
 export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void): () => void {
-  let record: Element | null = null;
+  let panel: Element | null = null;
   const findRecord = (): boolean => {
-    record = el.closest(OUTPUT)?.nextElementSibling ?? null;
-    record?.classList.add(HIDDEN);
-    return record !== null;
+    panel = el.closest(OUTPUT);
+    panel?.classList.add(LIVE);
+    return Boolean(panel?.nextElementSibling);
   };
   // Lab puts this output into the page after it is drawn, and the record later still. So several attempts are needed.
   let tries = 0;
@@ -34,7 +34,7 @@ export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void)
   }, EVERY_MS);
   return () => {
     clearInterval(timer);
-    record?.classList.remove(HIDDEN);
+    panel?.classList.remove(LIVE);
   };
 }
 
