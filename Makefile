@@ -25,7 +25,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist bench conformance needs needs-lab check typescript python server conformance-client notebooks browser parts clean
+.PHONY: lab test dist bench conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts clean
 
 # Whoever starts this trusts the folder of the notebooks. Its settings name the script that gives the answers of the tour.
 lab: $(VENV)/.installed
@@ -35,7 +35,14 @@ test: needs
 	@$(MAKE) --no-print-directory parts
 
 # One after the other: each shares its tests among the cores, and beside another the waits of the browser are long.
-parts: check typescript python server notebooks conformance-client browser
+parts: static python server stories browser
+
+# Two at a time: each of these keeps one core busy.
+static: $(VENV)/.tested
+	@$(MAKE) --no-print-directory -j 2 check typescript
+
+stories: $(VENV)/.tested
+	@$(MAKE) --no-print-directory -j 2 notebooks conformance-client
 
 # What this machine lacks is said in one message, with the commands that install it.
 LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
