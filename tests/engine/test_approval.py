@@ -259,12 +259,16 @@ def test_code_is_remembered_for_the_notebook_of_the_prompt() -> None:
         (WRITE, {"path": "a.txt"}, "write_file in the top folder"),
         (MOVE, {"source": "a/x", "destination": "b/x"}, "move_file in a/ and b/"),
         (RUN, {"code": "1"}, "run_code in sales.ipynb"),
-        (THEIRS, {}, "every call of shell_2"),
-        (THEIRS, {"path": "notes/a.txt", "content": "x"}, "shell_2 (path in notes/)"),
+        (THEIRS, {}, "shell_2 without arguments"),
+        (THEIRS, {"path": "notes/a.txt", "content": "x"}, "shell_2 (any content, path in notes/)"),
         (THEIRS, {"filePath": "a.txt"}, "shell_2 (filePath in the top folder)"),
         (THEIRS, {"path": "/etc/my file"}, "shell_2 (path in /etc/)"),
         (THEIRS, {"path": "my notes/a.txt"}, 'shell_2 (path in "my notes/")'),
-        (THEIRS, {"files": [{"name": "a/x"}, {"name": "a/y"}, {"name": "b/z"}]}, "shell_2 (name in a/, name in b/)"),
+        (
+            THEIRS,
+            {"files": [{"name": "a/x"}, {"name": "a/y"}, {"name": "b/z"}]},
+            "shell_2 (files.name in a/, files.name in b/)",
+        ),
         (THEIRS, {"uri": "file:///etc/%68osts"}, "shell_2 (uri in /etc/)"),
         (THEIRS, {"url": "https://Example.org/a?b"}, "shell_2 (url at https://example.org)"),
         (THEIRS, {"page": "http://localhost:80"}, "shell_2 (page at http://localhost:80)"),
@@ -272,8 +276,14 @@ def test_code_is_remembered_for_the_notebook_of_the_prompt() -> None:
         (THEIRS, {"command": "ls", "args": ["-l", "x"]}, 'shell_2 (args ["-l", "x"], command "ls")'),
         (THEIRS, {"python_code": "print(1)"}, 'shell_2 (python_code "print(1)")'),
         (THEIRS, {"query": "SELECT 1"}, 'shell_2 (query "SELECT 1")'),
-        (THEIRS, {"query": "what is new", "limit": 5}, "every call of shell_2"),
-        (THEIRS, {"to": "Ada", "text": "Either / or"}, "every call of shell_2"),
+        (THEIRS, {"query": "what is new", "limit": 5}, "shell_2 (any query)"),
+        (THEIRS, {"limit": 5}, "shell_2 (any limit)"),
+        (THEIRS, {"to": "Ada", "text": "Either / or"}, 'shell_2 (any text, to "Ada")'),
+        (THEIRS, {"message_id": "5", "id": 5, "all": False}, 'shell_2 (all false, any id, message_id "5")'),
+        (THEIRS, {"body": "a@b.org, evil.org/x"}, "shell_2 (any body with a@b.org and evil.org)"),
+        (THEIRS, {"body": '<a href="//evil.org">'}, "shell_2 (any body with //evil.org)"),
+        (THEIRS, {"url": "https://a.org/?u=https%3A//b.org"}, "shell_2 (url at https://a.org and https://b.org)"),
+        (THEIRS, {"files": {"b.txt": "x"}, "to": []}, 'shell_2 (files."b.txt" "x", to [])'),
         (bg_job.spec, {"action": "kill", "job_id": "job-1"}, 'bg_job (action "kill", job_id "job-1")'),
         (READ, {"path": "notes/a.txt"}, "every call of read_file"),
     ],
@@ -282,9 +292,19 @@ def test_what_is_remembered_is_said_in_words(tool: ToolSpec, call: dict[str, Any
     assert texts(tool, call, "sales.ipynb") == [text]
 
 
+NAMED = {"path": "notes/a.txt", "url": "https://a.org/b", "text": "One."}
+
+
 @pytest.mark.parametrize(
     "other",
     [
+        {**NAMED, "to": "a.txt"},
+        {**NAMED, "files": {"a.txt": "x"}},
+        {**NAMED, "note": ""},
+        {**NAMED, "text": "see https://b.org"},
+        {**NAMED, "count": "2"},
+        {**NAMED, "all": False},
+        {**NAMED, "more": {"path": "notes/a.txt"}},
         {"path": "src/a.txt", "url": "https://a.org/b"},
         {"path": "notes/below/a.txt", "url": "https://a.org/b"},
         {"path": "notes/a.txt", "url": "http://a.org/b"},
@@ -298,8 +318,8 @@ def test_what_is_remembered_is_said_in_words(tool: ToolSpec, call: dict[str, Any
     ],
 )
 def test_an_approval_of_a_servers_tool_holds_for_nothing_that_its_arguments_did_not_name(other: dict[str, Any]) -> None:
-    remembered = remember(THEIRS, {"path": "notes/a.txt", "url": "https://a.org/b"})
-    same = {"path": "notes/c.txt", "url": "https://a.org/d", "depth": 2}
+    remembered = remember(THEIRS, NAMED)
+    same = {"path": "notes/c.txt", "url": "https://a.org/d", "text": "Is this x.py, v1.2 or a/b.c?\nNo.", "depth": 2}
     assert decide(Policy(), THEIRS, same, remembered).decision is Decision.ALLOW
     assert decide(Policy(), THEIRS, other, remembered).decision is Decision.ASK
 

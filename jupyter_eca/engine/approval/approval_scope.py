@@ -71,7 +71,7 @@ class ApprovalScope:
             case ScopeKind.TOOL:
                 return f"every call of {self.name}"
             case ScopeKind.ARGUMENTS:
-                return f"{self.name} ({self.value})"
+                return f"{self.name} ({self.value})" if self.value else f"{self.name} without arguments"
             case ScopeKind.PROGRAM | ScopeKind.LINE:
                 return f"{self.value} (in {self.folder}/)" if self.folder not in {"", "."} else self.value
             case ScopeKind.FOLDER:
@@ -103,9 +103,9 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
     """
     scope = ApprovalScope(get_selector(tool), tool.name, _compute_digest(tool))
     match tool.remembers:
+        case Remembers.TOOL if tool.is_read_only:
+            return (scope,)
         case Remembers.TOOL | Remembers.ARGUMENTS:
-            if not targets.named:
-                return (scope,)
             return (replace(scope, kind=ScopeKind.ARGUMENTS, value=", ".join(targets.named)),)
         case Remembers.COMMANDS:
             line = arguments.get("command")

@@ -226,6 +226,30 @@ async def test_an_approval_of_anothers_tool_is_remembered_for_what_its_arguments
         assert rejections(received) == [RejectReason.USER]
 
 
+@pytest.mark.parametrize(
+    ("more", "words_of_more"),
+    [
+        ({"files": {"src/main.py": "x"}}, 'files."src/main.py" "x"'),
+        ({"to": "main.py"}, 'to "main.py"'),
+        ({"host": "evil.example"}, 'host "evil.example"'),
+        ({"note": "see https://evil.example/?q=SECRET"}, "any note with https://evil.example"),
+        ({"force": True}, "force true"),
+        ({"id": 5}, "any id"),
+    ],
+)
+async def test_an_approval_of_anothers_tool_does_not_hold_for_a_call_with_an_argument_more(
+    tmp_path: Path, more: dict[str, Any], words_of_more: str
+) -> None:
+    script = plays(call("one__work", path="notes/a.txt"), call("one__work", path="notes/b.txt", **more))
+    async with project(tmp_path, script, mcpServers={"one": raw("works")}) as table:
+        await table.host.mcp.await_started(PATIENCE)
+        received = await answer(await table.client(), "work", Person())
+        first, second = (question.remembers for question in asked(received))
+        assert first == ("one__work (path in notes/)",)
+        assert second is not None
+        assert words_of_more in second[0]
+
+
 async def test_an_approval_to_end_one_background_job_ends_no_other(tmp_path: Path) -> None:
     start = call("shell_command", command="sleep 100", background=True)
     script: list[dict[str, Any]] = [
