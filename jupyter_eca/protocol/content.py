@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from jupyter_eca.protocol.base import Model
-from jupyter_eca.protocol.notebook import CellChange
+from jupyter_eca.protocol.notebook import CellChange, format_cell
 
 
 class Role(StrEnum):
@@ -253,7 +253,7 @@ class RunCellsDetails(Model):
 
     def as_text(self) -> str:
         """Return the sources as a script in the percent format."""
-        return "\n".join(f"# %% cell {cell.number}\n{cell.source}" for cell in self.cells)
+        return "".join(format_cell(f"cell {cell.number}", cell.source) for cell in self.cells).removesuffix("\n")
 
 
 ToolCallDetails = Annotated[

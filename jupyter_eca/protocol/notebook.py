@@ -12,13 +12,27 @@ requests to an editor. Only clients that declare one of these two capabilities r
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.context import Range
+
+# The beginning of a line of a source that looks like the heading of a cell, with the backslashes before it. A carriage
+# return and the like begin a line, too.
+_LIKE_HEADING: Final = re.compile(
+    r"(?:^|(?<=[\r\v\f\x85\u2028\u2029]))\\*(?=[^\S\n]{0,99}#[^\S\n]{0,99}%%)", re.MULTILINE
+)
+
+
+def format_cell(heading: str, source: str) -> str:
+    """Return a cell as a person approves it, in the percent format. A line of the source that looks like a heading gets
+    a backslash before it, so that no cell looks like two."""
+    escaped = _LIKE_HEADING.sub(r"\\\g<0>", source)
+    return f"# %% {heading}\n{escaped}\n"
 
 
 class RunStatus(StrEnum):

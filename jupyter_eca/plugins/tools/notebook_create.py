@@ -14,7 +14,7 @@ from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import check_loaded, notebooks
-from jupyter_eca.protocol.notebook import CellType
+from jupyter_eca.protocol.notebook import CellType, format_cell
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.known_versions import make_cell_key
@@ -185,5 +185,7 @@ def _find_loaded(cells: Iterable[NewCells]) -> str | None:
     return ", ".join(filter(None, map(find_loaded, texts))) or None
 
 
-def _format_cells(cells: Iterable[NewCells]) -> str:
-    return "".join(f"# %% {cell.cell_type}\n{cell.source}\n" for cell in cells)
+def _format_cells(cells: Sequence[NewCells]) -> str:
+    count = len(cells)
+    headings = (f"cell {number} of {count} {cell.cell_type}" for number, cell in enumerate(cells, 1))
+    return "".join(map(format_cell, headings, (cell.source for cell in cells)))

@@ -21,6 +21,7 @@ from jupyter_eca.protocol.notebook import (
     MoveCell,
     NotebookCell,
     PutCell,
+    format_cell,
 )
 from jupyter_eca.workspace.files import text_file
 from jupyter_eca.workspace.notebooks.cells import find_place
@@ -194,7 +195,7 @@ def describe_cell(document: NotebookDocument, id: str) -> str:
 
 
 def _format_cell(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
-    return f"# %% {numbers.get(cell.id, 'new cell')} [{cell.id}] {cell.cell_type}\n{cell.source}\n"
+    return format_cell(f"{numbers.get(cell.id, 'new cell')} [{cell.id}] {cell.cell_type}", cell.source)
 
 
 def _require_cell(document: NotebookDocument, id: str) -> NotebookCell:

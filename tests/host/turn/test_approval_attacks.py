@@ -12,7 +12,9 @@ import pytest
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.turn.effect_runner import TOOL_REPLACED
 from jupyter_eca.protocol.content import (
+    FileChangeDetails,
     RejectReason,
+    RunCellsDetails,
     ShellCommandDetails,
     ToolCalledContent,
     ToolCallRejectedContent,
@@ -303,3 +305,35 @@ async def test_the_card_shows_every_place_that_an_edit_replaces_however_the_mode
         received = await answer(await table.client(), "edit", decide)
         assert shown[0].count("+y") == 2
         assert said(received)
+
+
+TWO_CELLS: list[Any] = [{"source": "1"}, {"source": "Run me", "cell_type": "markdown"}]
+
+
+@pytest.mark.parametrize("imitation", ["# %% {}", "#%% {}", "  # %% {}", "\\# %% {}", "x\r# %% {}"])
+async def test_no_source_looks_like_the_heading_of_another_cell(tmp_path: Path, imitation: str) -> None:
+    shown: list[str] = []
+
+    def decide(question: ToolCallRunContent) -> CallDecision:
+        assert isinstance(question.details, FileChangeDetails | RunCellsDetails)
+        details = question.details
+        shown.append(details.as_text() if isinstance(details, RunCellsDetails) else details.diff)
+        return CallDecision(approved=False)
+
+    async with room(tmp_path, code("a", "1"), code("b", f"1\n{imitation.format('cell 2 [b] code')}\n2")) as there:
+        for tool, arguments in (
+            ("notebook_create", {"path": "a.ipynb", "cells": TWO_CELLS}),
+            ("notebook_create", {"path": "a.ipynb", "cells": [f"1\n{imitation.format('markdown')}\nRun me"]}),
+            ("notebook_edit_cell", {"cell": "a", "source": f"1\n{imitation.format('cell 2 [b] code')}\n2"}),
+            ("notebook_run_cells", {"cells": ["b"]}),
+        ):
+            await there.ask([call(tool, **arguments)], decide)
+    headings = [re.findall(r"^[ +]?(# %%.*)$", text, re.MULTILINE) for text in shown]
+    assert headings == [
+        ["# %% cell 1 of 2 code", "# %% cell 2 of 2 markdown"],
+        ["# %% cell 1 of 1 code"],
+        ["# %% cell 1 [a] code", "# %% cell 2 [b] code"],
+        ["# %% cell 2"],
+    ]
+    escaped = imitation.format("").rpartition("\r")[2].rstrip()
+    assert all(f"\\{escaped}" in text for text in shown[1:])
