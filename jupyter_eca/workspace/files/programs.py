@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.git_settings import list_options
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -85,9 +86,8 @@ async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
 
 
 def build_git_command(*arguments: str) -> list[str]:
-    """Return the command for git. The command disables the program that a repository can configure
-    (`core.fsmonitor`)."""
-    return ["git", "--no-pager", "-c", "core.fsmonitor=false", *arguments]
+    """Return the command for git. It runs no program that a repository names, see `git_settings`."""
+    return ["git", "--no-pager", *list_options(), *arguments]
 
 
 async def run_git(folder: Path, *arguments: str) -> bytes | None:

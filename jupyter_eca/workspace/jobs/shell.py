@@ -15,14 +15,12 @@ from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.environment import inherit_environment
+from jupyter_eca.workspace.git_settings import add_variables
 from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Shells with the quoting rules of POSIX. No other shell may be used, because approval rules are applied to the command
 # as `engine/approval/shell_parser.py` parses it, with these quoting rules.
@@ -30,10 +28,6 @@ _POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 
 # Variables for plain output. No command may wait for a key press in a pager.
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-
-# A setting of git. Without it, git takes a folder with the right files for a bare repository. The configuration of such
-# a repository can name programs, and even `git status` would run them. git still uses one that `--git-dir` names.
-_NO_BARE_REPOSITORY: Final = ("safe.bareRepository", "explicit")
 
 # Bytes of output that are buffered until somebody reads them.
 _LIMIT: Final = 65_536
@@ -130,7 +124,7 @@ async def start(
             "-c",
             command,
             cwd=folder,
-            env={**environment, **_PLAIN_OUTPUT, **_configure_git(environment), MARK: record.mark},
+            env={**add_variables(environment), **_PLAIN_OUTPUT, MARK: record.mark},
             stdin=stdin,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE if separate_errors else asyncio.subprocess.STDOUT,
@@ -156,18 +150,6 @@ async def start(
             stdin.close()
     record.note_process(transport.get_pid())
     return _make_process(transport, protocol, record)
-
-
-def _configure_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables that add `_NO_BARE_REPOSITORY` to the settings that the environment has for git."""
-    known = environment.get("GIT_CONFIG_COUNT", "")
-    number = int(known) if known.isdecimal() else 0
-    key, value = _NO_BARE_REPOSITORY
-    return {
-        "GIT_CONFIG_COUNT": str(number + 1),
-        f"GIT_CONFIG_KEY_{number}": key,
-        f"GIT_CONFIG_VALUE_{number}": value,
-    }
 
 
 async def _store_input(input_data: bytes) -> IO[bytes]:

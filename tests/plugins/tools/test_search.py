@@ -210,6 +210,20 @@ async def test_git_starts_no_program_that_a_repository_names(tmp_path: Path, mon
     assert not (tmp_path / "started").exists()
 
 
+async def test_a_folder_that_looks_like_a_repository_does_not_say_what_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = await project(tmp_path, repository=False)
+    for name in ("objects", "refs", "info"):
+        (root / name).mkdir()
+    (root / "HEAD").write_text("ref: refs/heads/main")
+    (root / "config").write_text("[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\n")
+    (root / "info" / "exclude").write_text("*.py\n")
+    only(monkeypatch, tmp_path / "bin", "git", "grep")
+    assert await run(grep, root, path=".", pattern="needle", include="*.py") == "src/a.py:2:needle = 1"
+    assert "a.py" in await run(directory_tree, root, path=".")
+
+
 # --- a search that does not end ---------------------------------------------------------------------------------------
 
 
