@@ -42,7 +42,8 @@ def find_in_code(code: str, folders: tuple[str, ...], resolver: PathResolver) ->
                 return path
     cell = _SHELL_CELL.fullmatch(code)
     lines = (cell[1],) if cell else tuple(found[1] for found in _SHELL_LINE.finditer(code))
-    results = (find_in_line(line, folder, resolver) for line in lines for folder in folders)
+    # In a line for the shell within Python, `$x` is a variable of Python.
+    results = (find_in_line(line, folder, resolver, looks_up=cell is not None) for line in lines for folder in folders)
     return next(filter(None, results), "")
 
 

@@ -138,6 +138,20 @@ READ_ONLY: Final[dict[str, ReadOnlyProgram]] = {
     "whoami": _program(_NONE, _NONE),
 }
 
+# Programs and commands of the shell that write no file that an argument names, whatever the argument is.
+WRITE_NO_ARGUMENT: Final = frozenset(
+    {
+        *("basename", "cat", "cmp", "comm", "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep", "false"),
+        *("fgrep", "grep", "head", "hostname", "id", "jq", "ls", "md5sum", "nl", "nproc", "pgrep", "pkill", "printf"),
+        *("ps", "pwd", "readlink", "realpath", "rg", "sha1sum", "sha256sum", "sleep", "stat", "tac", "tail", "tr"),
+        *("true", "type", "uname", "wc", "which", "whoami"),
+        *(":", "[", "[[", "break", "case", "continue", "declare", "done", "esac", "exit", "export", "fi", "for"),
+        *("function", "getopts", "jobs", "kill", "let", "local", "mapfile", "read", "readarray", "readonly", "return"),
+        *("select", "seq", "set", "shift", "test", "typeset", "unset", "wait", "}"),
+        *(f"git {name}" for name in ("add", "branch", "commit", "fetch", "merge-base", "push", "rev-parse", "tag")),
+    }
+)
+
 # Programs that run the program that their arguments name. Some take it as one text: `su -c "rm x"`, `trap "rm x" EXIT`.
 RUNNERS: Final = frozenset(
     {

@@ -3,8 +3,9 @@
 Each word of the line may be a path. It starts at the folder of the call, or at a folder that the line enters before
 (`cd ~/.config && cp x eca/config.json`) or names with an option (`git -C .git`). A word that the shell replaces counts
 if it may become such a path: `.e*/x`, `~/.conf*/eca`. A line that is not understood is split into words roughly, and
-its variables are replaced by what the line or the environment gives them. In doubt a path is found: then somebody is
-asked once more.
+its variables are replaced by what the line or the environment gives them (`shell_expansion`). A word that is not known
+before the line runs (`$(cat list)`, `$1`) counts where a program may write what it names. So do the files that `xargs`
+and `find` give to such a program. In doubt a path is found: then somebody is asked once more.
 
 It does not find a path that a program puts together while it runs. `call_targets` is the neighbour: it finds what other
 tools name.
@@ -18,15 +19,24 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.engine.approval import known_programs
 from jupyter_eca.engine.approval.path_resolver import guess_paths
 from jupyter_eca.engine.approval.protected_paths import expand_braces, find_in_text, is_protected_by_pattern
-from jupyter_eca.engine.approval.shell_parser import expands, parse_commands, split_roughly
+from jupyter_eca.engine.approval.shell_expansion import Variables
+from jupyter_eca.engine.approval.shell_parser import (
+    ParsedCommand,
+    expands,
+    parse_commands,
+    split_roughly,
+    unquote_roughly,
+)
+from jupyter_eca.engine.approval.shell_script import UNKNOWN, divide_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_eca.engine.approval.path_resolver import PathResolver
-    from jupyter_eca.engine.approval.shell_parser import ParsedCommand
+    from jupyter_eca.engine.approval.shell_script import ScriptParts
 
 _READS_CONFIG: Final = frozenset({"--get", "--get-all", "--list", "-l"})
 _PARTS_OF_WORD: Final = re.compile(r"[=:,@]")
@@ -40,38 +50,96 @@ _FOLDER_OPTIONS: Final = re.compile(r"-C|--(?:directory|chdir|cwd|prefix|work-tr
 # looked up: that takes 0.1 ms each.
 _MOST_FOLDERS: Final = 20
 _MOST_PATHS: Final = 50_000
-# A word that variables replace by more words than these keeps the variables.
-_MOST_VALUES: Final = 50
+# Text that is more than one word of a command line.
+_LINE: Final = re.compile(r"[\s<>|;&$`]")
+# Words of the shell language, and an assignment, before the name of a program.
+_BEFORE_PROGRAM: Final = re.compile(r"if|then|elif|else|while|until|do|\{|!|time|\w+=.*", re.DOTALL)
+# Options of `xargs` before the program, of which some take the next word.
+_XARGS_OPTION: Final = re.compile(r"-(?:0|r|t|[nPLsdI].+)")
+_XARGS_OPTION_WITH_VALUE: Final = re.compile(r"-[nPLsdI]")
 
-_ASSIGNMENT: Final = re.compile(r"(\w+)=(.*)", re.DOTALL)
-_VARIABLE: Final = re.compile(r"\$(?:(\w+)|\{(\w+)[^}]*\})")
+# Programs that give files to another one, which their arguments name.
+_GIVE_FILES: Final = frozenset({"fd", "fdfind", "find", "parallel", "xargs"})
+_FD_RUNS: Final = re.compile(r"-[xX].*|--exec.*")
+_FIND_WRITES: Final = frozenset({"-fls", "-fprint", "-fprint0", "-fprintf"})
+_FIND_DELETES: Final = "-delete"
+_FIND_RUNS: Final = re.compile(r"-(?:exec|ok)(?:dir)?")
+_FIND_OR: Final = frozenset({"-o", "-or", ","})
+_FIND_NOT: Final = frozenset({"!", "-not"})
+# Names of files that decide nothing about what may run.
+_HARMLESS_NAME: Final = re.compile(
+    r"[^/]*\.(?:py[cod]|o|a|so|class|log|tmp|bak|orig|rej|swp|csv|tsv|parquet|npy|npz|pkl|h5|png|jpe?g|gif|svg|pdf|ipynb"
+    r"|html|zip|gz|egg-info|DS_Store)|\.(?:ipynb_checkpoints|pytest_cache|mypy_cache|ruff_cache|coverage)|__pycache__"
+    r"|node_modules|nohup\.out"
+)
 
 
-def find_in_line(line: str, folder: str, resolver: PathResolver) -> str:
-    """Return a protected path that a line may change, "" for none. `folder` is where the line starts."""
-    commands = parse_commands(line)
-    is_rough = commands is None
-    if commands is None:
-        if found := find_in_text(line.replace("'", "").replace('"', "").replace("\\", "")):
-            return found
-        commands = tuple(_replace_variables(split_roughly(line), resolver))
+def find_in_line(line: str, folder: str, resolver: PathResolver, *, looks_up: bool = True) -> str:
+    """Return a protected path that a line may change, "" for none. `folder` is where the line starts. Without
+    `looks_up`, the line is no line of a shell alone, and a word that is not known does not count."""
+    if (commands := parse_commands(line)) is not None:
+        return _find_in_commands(commands, folder, resolver, resolver, looks_up=looks_up)
+    if found := find_in_text(line.replace("'", "").replace('"', "").replace("\\", "")):
+        return found
+    if found := _find_in_commands(split_roughly(line), folder, resolver, resolver, is_rough=True, looks_up=False):
+        return found
+    script = divide_script(line)
+    if looks_up and not script.is_certain:
+        return line.strip()
+    variables = Variables(script, resolver.variables)
+    commands = _fill_variables(script, variables)
+    inside = replace(resolver, variables=variables.export())
+    if found := _find_in_commands(commands, folder, resolver, inside, is_rough=True, looks_up=looks_up):
+        return found
+    runs_documents = any(one.hides_program or one.program in known_programs.SHELLS for one in commands)
+    inner = (*script.inner, *(script.documents if runs_documents else ()))
+    starts = _enter((folder,), [entered for command in commands for entered in _list_entered(command)])
+    if len(starts) > _MOST_FOLDERS:
+        return line.strip()
+    results = (find_in_line(text, start, inside, looks_up=looks_up) for text in inner for start in starts)
+    return next(filter(None, results), "")
+
+
+def _find_in_commands(
+    commands: tuple[ParsedCommand, ...],
+    folder: str,
+    resolver: PathResolver,
+    inside: PathResolver,
+    *,
+    is_rough: bool = False,
+    looks_up: bool,
+) -> str:
+    """Return a protected path that one of the commands may change. `inside` knows the variables of lines within the
+    line."""
     count = sum(len(command.words) for command in commands)
     folders = (folder,)
+    is_lost = False
+    # `echo "cp x y" | sh`
+    reads_script = any(one.program in known_programs.SHELLS and not _list_operands(one) for one in commands)
     for command in commands:
-        folders = _enter(folders, _list_option_folders(command))
+        own_folders = (*_list_option_folders(command),)
+        folders = _enter(folders, own_folders)
         if len(folders) > _MOST_FOLDERS or len(folders) * count > _MOST_PATHS:
-            return command.text
+            return _show(command.text)
+        is_lost = is_lost or UNKNOWN in "".join(own_folders)
+        if looks_up and (found := _find_unknown(command, folders, resolver, is_lost=is_lost)):
+            return found
+        moves = command.moves_folders
         for word in _list_words(command):
-            if found := _find_in_word(word, folders, resolver, moves=command.moves_folders, is_rough=is_rough):
-                return found
+            if found := _find_in_word(word, folders, resolver, moves=moves, is_rough=is_rough):
+                return _show(found)
         if _is_git_config(command):
             return ".git/config"
         # `sh -c "cd .git; cp x config"`
-        lines = [argument for argument in command.args if command.hides_program and " " in argument]
-        for inner, start in product(lines, folders):
-            if found := find_in_line(inner, start, resolver):
+        runs_texts = reads_script or command.program in known_programs.SHELLS
+        knows = looks_up and (runs_texts or _runs_texts(command))
+        lines = command.args if runs_texts or command.hides_program else ()
+        for text, start in product(filter(_LINE.search, lines), folders):
+            if found := find_in_line(text, start, inside, looks_up=knows):
                 return found
-        folders = _enter(folders, _list_entered(command))
+        entered = (*_list_entered(command),)
+        is_lost = is_lost or UNKNOWN in "".join(entered)
+        folders = _enter(folders, entered)
     return ""
 
 
@@ -145,31 +213,127 @@ def _is_git_config(command: ParsedCommand) -> bool:
     return first != "commit" and _READS_CONFIG.isdisjoint(command.args)
 
 
-def _replace_variables(commands: tuple[ParsedCommand, ...], resolver: PathResolver) -> Iterator[ParsedCommand]:
-    """Yield the commands with their variables replaced. A variable of a loop has several values, and each makes a
+def _fill_variables(script: ScriptParts, variables: Variables) -> tuple[ParsedCommand, ...]:
+    """Return the commands with their variables replaced. A variable of a loop has several values, and each makes a
     word."""
-    values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in resolver.variables.items()}
-    for command in commands:
-        bare = [word for written in (command.command, *command.args) for word in _fill(written, values)]
-        words = [word for written in command.words for word in _fill(written, values)]
-        is_same = len(bare) == len(words)
-        yield replace(command, command=bare[0], args=tuple(bare[1:]), words=tuple(words)) if is_same else command
-        for word in bare:
-            if assigned := _ASSIGNMENT.fullmatch(word):
-                values[assigned[1]] = (*values.get(assigned[1], ()), assigned[2])
-        if command.command in {"for", "select"} and len(bare) > 3 and bare[2] == "in":
-            values[bare[1]] = tuple(bare[3:])
+    commands = split_roughly(script.text)
+    filled: list[ParsedCommand] = []
+    for _ in range(2):  # A loop comes back to its first command with what a later one assigned.
+        filled = []
+        for command in commands:
+            words = tuple(word for written in command.words for word in variables.fill(written))
+            redirects = tuple(
+                replace(redirect, written=word, target=unquote_roughly(word))
+                for redirect in command.redirects
+                for word in variables.fill(redirect.written)
+            )
+            first, *others = map(unquote_roughly, words or ("",))
+            filled.append(ParsedCommand(first, tuple(others), words, redirects))
+            variables.assign((first, *others))
+    return tuple(filled)
 
 
-def _fill(word: str, values: dict[str, tuple[str, ...]]) -> list[str]:
-    """Return a word with each value of its variables. A variable that nobody sets stays."""
-    parts: list[tuple[str, ...]] = []
+def _find_unknown(command: ParsedCommand, folders: tuple[str, ...], resolver: PathResolver, *, is_lost: bool) -> str:
+    """Return a word that is not known, if the command may write what it names; "" for none. `is_lost`: the folder in
+    which it runs is not known, so no path that starts there is."""
+    for redirect in command.redirects:
+        if redirect.writes and (UNKNOWN in redirect.target or (is_lost and not redirect.target.startswith(("/", "~")))):
+            return _show(redirect.text)
+    words = (command.command, *command.args)
+    at = _find_program(words)
+    program, others = "".join(words[at : at + 1]), words[at + 1 :]
+    if program in known_programs.RUNNERS and program not in _GIVE_FILES:
+        # `env -u A xargs rm`
+        at = next((at for at, word in enumerate(words) if word in _GIVE_FILES), at)
+        program, others = words[at], words[at + 1 :]
+    if program == "find":
+        return _show(command.text) if _find_changes_any(others, folders, resolver) else ""
+    if program in {"fd", "fdfind"} and any(map(_FD_RUNS.fullmatch, others)):
+        return _show(command.text)
+    if program in {"xargs", "parallel"}:
+        return "" if _only_reads(_skip_xargs_options(others)) else _show(command.text)
+    if program in _ENTERS or _only_reads((program, *others)):
+        return ""
+    if is_lost and _list_operands(command):
+        return _show(command.text)
+    return next((_show(word) for word in words[at:] if UNKNOWN in word), "")
+
+
+def _list_operands(command: ParsedCommand) -> list[str]:
+    return [argument for argument in command.args if not argument.startswith("-")]
+
+
+def _runs_texts(command: ParsedCommand) -> bool:
+    """Return whether a command that hides its program may run a text in its arguments, as `su -c` does, and not one of
+    another language, as `time awk` does."""
+    words = (command.command, *command.args)
+    program = words[_find_program(words)]
+    return program in known_programs.RUNNERS or program in known_programs.SHELLS or program == "git"
+
+
+def _show(text: str) -> str:
+    return text.replace(UNKNOWN, "…")
+
+
+def _find_program(words: tuple[str, ...]) -> int:
+    """Return the place of the program in the words of a command. `env`, `sudo` and others run the next one."""
     at = 0
-    for found in _VARIABLE.finditer(word):
-        parts += [(word[at : found.start()],), values.get(found[1] or found[2], (found[0],))]
-        at = found.end()
-    parts.append((word[at:],))
-    count = 1
-    for part in parts:
-        count *= len(part)
-    return ["".join(chosen) for chosen in product(*parts)] if count <= _MOST_VALUES else [word]
+    while at < len(words) - 1:
+        word, after = words[at], words[at + 1]
+        is_runner = word in known_programs.RUNNERS and word not in _GIVE_FILES
+        if not _BEFORE_PROGRAM.fullmatch(word) and (not is_runner or after.startswith("-")):
+            break
+        at += 2 if word == "timeout" else 1
+    return at
+
+
+def _only_reads(words: tuple[str, ...]) -> bool:
+    """Return whether a command writes nothing that its arguments name."""
+    first, second = "".join(words[:1]), "".join(words[1:2])
+    program = first.rpartition("/")[2]
+    known = known_programs.WRITE_NO_ARGUMENT
+    return (
+        not words or _BEFORE_PROGRAM.fullmatch(first) is not None or program in known or f"{program} {second}" in known
+    )
+
+
+def _skip_xargs_options(args: tuple[str, ...]) -> tuple[str, ...]:
+    at = 0
+    while at < len(args):
+        if _XARGS_OPTION_WITH_VALUE.fullmatch(args[at]):
+            at += 2
+        elif _XARGS_OPTION.fullmatch(args[at]):
+            at += 1
+        else:
+            break
+    return args[at:]
+
+
+def _find_changes_any(args: tuple[str, ...], folders: tuple[str, ...], resolver: PathResolver) -> bool:
+    """Return whether `find` may delete or change files that decide what may run."""
+    runs = [args[at + 1 :] for at, arg in enumerate(args) if _FIND_RUNS.fullmatch(arg)]
+    if _FIND_DELETES not in args and all(map(_only_reads, runs)):
+        return not _FIND_WRITES.isdisjoint(args) and UNKNOWN in "".join(args)
+    first = next((at for at, arg in enumerate(args) if arg.startswith(("-", "(", "!"))), len(args))
+    starts = args[:first] or (".",)
+    if UNKNOWN not in "".join(starts) and not any(
+        resolver.is_above_protected(form)
+        for start, folder in product(starts, folders)
+        for form in resolver.resolve(start, folder)
+    ):
+        return False
+    tests: list[list[str]] = [[]]
+    for arg in args[first:]:
+        if arg in _FIND_OR:
+            tests.append([])
+        else:
+            tests[-1].append(arg)
+    return not all(map(_names_harmless_files, tests))
+
+
+def _names_harmless_files(test: list[str]) -> bool:
+    """Return whether the tests of `find` between two `-o` let no file pass that decides what may run."""
+    return any(
+        name in {"-name", "-iname"} and _HARMLESS_NAME.fullmatch(pattern) and before not in _FIND_NOT
+        for before, name, pattern in zip(["", *test], test, test[1:], strict=False)
+    )

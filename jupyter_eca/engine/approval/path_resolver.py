@@ -61,6 +61,16 @@ class PathResolver:
         folders = (*self.above, *self.above_included) if moves else self.above
         return self.is_protected(form) or any(form.casefold() == path.casefold() for path in folders)
 
+    def is_above_protected(self, form: str) -> bool:
+        """Return whether a resolved folder may hold something protected in a folder below it. The folder of the
+        workspace holds our configuration; of other folders it is known from the paths that are protected here."""
+        below = f"{form.casefold().rstrip('/')}/"
+        return (
+            form == "."
+            or self.is_protected(form)
+            or any(path.casefold().startswith(below) for path in (*self.own, *self.included))
+        )
+
     def may_become_protected(self, form: str) -> bool:
         """Return whether a resolved path with a pattern in it (`~/.conf*/eca`) may become one that is protected, when
         the shell replaces it. Patterns are not compared with `included`: `src/*.py` is what people work on."""

@@ -46,7 +46,8 @@ _TOKEN: Final = re.compile(
 # nothing, and a text that runs a command (`"$(cp x y)"`) is no quoted text.
 _ROUGH: Final = re.compile(
     r"""
-      (?P<end>[;&|()`\n]+)
+      (?P<redirect>(?:[0-9]*|&)>[>|&]?)
+    | (?P<end>[;&|()`\n]+)
     | (?P<word>(?:
           \$'(?:[^'\\\n]|\\.)*'
         | '[^'\n]*'
@@ -204,18 +205,33 @@ def parse_commands(line: str) -> tuple[ParsedCommand, ...] | None:
 
 
 def split_roughly(line: str) -> tuple[ParsedCommand, ...]:
-    """Return something like the commands of a line that is not understood, without redirections and keys. Their words
-    are those that the shell may make of it, and perhaps others: keywords, comments and the text of here documents."""
+    """Return something like the commands of a line that is not understood, without keys and without redirections that
+    only read. Their words are those that the shell may make of it, and perhaps others: keywords, comments and the text
+    of here documents."""
     commands: list[ParsedCommand] = []
     words: list[str] = []
+    redirects: list[Redirect] = []
+    operator = ""
     for found in (*_ROUGH.finditer(line), None):
         if found is not None and found["word"]:
-            words.append(found["word"])
-        elif words and (found is None or found["end"]):
-            bare = [_ROUGH_QUOTES.sub("", word) for word in words]
-            commands.append(ParsedCommand(bare[0], tuple(bare[1:]), tuple(words)))
-            words = []
+            if operator:
+                redirects.append(Redirect(operator, unquote_roughly(found["word"]), found["word"]))
+            else:
+                words.append(found["word"])
+            operator = ""
+        elif found is not None and found["redirect"]:
+            operator = found["redirect"]
+        elif found is None or found["end"]:
+            if words or redirects:
+                first, *others = map(unquote_roughly, words or [""])
+                commands.append(ParsedCommand(first, tuple(others), tuple(words), tuple(redirects)))
+            words, redirects, operator = [], [], ""
     return tuple(commands)
+
+
+def unquote_roughly(word: str) -> str:
+    """Return a word without its quotes and backslashes."""
+    return _ROUGH_QUOTES.sub("", word)
 
 
 def find_keys(line: str) -> LineKeys | None:

@@ -78,7 +78,7 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
         tuple(map(Path.as_posix, included)),
         tuple(map(Path.as_posix, _list_folders(roots, included))),
         # Other values are no folders, and may be secrets, which the card of a call must not show.
-        {name: value for name, value in os.environ.items() if value.startswith("/")},
+        {name: value if value.startswith("/") else "" for name, value in os.environ.items()},
     )
 
 

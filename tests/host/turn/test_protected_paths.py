@@ -249,6 +249,15 @@ async def test_work_beside_a_script_that_the_settings_run_is_not_asked_about(tmp
         'A=.e; B=ca; cp harmless "$A${{B}}/config.json"',
         "for name in .config x; do cp harmless ~/$name/eca/config.json; done",
         "(cd $XDG_CONFIG_HOME; cp {harmless} eca/config.json)",
+        "cp harmless ${{X:-.e}}ca/config.json",
+        "cp harmless $'.\\145ca/config.json'",
+        "X=(.e); cp harmless ${{X}}ca/config.json",
+        "set -- .e; cp harmless $1ca/config.json",
+        "cp harmless $(printf .e)ca/config.json",
+        "cd $(printf .e)ca; cp ../harmless config.json",
+        "find . -name harmless -exec cp {harmless} .e?a/config.json +",
+        "ls -a | xargs -I% cp harmless %/config.json",
+        "find . -path './.?ca' -delete",
     ],
 )
 async def test_a_line_that_reaches_the_configuration_by_another_folder_a_pattern_or_a_variable_is_asked_about(
