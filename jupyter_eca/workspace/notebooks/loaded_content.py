@@ -80,7 +80,9 @@ _LOADING_DIAGRAM: Final = re.compile(
 _SHAPE: Final = "@{"
 _PICTURE: Final = re.compile(r"\b(?:img|icon)\b", re.IGNORECASE)
 # Commands of MathJax that write CSS or attributes.
-_FORMULA: Final = re.compile(r"\\(style|mmlToken|includegraphics)\b|\\(bbox)\s*\[[^\]]{0,200}?(?:\burl\b|\\|&)")
+_FORMULA: Final = re.compile(
+    r"\\(style|mmlToken|includegraphics)\b|\\(bbox)\s*\[(?:[^\]]{0,200}?(?:\burl\b|\\|&)|[^\]]{200})"
+)
 
 # How much of an address is shown, and of how many.
 _MOST_CHARS: Final = 200
@@ -165,7 +167,8 @@ def _list_html(source: str) -> Iterator[tuple[str, str]]:
         if name == "style":
             if not _is_whole(found[2]) or _LOADING_STYLE.search(value):
                 yield from _describe("a style", value)
-        elif not _HARMLESS.fullmatch(value):
+        elif not _HARMLESS.fullmatch(value) or (name.endswith("srcset") and not _is_whole(found[2])):
+            # The beginning of an address says where it leads, but more of them may follow it.
             yield value, value
 
 

@@ -28,6 +28,10 @@ LOADS = {
     "<IMG\nalt='>' SRC = 'https://evil.org/a'>": "https://evil.org/a",
     "<img/src=//evil.org>": "//evil.org",
     '<img srcset="https://evil.org 2x">': "https://evil.org 2x",
+    f'<img srcset="a.png?{"a" * 2100}, https://evil.org 2x">': "a.png?",
+    "```\u00a0mermaid\nA@{ img: 'x' }": "a Mermaid diagram",
+    "```\ufeffmermaid\nA@{ img: 'x' }": "a Mermaid diagram",
+    "   ```mermaid\nA@{ img: 'x' }": "a Mermaid diagram",
     '<p title="<img src=" src=x>': "",
     '<video poster="ftp://evil.org/a">': "ftp://evil.org/a",
     '<td background="//evil.org/a">': "//evil.org/a",
@@ -55,8 +59,10 @@ LOADS = {
     "```mermaid\nclassDef x background: u\\rl(\\/\\/evil.org)\n```": "a Mermaid diagram",
     "> ```mermaid\n> ---\n> config: x\n> ---\n> ```": "a Mermaid diagram",
     "$\\style{background: x}{y}$": "a formula with \\style",
+    f"$\\bbox[{'a:b;' * 100}background:url(x)]{{y}}$": "a formula with \\bbox",
 }
 HARMLESS = [
+    f'<img src="data:image/png;base64,{"A" * 3000}">',
     "# Results\n\nSee [the page](https://example.org) and <https://example.org>, or me@example.org.",
     "https://example.org is 5 < 6 & wow! [x] = 3",
     "![plot](plot.png) ![Fig. (a)](images/plöt%201.png 'A plot') ![a](attachment:image.png)",
