@@ -67,8 +67,9 @@ from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_metadata
 from jupyter_eca.plugins.contexts.mcp_resource import read_changed
 from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
-from jupyter_eca.protocol.content import RejectReason, RunCellsDetails
+from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
 from jupyter_eca.protocol.context import CursorContext
+from jupyter_eca.protocol.notebook import DeleteCell, EditCell
 from jupyter_eca.workspace.shielded import run_to_end
 from jupyter_eca.workspace.tool_result import Report, ToolResult, truncate_result
 
@@ -364,7 +365,7 @@ class EffectRunner:
 
         A call whose preview has a problem fails without a question. But a call that comes after a call that changes
         something may work once that change is made. So it does not fail beforehand, and if the details of the earlier
-        changes are known, it is previewed again on top of them.
+        changes are known, it is previewed again on top of them. So is a call that shows the sources of cells.
         """
         calls = chat.state.calls
         before = [adjusted.get(call.id, AS_IT_IS) for call in calls]
@@ -373,7 +374,7 @@ class EffectRunner:
         earlier: tuple[ToolCallDetails, ...] = ()
         is_behind_change = False
         for call, one, first in zip(calls, before, found, strict=True):
-            again = earlier and (first.problem or isinstance(first.details, RunCellsDetails))
+            again = earlier and (first.problem or _depends_on_sources(first.details))
             made = previews[call.id] = await self._preview_call(chat, call, one, earlier) if again else first
             if made.problem and not is_behind_change:
                 previews[call.id] = replace(made, adjusted=replace(made.adjusted, failure=made.problem))
@@ -562,6 +563,17 @@ async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, An
     except Exception:  # noqa: BLE001  # the boundary to plugs: the call itself will say what is wrong
         _log.exception("the preview of %s failed", tool.spec.name)
         return None
+
+
+def _depends_on_sources(details: ToolCallDetails | None) -> bool:
+    """Return whether the details show sources of cells that an earlier call may change."""
+    match details:
+        case RunCellsDetails():
+            return True
+        case FileChangeDetails(cells=changes):
+            return any(isinstance(change, EditCell | DeleteCell) for change in changes or ())
+        case _:
+            return False
 
 
 def is_about_model(error: ProviderError) -> bool:

@@ -7,6 +7,7 @@ of a notebook: `workspace/notebooks/cell_changes.py` does. `cell_preview` is for
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -16,6 +17,7 @@ from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import (
     NotebookPath,
+    apply_earlier,
     check_loaded,
     find_default_notebook,
     notebooks,
@@ -230,9 +232,14 @@ async def _preview(
         raise ToolError("The arguments do not fit.") from error
     fields = {name: getattr(model, name) for name in type(model).model_fields if name != "path"}
     document = await read_notebook(context, arguments.get("path", ""))
-    change = plan(context, document, **fields)
+    before = apply_earlier(context, document)
+    if context.earlier and "cell" in fields:
+        # A number means the cell that has it now, unless the call only works once the earlier ones have been made.
+        with suppress(ToolError):
+            fields["cell"] = cell_changes.get_cell_id(plan(context, document, **fields))
+    change = plan(context, before, **fields)
     _require_known(context, document, change, partly=_is_partial(fields))
-    return cell_changes.describe_changes(document, cell_changes.apply(document, change), change)
+    return cell_changes.describe_changes(before, cell_changes.apply(before, change), change)
 
 
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:

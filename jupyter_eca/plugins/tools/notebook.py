@@ -83,7 +83,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     values = validate(notebook_run_cells.arguments, arguments)
     document = await read_notebook(context, values["path"])
     _check_kernel(context, document)
-    after = _apply_earlier(context, document)
+    after = apply_earlier(context, document)
     chosen = [cell_changes.find_cell(after, cell) for cell in values["cells"]]
     _require_known(context, document, [cell.id for cell in chosen])
     return RunCellsDetails(
@@ -145,7 +145,7 @@ def _check_kernel(context: ToolContext, document: NotebookDocument) -> None:
         )
 
 
-def _apply_earlier(context: ToolContext, document: NotebookDocument) -> NotebookDocument:
+def apply_earlier(context: ToolContext, document: NotebookDocument) -> NotebookDocument:
     """Return the notebook as the calls before this one in the same answer would leave it."""
     changes = (
         change

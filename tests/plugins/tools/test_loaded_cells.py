@@ -106,13 +106,13 @@ async def test_ordinary_markdown_and_code_are_not_asked_about(tmp_path: Path) ->
         assert ("t", f"![]({ADDRESS}) and other text") in there.page.cells()
 
 
-async def test_an_edit_of_a_cell_that_was_not_there_when_it_was_decided_loads_nothing(tmp_path: Path) -> None:
+async def test_an_edit_of_a_cell_that_an_earlier_call_makes_is_asked_about_with_what_it_loads(tmp_path: Path) -> None:
     async with room(tmp_path, code("a", "x = 1"), **EVERYTHING) as there:
         both = [insert("PLACE", after="a"), edit("2", source=f"![]({ADDRESS})")]
-        received = await there.ask(both, lambda _: CallDecision(approved=True))
-        _, edited = called(received)
-        assert edited.error
-        assert "Nobody was asked about that" in result(edited)
+        received = await there.ask(both, lambda _: CallDecision(approved=False))
+        (question,) = list_questions(received)
+        assert question.cause is not None
+        assert (question.cause.kind, question.cause.loads) == ("loads", ADDRESS)
         assert [source for _, source in there.page.cells()] == ["x = 1", "PLACE"]
 
 

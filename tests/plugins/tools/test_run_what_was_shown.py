@@ -91,16 +91,48 @@ async def test_a_run_behind_an_edit_shows_what_the_edit_makes_of_the_cell(tmp_pa
         assert list_runs(there.page) == ["x = 10"]
 
 
-async def test_a_run_behind_two_edits_of_its_cell_runs_nothing_that_was_not_shown(tmp_path: Path) -> None:
-    def replace(old: str, new: str) -> dict[str, Any]:
-        arguments = {"cell": "a", "original_content": old, "new_content": new}
-        return {"tool": "notebook_edit_cell", "arguments": arguments}
+def replace(old: str, new: str) -> dict[str, Any]:
+    arguments = {"cell": 1, "original_content": old, "new_content": new}
+    return {"tool": "notebook_edit_cell", "arguments": arguments}
 
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        (replace("x = 1", "x = 10"), replace("x = 10", "x = 100")),
+        (replace("1", "100"), replace("x", "y")),
+        (edit("a", "y"), edit("a", "y = 100")),
+    ],
+)
+async def test_a_run_behind_two_edits_of_its_cell_shows_what_both_make_of_it(
+    tmp_path: Path, edits: tuple[dict[str, Any], ...]
+) -> None:
     async with room(tmp_path, *CELLS) as there:
         reader = Reader()
-        *_, ran = called(await there.ask([replace("x = 1", "x = 10"), replace("x = 10", "x = 100"), run("a")], reader))
-        assert "was changed since the run was shown" in result(ran)
-        assert list_runs(there.page) == []
+        *_, ran = called(await there.ask([*edits, run("a")], reader))
+        assert not ran.error
+        assert reader.shown == [[(1, "a", source)] for source in list_runs(there.page)]
+        assert list_runs(there.page)[0].endswith("= 100")
+
+
+async def test_the_second_edit_of_a_cell_is_asked_about_if_what_results_changes_what_may_run(tmp_path: Path) -> None:
+    kinds: list[str | None] = []
+
+    def decide(call: ToolCallRunContent) -> CallDecision:
+        kinds.append(call.cause and call.cause.kind)
+        return yes(call)
+
+    async with room(tmp_path, *CELLS, toolCall={"approval": {"byDefault": "allow"}}) as there:
+        edits = (replace("x = 1", "open('.ZZZca/config.json', 'w')"), replace("ZZZ", "e"))
+        await there.ask([*edits, run("a")], decide)
+        assert kinds == ["protected", "protected"]
+
+
+async def test_the_number_of_a_second_edit_is_that_which_the_cell_has_now(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        remove = {"tool": "notebook_delete_cell", "arguments": {"cell": 1}}
+        await there.ask([remove, edit(2, "y = 20")], yes)
+        assert there.page.cells() == [("b", "y = 20")]
 
 
 async def test_a_run_by_number_behind_an_insertion_runs_the_cell_that_was_shown(tmp_path: Path) -> None:
