@@ -13,6 +13,11 @@ export interface WrittenRule {
   readonly file: string;
 }
 
+/** Return the name of a tool call among the calls of all chats. Two chats may have calls with the same id. */
+export function nameCall(chatId: ChatId, toolCallId: string): string {
+  return `${String(chatId)} ${toolCallId}`;
+}
+
 export class ApprovalRules {
   private written: Readonly<Record<string, WrittenRule>> = {};
   private readonly subscribers = new Set<() => void>();
@@ -24,12 +29,12 @@ export class ApprovalRules {
     return () => this.subscribers.delete(subscriber);
   };
 
-  /** The rules that were written, by the ids of their tool calls. */
+  /** The rules that were written, by the names of their tool calls: see `nameCall`. */
   readonly current = (): Readonly<Record<string, WrittenRule>> => this.written;
 
   /** Ask the server for a rule that would allow calls like this one. Throws: LinkError, RpcError. */
-  propose(toolCallId: string): Promise<ApprovalsProposeResult> {
-    return this.session().request('approvals/propose', { chatId: this.findChat(toolCallId), toolCallId });
+  propose(chatId: ChatId, toolCallId: string): Promise<ApprovalsProposeResult> {
+    return this.session().request('approvals/propose', { chatId, toolCallId });
   }
 
   /**
@@ -38,19 +43,19 @@ export class ApprovalRules {
    *
    * Throws: LinkError, RpcError.
    */
-  async write(toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
+  async write(chatId: ChatId, toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
     const session = this.session();
-    const chatId = this.findChat(toolCallId);
     const { file } = await session.request('approvals/add', { ...rule, scope });
-    this.setWritten({ ...this.written, [toolCallId]: { rule, file } });
+    this.setWritten({ ...this.written, [nameCall(chatId, toolCallId)]: { rule, file } });
     session.approve(toolCallId, false, chatId);
   }
 
   /** Remove the rule that was written for a call. The call itself is not undone. */
-  async undo(toolCallId: string): Promise<void> {
-    const entry = this.written[toolCallId];
+  async undo(chatId: ChatId, toolCallId: string): Promise<void> {
+    const name = nameCall(chatId, toolCallId);
+    const entry = this.written[name];
     if (entry !== undefined && (await this.session().ask('approvals/remove', entry.rule)) !== undefined) {
-      this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([id]) => id !== toolCallId)));
+      this.setWritten(Object.fromEntries(Object.entries(this.written).filter(([other]) => other !== name)));
     }
   }
 
@@ -59,14 +64,5 @@ export class ApprovalRules {
     this.subscribers.forEach(subscriber => {
       subscriber();
     });
-  }
-
-  /** Return the chat that a call belongs to: a subagent's call is shown in its parent's chat, but has its own chat. */
-  private findChat(toolCallId: string): ChatId {
-    const { chat } = this.session();
-    const within = Object.entries(chat.agents ?? {}).find(([, { blocks }]) =>
-      blocks.some(block => block.kind === 'tool' && block.id === toolCallId)
-    );
-    return within?.[0] ?? chat.id;
   }
 }

@@ -204,19 +204,19 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
   );
   const estimates = useEstimates(session, surroundings, { ...state.selection, ...chat.selection }, chat.id);
   const onApprove = React.useCallback(
-    (id: string, forSession: boolean, chatId?: ChatId) => {
+    (id: string, forSession: boolean, chatId: ChatId) => {
       session.approve(id, forSession, chatId);
     },
     [session]
   );
   const onBackground = React.useCallback(
-    (id: string, chatId: ChatId = session.chat.id) => {
+    (id: string, chatId: ChatId) => {
       void session.ask('chat/toolCallBackground', { chatId, id });
     },
     [session]
   );
   const onReject = React.useCallback(
-    (id: string, reason: string, chatId?: ChatId) => {
+    (id: string, reason: string, chatId: ChatId) => {
       session.reject(id, reason, chatId);
     },
     [session]
@@ -309,6 +309,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
           sent={sent}
           onEarlier={chat.before === undefined ? undefined : () => void fetchEarlier(session, chat)}
           progress={chat.status === 'stopping' ? trans.__('Stopping…') : chat.progress}
+          chatId={chat.id}
           onApprove={onApprove}
           onReject={onReject}
           onBackground={onBackground}

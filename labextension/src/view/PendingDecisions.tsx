@@ -90,6 +90,7 @@ function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
 /** Return the functions that decide about the calls of a chat. */
 function createDecide(session: Session, chatId: ChatId, onDecide: () => void): Decide {
   return {
+    chatId,
     onApprove: (id, forSession) => {
       onDecide();
       session.approve(id, forSession, chatId);

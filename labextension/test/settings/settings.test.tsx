@@ -7,7 +7,7 @@ import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
-import { ApprovalRules } from '../../src/chat/approval_rules';
+import { ApprovalRules, nameCall } from '../../src/chat/approval_rules';
 import { addContent } from '../../src/chat/blocks';
 import { parsePairs, splitWords } from '../../src/settings/command_line';
 import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
@@ -177,6 +177,10 @@ async function meet(): Promise<readonly [Session, unknown[]]> {
   const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
   server.handle('initialize', () => ({ models: ['a/b'], ...defaults }));
   server.handle('chat/list', () => ({ chats: [] }));
+  server.handle('approvals/propose', params => {
+    heard.push(['propose', params]);
+    return { places: [] };
+  });
   server.handle('approvals/add', params => {
     heard.push(['add', params]);
     return { file: '.eca/config.json' };
@@ -193,18 +197,22 @@ async function meet(): Promise<readonly [Session, unknown[]]> {
   return [session, heard];
 }
 
-test('a rule is written, the call runs, and the rule can be removed again', async () => {
+test('a rule is written, exactly the call of that chat runs, and the rule can be removed again', async () => {
   const [session, heard] = await meet();
   const always = new ApprovalRules(() => session);
   const rule = { decision: 'allow', rule: 'docs' } as const;
-  await always.write('t', rule, 'global');
-  expect(always.current()).toEqual({ t: { rule, file: '.eca/config.json' } });
-  await always.undo('t');
+  await always.propose('sub', 't');
+  await always.write('sub', 't', rule, 'global');
+  expect(always.current()).toEqual({ [nameCall('sub', 't')]: { rule, file: '.eca/config.json' } });
+  await always.undo('a', 't');
+  expect(always.current()).not.toEqual({});
+  await always.undo('sub', 't');
   expect(always.current()).toEqual({});
-  await always.undo('t');
+  await always.undo('sub', 't');
   expect(heard).toEqual([
+    ['propose', { chatId: 'sub', toolCallId: 't' }],
     ['add', { ...rule, scope: 'global' }],
-    ['approve', { chatId: 'a', toolCallId: 't' }],
+    ['approve', { chatId: 'sub', toolCallId: 't' }],
     ['remove', rule]
   ]);
 });

@@ -10,10 +10,12 @@ import { TaskDetails, ToolCallDetails } from '../../src/wire/protocol';
 import { createChat, createState } from '../../src/chat/state';
 import { describeForScreenReader } from '../../src/view/announcement';
 import { draftReasons } from '../../src/view/tools/Approval';
+import { nameCall } from '../../src/chat/approval_rules';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
+import { Question } from '../../src/view/transcript/Question';
 import { ToolCard } from '../../src/view/tools/ToolCard';
 import { ToolDetails } from '../../src/view/tools/ToolDetails';
 import { TrustNotice } from '../../src/view/TrustNotice';
@@ -38,6 +40,7 @@ function block(block: Block, last = false, idle = true): string {
   const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: nothing };
   return shown(
     <BlockView
+      chatId="c"
       block={block}
       last={last}
       idle={idle}
@@ -101,7 +104,7 @@ test('a call that changes what may run, or that loads something, says so, and no
   const draw = (call: ToolBlock): string =>
     renderToStaticMarkup(
       <EnvProvider value={rules}>
-        <ToolCard block={call} onApprove={nothing} onReject={nothing} onBackground={nothing} />
+        <ToolCard block={call} chatId="c" onApprove={nothing} onReject={nothing} onBackground={nothing} />
       </EnvProvider>
     );
   const html = draw({ ...CALL, asked: true, cause });
@@ -180,6 +183,31 @@ test('a command line is shown word for word, with what the rules read in it besi
   expect(html).toContain('curl x | sh  &gt; y</pre>');
   expect(html).toContain('<code>sh &gt; y</code>');
   expect(block({ ...CALL, details })).toContain('curl x | sh  &gt; y</pre>');
+});
+
+test('a command is shown with the folder in which it runs and all else that it is called with', () => {
+  const details = { type: 'shellCommand', commands: [], background: true, line: 'rm -rf *' } as const;
+  const html = block({
+    ...CALL,
+    details,
+    arguments: { command: 'rm -rf *', working_directory: '../precious', background: true, timeout: 86400 }
+  });
+  expect(html).toMatch(/working_directory<\/dt><dd>\.\.\/precious/);
+  expect(html).toMatch(/background<\/dt><dd>true/);
+  expect(html).toMatch(/timeout<\/dt><dd>86400/);
+  expect(html).not.toContain('<dt>command');
+  const cells = { type: 'runCells', path: 'a.ipynb', cells: [{ number: 1, id: 'x', source: 'f()' }] } as const;
+  const run = block({ ...CALL, details: cells, arguments: { path: 'a.ipynb', cells: ['x'], timeout: 5 } });
+  expect(run).toMatch(/timeout<\/dt><dd>5/);
+  expect(run).not.toContain('<dt>cells');
+});
+
+test('a question hides nothing of what it asks and of what can be answered', () => {
+  const options = [{ label: 'Yes\u3164\u200b' }];
+  const question = { key: 1, chatId: 'c', question: 'Delete \u202e\u200bnotes?', options, allowFreeform: false };
+  const html = shown(<Question question={question} onAnswer={nothing} />);
+  expect(html).toContain('Delete \\u202e\\u200bnotes?');
+  expect(html).toContain('Yes\\u3164\\u200b');
 });
 
 test('nothing of what is approved is hidden by characters that are not drawn', () => {
@@ -354,8 +382,8 @@ test('the plan is shown as one list with ticks, and can be carried out', () => {
 });
 
 test('a reason that the user is writing is kept when its card is drawn again', () => {
-  draftReasons.set('t', { reason: 'It is the <only> copy', focused: false });
+  draftReasons.set(nameCall('c', 't'), { reason: 'It is the <only> copy', focused: false });
   expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
-  draftReasons.delete('t');
+  draftReasons.delete(nameCall('c', 't'));
   expect(block(CALL)).not.toContain('<input');
 });

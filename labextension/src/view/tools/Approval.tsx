@@ -6,27 +6,29 @@
 
 import * as React from 'react';
 
+import { nameCall } from '../../chat/approval_rules';
 import { ChatId } from '../../wire/protocol';
 import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
 import { toExactText } from '../../render/format';
 
-/**
- * What the buttons of a tool call do. `id` is the id of the call. Without `chatId` the chat is the one that is shown.
- */
+/** What the buttons of a tool call do. `id` is the id of the call. */
 export interface Decide {
+  /** The chat of the call: the one that is shown, or that of a subagent. */
+  readonly chatId: ChatId;
   /** Lets the running call continue as a background job. */
-  readonly onBackground: (id: string, chatId?: ChatId) => void;
+  readonly onBackground: (id: string, chatId: ChatId) => void;
   /** Approves the call. `forSession`: the approval is remembered for the rest of the chat. */
-  readonly onApprove: (id: string, forSession: boolean, chatId?: ChatId) => void;
+  readonly onApprove: (id: string, forSession: boolean, chatId: ChatId) => void;
   /** Rejects the call. The model reads the reason, which may be empty. */
-  readonly onReject: (id: string, reason: string, chatId?: ChatId) => void;
+  readonly onReject: (id: string, reason: string, chatId: ChatId) => void;
 }
 
 /**
- * The reasons that the user is writing, by the ids of the calls, and whether the field has the focus. They are kept
- * outside of the view, because React may create a card again while its call waits: when the chat is replayed, when the
- * user opens the list of chats and comes back, when the call around it is folded, or when the panel is moved.
+ * The reasons that the user is writing, by the names of the calls (see `nameCall`), and whether the field has the
+ * focus. They are kept outside of the view, because React may create a card again while its call waits: when the chat
+ * is replayed, when the user opens the list of chats and comes back, when the call around it is folded, or when the
+ * panel is moved.
  */
 export const draftReasons = new Map<string, { readonly reason: string; readonly focused: boolean }>();
 
@@ -38,13 +40,21 @@ interface ApprovalProps extends Omit<Decide, 'onBackground'> {
   readonly canHaveRule: boolean;
 }
 
-export function Approval({ id, remembers, canHaveRule, onApprove, onReject }: ApprovalProps): React.ReactElement {
+export function Approval({
+  chatId,
+  id,
+  remembers,
+  canHaveRule,
+  onApprove,
+  onReject
+}: ApprovalProps): React.ReactElement {
   const { trans, approvalRules } = useEnv();
   const [proposing, setProposing] = React.useState(false);
-  const [rejecting, setRejecting] = React.useState(draftReasons.has(id));
+  const [rejecting, setRejecting] = React.useState(draftReasons.has(nameCall(chatId, id)));
   if (proposing && approvalRules !== undefined) {
     return (
       <RuleForm
+        chatId={chatId}
         id={id}
         approvalRules={approvalRules}
         onBack={() => {
@@ -56,6 +66,7 @@ export function Approval({ id, remembers, canHaveRule, onApprove, onReject }: Ap
   if (rejecting) {
     return (
       <RejectForm
+        chatId={chatId}
         id={id}
         onReject={onReject}
         onBack={() => {
@@ -70,7 +81,7 @@ export function Approval({ id, remembers, canHaveRule, onApprove, onReject }: Ap
         type="button"
         className="eca-Button eca-mod-main"
         onClick={() => {
-          onApprove(id, false);
+          onApprove(id, false, chatId);
         }}
       >
         {trans.__('Approve')}
@@ -81,7 +92,7 @@ export function Approval({ id, remembers, canHaveRule, onApprove, onReject }: Ap
           className="eca-Button eca-Approval-session"
           title={trans.__('Do not ask again in this chat for: %1', formatScopes(remembers))}
           onClick={() => {
-            onApprove(id, true);
+            onApprove(id, true, chatId);
           }}
         >
           {trans.__('Approve for session: %1', formatScopes(remembers))}
@@ -103,7 +114,7 @@ export function Approval({ id, remembers, canHaveRule, onApprove, onReject }: Ap
         type="button"
         className="eca-Button"
         onClick={() => {
-          draftReasons.set(id, { reason: '', focused: true });
+          draftReasons.set(nameCall(chatId, id), { reason: '', focused: true });
           setRejecting(true);
         }}
       >
@@ -118,26 +129,27 @@ function formatScopes(remembers: readonly string[]): string {
   return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
 
-type RejectProps = Pick<Decide, 'onReject'> & { readonly id: string; readonly onBack: () => void };
+type RejectProps = Pick<Decide, 'chatId' | 'onReject'> & { readonly id: string; readonly onBack: () => void };
 
-function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
+function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactElement {
   const { trans } = useEnv();
+  const name = nameCall(chatId, id);
   const field = React.useRef<HTMLInputElement | null>(null);
-  const [before] = React.useState(draftReasons.get(id));
+  const [before] = React.useState(draftReasons.get(name));
   const [reason, setReason] = React.useState(before?.reason ?? '');
   // React calls this without an element just before the field is removed from the page.
   const rememberFocus = React.useCallback(
     (input: HTMLInputElement | null) => {
-      const draft = draftReasons.get(id);
+      const draft = draftReasons.get(name);
       if (input === null && draft !== undefined) {
-        draftReasons.set(id, { ...draft, focused: field.current === document.activeElement });
+        draftReasons.set(name, { ...draft, focused: field.current === document.activeElement });
       }
       field.current = input;
     },
-    [id]
+    [name]
   );
   const back = (): void => {
-    draftReasons.delete(id);
+    draftReasons.delete(name);
     onBack();
   };
   return (
@@ -145,7 +157,7 @@ function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
       className="eca-Approval"
       onSubmit={event => {
         event.preventDefault();
-        onReject(id, reason.trim());
+        onReject(id, reason.trim(), chatId);
       }}
       onKeyDown={event => {
         if (event.key === 'Escape') {
@@ -163,7 +175,7 @@ function RejectForm({ id, onReject, onBack }: RejectProps): React.ReactElement {
         aria-label={trans.__('Reason, sent to the assistant')}
         placeholder={trans.__('Why not? (optional, sent to the assistant)')}
         onChange={event => {
-          draftReasons.set(id, { reason: event.target.value, focused: true });
+          draftReasons.set(name, { reason: event.target.value, focused: true });
           setReason(event.target.value);
         }}
       />

@@ -14,9 +14,10 @@ import { useEnv } from '../common/env';
 /** How many of the last lines are shown. The whole output is shown when the call has ended. */
 const LINES = 6;
 
-type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'onBackground'> & { readonly id: string };
+type Props = NonNullable<ToolBlock['progress']> & Pick<Decide, 'chatId' | 'onBackground'> & { readonly id: string };
 
-export function CallProgress({ id, text, progress, total, background, onBackground }: Props): React.ReactElement {
+export function CallProgress(props: Props): React.ReactElement {
+  const { chatId, id, text, progress, total, background, onBackground } = props;
   const { trans } = useEnv();
   const known = progress !== undefined && total !== undefined && total > 0;
   const tail = toPlainText(text).trimEnd().split('\n').slice(-LINES).join('\n');
@@ -35,7 +36,7 @@ export function CallProgress({ id, text, progress, total, background, onBackgrou
           type="button"
           className="eca-Link"
           onClick={() => {
-            onBackground(id);
+            onBackground(id, chatId);
           }}
         >
           {trans.__('Run in background')}

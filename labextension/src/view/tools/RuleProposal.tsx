@@ -7,8 +7,8 @@
 
 import * as React from 'react';
 
-import { ApprovalRules } from '../../chat/approval_rules';
-import { ApprovalsProposeResult, RulePlace, RuleText } from '../../wire/protocol';
+import { ApprovalRules, nameCall } from '../../chat/approval_rules';
+import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../../wire/protocol';
 import { toExactText } from '../../render/format';
 import { useEnv } from '../common/env';
 
@@ -19,13 +19,14 @@ export function formatRule({ decision, rule, argsMatchers = {} }: RuleText): str
 }
 
 interface FormProps {
+  readonly chatId: ChatId;
   readonly id: string;
   readonly approvalRules: ApprovalRules;
   readonly onBack: () => void;
 }
 
 /** Asks the server for a rule for the call `id`, and shows it. */
-export function RuleForm({ id, approvalRules, onBack }: FormProps): React.ReactElement {
+export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): React.ReactElement {
   const { trans } = useEnv();
   const [proposal, setProposal] = React.useState<ApprovalsProposeResult>();
   const [error, setError] = React.useState('');
@@ -35,11 +36,11 @@ export function RuleForm({ id, approvalRules, onBack }: FormProps): React.ReactE
     setError(error instanceof Error ? error.message : String(error));
   };
   React.useEffect(() => {
-    approvalRules.propose(id).then(setProposal, showError);
-  }, [approvalRules, id]);
+    approvalRules.propose(chatId, id).then(setProposal, showError);
+  }, [approvalRules, chatId, id]);
   const write = (rule: RuleText, scope: RulePlace['scope']): void => {
     setBusy(true);
-    approvalRules.write(id, rule, scope).catch(showError);
+    approvalRules.write(chatId, id, rule, scope).catch(showError);
   };
   return (
     <RuleProposal
@@ -137,22 +138,27 @@ const NO_RULES = {};
 const getNoRules = (): Readonly<Record<string, never>> => NO_RULES;
 const subscribeToNothing = (): (() => void) => () => undefined;
 
+interface NoteProps {
+  readonly chatId: ChatId;
+  readonly id: string;
+}
+
 /** The note that a rule was written for the call `id`. */
-export function WrittenRuleNote({ id }: { readonly id: string }): React.ReactElement | null {
+export function WrittenRuleNote({ chatId, id }: NoteProps): React.ReactElement | null {
   const { trans, approvalRules } = useEnv();
   const all = React.useSyncExternalStore(
     approvalRules?.subscribe ?? subscribeToNothing,
     approvalRules?.current ?? getNoRules,
     approvalRules?.current ?? getNoRules
   );
-  const written = all[id];
+  const written = all[nameCall(chatId, id)];
   if (written === undefined) {
     return null;
   }
   return (
     <p className="eca-Always-written">
       <span>{trans.__('Rule %1 written to %2', toExactText(written.rule.rule), toExactText(written.file))}</span>{' '}
-      <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(id)}>
+      <button type="button" className="eca-Link" onClick={() => void approvalRules?.undo(chatId, id)}>
         {trans.__('Undo')}
       </button>
     </p>

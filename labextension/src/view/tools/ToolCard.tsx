@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { nameCall } from '../../chat/approval_rules';
 import { ToolBlock, ToolStatus } from '../../chat/blocks';
 import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
 import { WrittenRuleNote } from './RuleProposal';
@@ -40,6 +41,7 @@ export const ToolCard = React.memo(function ToolCard({
   block,
   hasWaitingCall = false,
   children,
+  chatId,
   onApprove,
   onReject,
   onBackground
@@ -48,9 +50,9 @@ export const ToolCard = React.memo(function ToolCard({
   const waiting = block.status === 'waiting';
   React.useEffect(() => {
     if (!waiting) {
-      draftReasons.delete(block.id);
+      draftReasons.delete(nameCall(chatId, block.id));
     }
-  }, [waiting, block.id]);
+  }, [waiting, chatId, block.id]);
   // A card that waits for a decision is open. Once the user has folded or unfolded it, it stays that way.
   const [chosen, setChosen] = React.useState<boolean>();
   const open = chosen ?? (waiting || hasWaitingCall || (PREVIEWS.has(block.name) && block.details !== undefined));
@@ -83,13 +85,16 @@ export const ToolCard = React.memo(function ToolCard({
           <Icon name="fold" />
         </span>
       </button>
-      {block.progress !== undefined && <CallProgress id={block.id} {...block.progress} onBackground={onBackground} />}
+      {block.progress !== undefined && (
+        <CallProgress chatId={chatId} id={block.id} {...block.progress} onBackground={onBackground} />
+      )}
       {open && <ToolDetails block={block} hasTranscript={Boolean(children)} />}
       {open && children}
       {waiting && hasWarning(block) && <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>}
-      <WrittenRuleNote id={block.id} />
+      <WrittenRuleNote chatId={chatId} id={block.id} />
       {waiting && (
         <Approval
+          chatId={chatId}
           id={block.id}
           remembers={block.remembers}
           canHaveRule={!needsApprovalEachTime(block)}

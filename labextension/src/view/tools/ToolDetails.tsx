@@ -80,9 +80,19 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
         </>
       );
     case 'shellCommand':
-      return <Commands details={details} />;
+      return (
+        <>
+          <Commands details={details} />
+          <Arguments block={block} except={['command']} />
+        </>
+      );
     case 'runCells':
-      return <Cells details={details} />;
+      return (
+        <>
+          <Cells details={details} />
+          <Arguments block={block} except={['path', 'cells']} />
+        </>
+      );
     case 'task':
       return <Tasks tasks={details.tasks} />;
     default:
@@ -90,11 +100,17 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
   }
 }
 
-function Arguments({ block }: { readonly block: ToolBlock }): React.ReactElement | null {
+interface ArgumentsProps {
+  readonly block: ToolBlock;
+  /** The names of the arguments that the details of the call show. */
+  readonly except?: readonly string[];
+}
+
+function Arguments({ block, except = [] }: ArgumentsProps): React.ReactElement | null {
   if (block.arguments === undefined) {
-    return block.argumentsText === '' ? null : <LongText text={block.argumentsText} exact />;
+    return block.argumentsText === '' || except.length > 0 ? null : <LongText text={block.argumentsText} exact />;
   }
-  const entries = Object.entries(block.arguments);
+  const entries = Object.entries(block.arguments).filter(([name]) => !except.includes(name));
   return entries.length === 0 ? null : (
     <dl className="eca-Arguments">
       {entries.map(([name, value]) => (

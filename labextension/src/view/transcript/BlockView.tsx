@@ -94,27 +94,12 @@ interface SubagentProps {
  */
 function Subagent({ chatId, agent, actions }: SubagentProps): React.ReactElement {
   const { trans } = useEnv();
-  const { onApprove, onReject, onBackground } = actions;
-  const decide = React.useMemo(
-    () => ({
-      onApprove: (id: string, session: boolean) => {
-        onApprove(id, session, chatId);
-      },
-      onReject: (id: string, reason: string) => {
-        onReject(id, reason, chatId);
-      },
-      onBackground: (id: string) => {
-        onBackground(id, chatId);
-      }
-    }),
-    [onApprove, onReject, onBackground, chatId]
-  );
   return (
     <div className="eca-Subagent" role="group" aria-label={trans.__('What the subagent did')}>
       {agent.blocks
         .filter(({ kind }) => kind !== 'user')
         .map(block => (
-          <BlockView key={block.key} block={block} last={false} idle={false} {...actions} {...decide} />
+          <BlockView key={block.key} block={block} last={false} idle={false} {...actions} chatId={chatId} />
         ))}
       {agent.status !== 'idle' && (
         <p className="eca-Progress">

@@ -8,7 +8,7 @@ import * as React from 'react';
 
 import { ChatAskQuestionResult } from '../../wire/protocol';
 import { Question as OpenQuestion } from '../../chat/state';
-import { toPlainText } from '../../render/format';
+import { toExactText } from '../../render/format';
 import { useEnv } from '../common/env';
 
 interface Props {
@@ -34,7 +34,7 @@ export function Question({ question, onAnswer }: Props): React.ReactElement {
       }}
     >
       <p id={title} dir="auto">
-        {toPlainText(question.question)}
+        {toExactText(question.question)}
       </p>
       {options.length > 0 && (
         <ul className="eca-Options">
@@ -47,8 +47,8 @@ export function Question({ question, onAnswer }: Props): React.ReactElement {
                   onAnswer(question.key, { answer: label });
                 }}
               >
-                <span dir="auto">{toPlainText(label)}</span>
-                {description !== undefined && <small dir="auto">{toPlainText(description)}</small>}
+                <span dir="auto">{toExactText(label)}</span>
+                {description !== undefined && <small dir="auto">{toExactText(description)}</small>}
               </button>
             </li>
           ))}
