@@ -39,7 +39,7 @@ const LOOKALIKE =
 /**
  * Return the text in which the code point, such as `\u200b`, replaces each character that a page does not draw, or that
  * looks like another character. It is for texts that somebody approves: they must be shown whole, while `toPlainText`
- * removes terminal escapes. `jupyter_eca/apps/kernel/answer/exact_text.py` does the same for terminals.
+ * removes terminal escapes. `jupyter_eca/engine/text/exact_text.py` does the same for terminals.
  */
 export function toExactText(text: string): string {
   return text

@@ -21,7 +21,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from jupyter_eca.apps.kernel.answer.exact_text import drop_control_characters
+from jupyter_eca.engine.text.exact_text import drop_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

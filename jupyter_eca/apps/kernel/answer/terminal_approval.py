@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.apps.kernel.answer.exact_text import as_typed_text
 from jupyter_eca.apps.kernel.answer.tool_details import describe_call_as_text
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_input
+from jupyter_eca.engine.text.exact_text import as_typed_text
 from jupyter_eca.transport.eca_client import CallDecision
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
     as_code_block,
     as_inert_markdown,
@@ -18,6 +17,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import (
     as_inline_code,
 )
 from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
+from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,

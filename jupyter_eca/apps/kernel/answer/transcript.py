@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.apps.kernel.answer import tool_details as details
-from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.apps.kernel.answer.inert_markdown import (
     as_code_block,
     as_inert_markdown,
@@ -22,6 +21,7 @@ from jupyter_eca.apps.kernel.answer.tool_details import shorten
 from jupyter_eca.engine.approval import reason as why
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.model.texts import ASKING_AGAIN
+from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
 from jupyter_eca.protocol.content import (
     FlagContent,
     ImageContent,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_eca.apps.kernel.answer.exact_text import as_exact_text, as_typed_text, drop_control_characters
+from jupyter_eca.engine.text.exact_text import as_exact_text, as_typed_text, drop_control_characters
 
 CASES: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[2] / "fixtures" / "exact_texts.json").read_text("utf-8")
+    (Path(__file__).parents[1] / "fixtures" / "exact_texts.json").read_text("utf-8")
 )["cases"]
 
 
