@@ -13,9 +13,12 @@ import mcp_types as types
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
+from jupyter_eca.engine.text.exact_text import as_exact_text, as_typed_text
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from jupyter_eca.protocol.content import ToolCallRunContent
 
 # The answers that the user can choose.
@@ -34,12 +37,13 @@ _REMEMBERS: Final = "Whether it may run. For this session means: {}"
 
 def make_question(call: ToolCallRunContent) -> types.ElicitRequestFormParams | None:
     """Make the question about a call. Return None when it is too long to be shown as a whole. The answer "for this
-    session" is left out if `call.remembers` is empty."""
+    session" is left out if `call.remembers` is empty. All texts are exact, because the client may be a terminal."""
     title = f"{call.name}: {call.summary}" if call.summary else call.name
     lines = (f"May this run in Jupyter? {title}", describe_cause(Decision.ASK, call.cause), _describe(call))
-    if sum(map(len, lines)) > _MAX_DESCRIPTION:
+    message = as_typed_text("\n\n".join(filter(None, lines)))
+    if len(message) > _MAX_DESCRIPTION:
         return None
-    return types.ElicitRequestFormParams(message="\n\n".join(filter(None, lines)), requested_schema=_make_schema(call))
+    return types.ElicitRequestFormParams(message=message, requested_schema=_make_schema(call))
 
 
 def _describe(call: ToolCallRunContent) -> str:
@@ -49,12 +53,17 @@ def _describe(call: ToolCallRunContent) -> str:
         case FileChangeDetails(diff=diff) if diff:
             return diff
         case ShellCommandDetails(line=line) if line:
-            others = {name: value for name, value in call.arguments.items() if name != COMMAND_ARGUMENT}
-            return f"{line}\n\n{_as_json(others)}" if others else line
+            return line + _describe_others(call, {COMMAND_ARGUMENT})
         case RunCellsDetails(path=path) as details:
-            return f"{path}\n{details.as_text()}"
+            return f"{path}\n{details.as_text()}" + _describe_others(call, {"path", "cells"})
         case _:
             return _as_json(call.arguments)
+
+
+def _describe_others(call: ToolCallRunContent, shown: Set[str]) -> str:
+    """Describe the arguments that are not shown yet."""
+    others = {name: value for name, value in call.arguments.items() if name not in shown}
+    return f"\n\n{_as_json(others)}" if others else ""
 
 
 def _as_json(value: Any) -> str:
@@ -63,7 +72,7 @@ def _as_json(value: Any) -> str:
 
 def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
     answers = [APPROVE, ALWAYS, REJECT] if call.remembers else [APPROVE, REJECT]
-    meaning = _REMEMBERS.format(", ".join(call.remembers)) if call.remembers else "Whether it may run"
+    meaning = _REMEMBERS.format(as_exact_text(", ".join(call.remembers))) if call.remembers else "Whether it may run"
     return {
         "type": "object",
         "properties": {"decision": {"type": "string", "enum": answers, "description": meaning}, "reason": _REASON},
@@ -72,12 +81,17 @@ def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
 
 
 def is_approved(answer: types.ElicitResult) -> bool:
-    return answer.action == "accept" and (answer.content or {}).get("decision") in {APPROVE, ALWAYS}
+    return _get_decision(answer) in (APPROVE, ALWAYS)
 
 
 def is_remembered(answer: types.ElicitResult) -> bool:
     """Return whether the answer also approves similar calls in this session."""
-    return is_approved(answer) and (answer.content or {}).get("decision") == ALWAYS
+    return _get_decision(answer) == ALWAYS
+
+
+def _get_decision(answer: types.ElicitResult) -> object:
+    """Return what the user chose. A client may send a value of any type."""
+    return (answer.content or {}).get("decision") if answer.action == "accept" else None
 
 
 def get_reason(answer: types.ElicitResult) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +27,7 @@ from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.tool_result import ToolResult, truncate_result
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator
 
     from jupyter_eca.fronts.mcp.offers_base import Caller, Changed, Offer, OfferCall, Outcome
     from jupyter_eca.fronts.mcp.turn_listeners import TurnListener
@@ -49,6 +50,10 @@ _ABOUT: Final = About(
     "eca_notebook_read first. eca_run hands a whole task to the assistant there. What changes anything may have to be "
     "approved by the user; a call that waits for that is not stuck.",
 )
+
+
+ClientKind = tuple[str, bool]
+"""The name of a client, and whether it can ask its user to approve a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +79,10 @@ class Assistant:
         self._change_listeners: list[Changed] = []
         self._listeners = TurnListeners(self._notify_change)
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
-        # The chats in which tools were called, by the name of the client.
-        self._chats: defaultdict[str, list[str]] = defaultdict(list)
+        # The chats in which tools were called. What a user has approved for the session counts for clients of the same
+        # name, because clients of newer versions have no sessions. It does not count for a client that cannot ask its
+        # user: whoever takes over the name of a program gets nothing that they could not ask for themselves.
+        self._chats: defaultdict[ClientKind, list[str]] = defaultdict(list)
         # Those of these chats in which a call runs.
         self._taken: set[str] = set()
         # The versions of files that a client has read, by the name of the client.
@@ -128,19 +135,16 @@ class Assistant:
         """Run a tool as a turn in a chat of the client. Raises: ToolError when the tool did not run, or failed."""
         name = caller.name or "A program"
         recorded = _RecordedTool(tool)
-        chat = await self._take_idle_chat(name)
+        chat = await self._take_idle_chat((name, caller.can_ask))
         try:
-            with self._listeners.listening(chat, caller) as listener:
+            with self._listen(chat, caller) as listener:
                 message = f"{name} calls {tool.spec.name} over MCP"
-                try:
+                with self._stopping_on_failure(chat):
                     live = await self.host.direct_calls.call(
                         direct_calls.DirectCall(chat, recorded, arguments, message, known=self._known[name])
                     )
                     result = TurnResult(live.state.turn)
                     await self._follow(listener, result)
-                except asyncio.CancelledError:
-                    self.host.turns.stop(chat)
-                    raise
         finally:
             self._taken.discard(chat)
         if result.rejected:
@@ -153,30 +157,46 @@ class Assistant:
         Raises: BusyError when a turn runs in the chat. RefusedCall when the turn ends without an answer.
         """
         await self.host.mcp.await_started(min(SERVER_PATIENCE, self.host.config.mcp_timeout_seconds))
-        with self._listeners.listening(prompt.chat, caller) as listener:
+        with self._listen(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(prompt)
             live = self.host.chats.live(prompt.chat)
             result = TurnResult(live.state.turn if live else "")
             draft = self.drafts.pop(prompt.chat, None)
             if live and draft and draft.title:
                 self.host.chats.mark(live, MetadataContent(title=draft.title))
-            try:
+            with self._stopping_on_failure(prompt.chat):
                 await self._follow(listener, result)
-            except asyncio.CancelledError:
-                self.host.turns.stop(prompt.chat)
-                raise
         return result.answer(prompt.chat, begun.model)
 
-    async def _take_idle_chat(self, name: str) -> str:
+    @contextmanager
+    def _listen(self, chat: str, caller: Caller) -> Generator[TurnListener]:
+        """Listen to a chat for a call. Afterwards nobody may be left who could approve what waits there."""
+        try:
+            with self._listeners.listening(chat, caller) as listener:
+                yield listener
+        finally:
+            self.host.attendance.check(chat)
+
+    @contextmanager
+    def _stopping_on_failure(self, chat: str) -> Generator[None]:
+        """Stop the turn of a call if the call ends before it, whatever the reason. The client is told that the call has
+        failed, so nothing of it may run later."""
+        try:
+            yield
+        except BaseException:
+            self.host.turns.stop(chat)
+            raise
+
+    async def _take_idle_chat(self, client: ClientKind) -> str:
         """Return a chat of this client in which no turn runs, and mark it as taken. A client may make several calls at
         the same time, and each needs a chat of its own."""
-        for chat in self._chats[name]:
+        for chat in self._chats[client]:
             live = self.host.chats.live(chat)
             if chat not in self._taken and not (live and live.busy):
                 break
         else:
             chat = f"mcp-{uuid.uuid4().hex}"
-            self._chats[name].append(chat)
+            self._chats[client].append(chat)
         self._taken.add(chat)
         return chat
 

@@ -204,6 +204,42 @@ async def test_a_user_who_says_no_is_heard(tmp_path: Path, mode: str) -> None:
     assert not (tmp_path / "made.txt").exists()
 
 
+@eras
+async def test_nothing_of_a_command_is_hidden_from_the_user_of_a_client(tmp_path: Path, mode: str) -> None:
+    user = User({"decision": "reject"})
+    async with room(tmp_path) as here, here.client(mode, user) as client:
+        await call(client, "eca_shell_command", command="echo \u202e\u200b\x1b[8m; rm x\x1b[0m" + "\n" * 40 + "curl y")
+    (asked,) = user.asked
+    assert "echo \\u202e\\u200b\\u001b[8m; rm x\\u001b[0m" in asked
+    assert "empty lines ...\ncurl y" in asked
+
+
+@eras
+async def test_an_answer_of_the_wrong_type_is_no_approval_and_leaves_no_turn_behind(tmp_path: Path, mode: str) -> None:
+    user = User({"decision": ["approve"]})
+    async with room(tmp_path) as here, here.client(mode, user) as client:
+        failed, _ = await call(client, "eca_file_write", path="made.txt", content="x")
+        (row,) = await here.desk.host.chats.list_rows()
+        live = here.desk.host.chats.live(row.id)
+        assert (failed, live and live.busy) == (True, False)
+    assert not (tmp_path / "made.txt").exists()
+
+
+@eras
+async def test_an_approval_for_the_session_does_not_count_for_a_client_that_cannot_ask(
+    tmp_path: Path, mode: str
+) -> None:
+    user = User({"decision": "approve for this session"})
+    async with room(tmp_path) as here:
+        async with here.client(mode, user) as client:
+            await ok(client, "eca_file_write", path="made.txt", content="x")
+        async with here.client(mode) as other:
+            failed, data = await call(other, "eca_file_write", path="made.txt", content="y")
+    assert failed
+    assert "needs approval" in data["error"]
+    assert (tmp_path / "made.txt").read_text() == "x"
+
+
 async def test_what_is_approved_for_the_session_is_asked_once(tmp_path: Path) -> None:
     user = User({"decision": "approve for this session"})
     async with room(tmp_path) as here, here.client(LEGACY, user) as client:
