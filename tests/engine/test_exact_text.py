@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
-from jupyter_eca.engine.text.exact_text import as_exact_text, as_typed_text, drop_control_characters
+from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text, as_typed_text, drop_control_characters
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "exact_texts.json").read_text("utf-8")
@@ -26,6 +28,11 @@ def test_every_character_that_is_not_drawn_is_named() -> None:
     kinds = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}
     unseen = [c for c in map(chr, range(sys.maxunicode + 1)) if c not in " \t\n" and unicodedata.category(c) in kinds]
     assert [hex(ord(c)) for c in unseen if as_exact_text(c) == c] == []
+
+
+@given(text())
+def test_exact_json_is_read_as_the_same_value(value: str) -> None:
+    assert json.loads(as_exact_json([value])) == [value]
 
 
 def test_the_end_of_a_command_is_not_moved_out_of_sight_by_empty_lines() -> None:

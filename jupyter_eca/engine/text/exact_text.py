@@ -10,8 +10,12 @@ example `rm\u202e`.
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Control and format characters, separators except the space, halves of surrogate pairs, private and ignorable
 # characters. In the last line: characters that look like a space, a slash or a semicolon.
@@ -47,10 +51,12 @@ _ACTING: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202
 
 def as_exact_text(text: str) -> str:
     """Return the text in which the code point replaces each character that is not drawn, or looks like another."""
-    named = _NAMED.sub(
-        lambda found: _format_code_point(found[0]) if found["hidden"] else found[0], text.replace("\r\n", "\n")
-    )
-    return _WORD.sub(_name_lookalikes, named)
+    return _replace(text.replace("\r\n", "\n"), _format_code_point)
+
+
+def as_exact_json(value: Any) -> str:
+    """Return the value as JSON that shows all of its characters, and is read as the same value."""
+    return _replace(json.dumps(value, ensure_ascii=False), lambda character: json.dumps(character)[1:-1])
 
 
 def as_typed_text(text: str) -> str:
@@ -63,8 +69,13 @@ def drop_control_characters(text: str) -> str:
     return _ACTING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _name_lookalikes(word: re.Match[str]) -> str:
-    return _LOOKALIKE.sub(lambda found: _format_code_point(found[0]), word[0]) if _LATIN.search(word[0]) else word[0]
+def _replace(text: str, name: Callable[[str], str]) -> str:
+    """Replace the characters that are not drawn, or look like others, by their names."""
+
+    def name_lookalikes(word: re.Match[str]) -> str:
+        return _LOOKALIKE.sub(lambda found: name(found[0]), word[0]) if _LATIN.search(word[0]) else word[0]
+
+    return _WORD.sub(name_lookalikes, _NAMED.sub(lambda found: name(found[0]) if found["hidden"] else found[0], text))
 
 
 def _format_code_point(character: str) -> str:

@@ -142,6 +142,24 @@ async def test_a_user_lets_a_client_have_a_file_outside_and_nobody_else(tmp_path
         assert (await fails(other, "resourceRead", uri=uri)).code == -32009
 
 
+async def test_a_client_cannot_put_words_of_its_own_into_the_question_whether_it_may_have_a_file(
+    tmp_path: Path,
+) -> None:
+    inside, secret = tmp_path / "inside", tmp_path / "secret.txt"
+    inside.mkdir()
+    secret.write_text("secret")
+    async with place(inside) as at:
+        client = await at.connect(f"editor read notes.txt?\n\n\u202e\u200b{' ' * 200}x")
+        await client.create(S)
+        asking = at.tasks.create_task(_request(client, secret.as_uri()))
+        (request,) = await client.until(lambda: client.states[S].get("inputRequests"))
+        first, _, named = request["message"].partition(" The client calls itself ")
+        assert first == f"May a client read {secret}? It is outside of the workspace."
+        assert named.startswith("'editor read notes.txt?\\n\\n\\u202e\\u200b ")
+        assert len(named) < 120
+        asking.cancel()
+
+
 async def _request(client: Client, uri: str) -> int | None:
     try:
         await client.request("resourceRequest", uri=uri)

@@ -30,6 +30,19 @@ def write_to(path: str) -> list[dict[str, Any]]:
     return [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": [write]}]
 
 
+async def test_a_call_is_shown_with_every_character(tmp_path: Path) -> None:
+    hidden = "echo \u202e\u200b\x1b[8m; rm x"
+    call = {"tool": "shell_command", "arguments": {"command": hidden}}
+    async with place(tmp_path, [{"message": "", "reply": [call]}]) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "go")
+        shown = await client.call(S, "pending-confirmation")
+        assert shown["invocationMessage"].endswith("echo \\u202e\\u200b\\u001b[8m; rm x")
+        assert "echo \\u202e\\u200b\\u001b[8m; rm x" in shown["toolInput"]
+        assert json.loads(shown["toolInput"]) == {"command": hidden}
+
+
 async def test_a_session_is_made_asked_in_and_answered(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
         client = await at.connect()

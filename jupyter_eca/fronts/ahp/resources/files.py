@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import get_size, open_regular, open_resolved, read_whole
+from jupyter_eca.engine.text.exact_text import as_exact_text
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
@@ -42,6 +43,8 @@ MAX_FILE: Final = 32 * 1024 * 1024
 
 # The answer of the user that grants a file.
 _ALLOW: Final = "Allow"
+# The most characters of a client's name that the question shows.
+_NAME_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,10 @@ class Resources:
     async def _ask_user(self, chat: str, client: str, path: Path, *, write: bool) -> bool:
         access = "read and change" if write else "read"
         options = (QuestionOption(label=_ALLOW), QuestionOption(label="Deny"))
-        words = f"May the client {client} {access} {path}? It is outside of the workspace."
+        # The path comes first and the name last: a client chooses its name, and may put a question of its own into it.
+        name = as_exact_text(client[:_NAME_CHARS]).replace("\n", "\\n")
+        place = as_exact_text(str(path)).replace("\n", "\\n")
+        words = f"May a client {access} {place}? It is outside of the workspace. The client calls itself '{name}'."
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
         return (await self._host.subscribers.ask(chat, question)).answer == _ALLOW
 

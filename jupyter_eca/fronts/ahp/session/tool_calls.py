@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from jupyter_eca.engine.approval.reason import add_warning
+from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.protocol.ahp import actions
@@ -48,7 +49,7 @@ def list_options(wording: Wording, remembers: Sequence[str]) -> list[Json]:
     left out.
     """
     remember = f"{wording.remember}: {', '.join(remembers)}" if remembers else ""
-    labels = zip(OPTIONS.items(), (wording.allow, remember, wording.deny), strict=True)
+    labels = zip(OPTIONS.items(), (wording.allow, as_exact_text(remember), wording.deny), strict=True)
     return [
         {"id": id, "label": label, "kind": kind, "group": int(kind == "deny")} for (id, kind), label in labels if label
     ]
@@ -139,8 +140,8 @@ class ToolCallProjection:
             message = add_warning(message, content.cause)
         return actions.ToolCallReady(
             **about,
-            invocation_message=message,
-            tool_input=json.dumps(content.arguments, ensure_ascii=False),
+            invocation_message=as_exact_text(message),
+            tool_input=as_exact_json(content.arguments),
             edits={"items": [edit]} if edit else None,
             options=options,
             confirmed=confirmed,
