@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_eca import redaction
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.tools import custom
 from jupyter_eca.plugins.tools.mcp_tool import mcp_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    import mcp_types
 
     from jupyter_eca.config import Config
     from jupyter_eca.mcp_client import McpManager
+    from jupyter_eca.mcp_client.server import McpServer
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
 
 
@@ -31,6 +35,10 @@ class ToolRegistry:
         # By the id of the chat and the client that lends them.
         self._lent: dict[tuple[str, object], tuple[Tool, ...]] = {}
         self._custom: dict[str, Tool] = {}
+        # What the servers offered, and how many secrets were hidden in it, when the tools were last put together.
+        self._offered: tuple[list[tuple[McpServer, mcp_types.Tool]], int] = [], 0
+        # The tools of all chats: those that are not lent.
+        self._common = self._native
         self.complaints: tuple[str, ...] = ()
         """Messages for the user about custom tools that were left out."""
 
@@ -39,14 +47,27 @@ class ToolRegistry:
         tools = custom.make_tools(config)
         clashing = [name for name in tools if name in self._native]
         self._custom = {name: tool for name, tool in tools.items() if name not in clashing}
+        self._combine()
         self.complaints = tuple(
             f"The custom tool {name!r} was left out: there is one of that name." for name in clashing
         )
 
-    def all(self, chat: str = "") -> dict[str, Tool]:
-        """Return all tools by name. With the id of a chat, those that clients lend to it are included."""
+    def all(self, chat: str = "") -> Mapping[str, Tool]:
+        """Return all tools by name. With the id of a chat, those that clients lend to it are included.
+
+        The same mapping is returned until a tool changes.
+        """
+        offers = self._servers.list_tools()
+        offered = offers, redaction.count_secrets() if offers else 0
+        if offered != self._offered:
+            self._offered = offered
+            self._combine()
         lent = {tool.spec.name: tool for (to, _), tools in self._lent.items() if to == chat for tool in tools}
-        return {**lent, **self._custom, **self._native, **{tool.spec.name: tool for tool in mcp_tools(self._servers)}}
+        return {**lent, **self._common} if lent else self._common
+
+    def _combine(self) -> None:
+        from_servers = {tool.spec.name: tool for tool in mcp_tools(self._servers)}
+        self._common = {**self._custom, **self._native, **from_servers}
 
     def get(self, name: str, chat: str = "") -> Tool | None:
         """Return a tool, None when there is none of that name. See `all`."""
