@@ -165,7 +165,7 @@ class Host:
         contexts = self.tool_contexts = ToolContexts(services, chats, self.subagents)
         self.system_prompts = SystemPrompts(store, chats, self.hooks)
         setups = self.setups = Setups(services, chats, contexts, self.system_prompts)
-        turns = self.turns = Turns(services, chats, tasks, contexts, setups, self.subagents, commands)
+        turns = self.turns = Turns(services, chats, tasks, setups, self.subagents, commands)
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
         self.attendance = Attendance(subscribers, chats, tasks)

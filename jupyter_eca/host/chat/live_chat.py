@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from jupyter_eca.engine.approval.policy import Policy
+    from jupyter_eca.engine.inputs import Setup
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
     from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
@@ -200,6 +201,8 @@ class LiveChat:
     """The position of the cursor that the model knows."""
     pinned: PinnedPrompt | None = None
     """The system prompt, once it is composed or read from the store."""
+    prepared: tuple[object, Setup] | None = None
+    """The setup of the last turn, behind what it was built from."""
     notebook: str = ""
     """The path of the notebook that the last prompt came from."""
     paid: str = ""

@@ -37,7 +37,7 @@ async def brief(place: CommandPlace, *, anew: bool = False) -> Briefing:
     no model."""
     host = place.host
     choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.model(place.chat))
-    return await host.setups.brief(choice, host.tool_contexts.build(place.chat, place.kernel), anew=anew)
+    return await host.setups.brief(choice, place.chat, place.kernel, anew=anew)
 
 
 async def init(place: CommandPlace, call: CommandCall) -> CommandReplacement:

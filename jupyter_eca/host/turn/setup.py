@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.pinned import PinnedPrompt
     from jupyter_eca.plugins.providers.catalog import Catalog
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
+    from jupyter_eca.workspace.ports import Kernel
 
 
 SPAWN: Final = "spawn_agent"
@@ -63,75 +64,126 @@ class Setups:
         self.is_one_shot = False
         """Whether this process ends after a question or two. Then each question waits for the MCP servers that are
         starting, because their tools come too late for a later question."""
+        # The configuration and the tools that were searched for mistakes.
+        self._checked: tuple[object, object] = None, None
 
     async def prepare(
-        self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, pin: bool = False
+        self,
+        choice: Choice,
+        chat: str,
+        kernel: Kernel | None = None,
+        notebook: str | None = None,
+        bounds: Bounds = NO_BOUNDS,
+        *,
+        pin: bool = False,
     ) -> inputs.Setup:
         """Build the setup of a turn. With `pin` the system prompt is stored, because the model is going to be called.
 
-        `context` is what the tools of the chat have, and `bounds` are the limits that a front sets.
+        See `ToolContexts.build` for `kernel` and `notebook`. `bounds` are the limits that a front sets.
         """
-        services = self._services
-        subscribers = services.subscribers
-        if pin and (context.from_cell or self.is_one_shot):
-            watched = subscribers.has_approver(context.chat) and not self.is_one_shot
+        services, owner = self._services, self._contexts.find_owner(chat)
+        if pin and (kernel is not None or self.is_one_shot):
+            watched = services.subscribers.has_approver(owner) and not self.is_one_shot
             patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
             await services.mcp.await_started(patience, warns=self.is_one_shot)
-        resolved = services.current.resolved
-        chosen_agent, settled = resolved.agent(choice.agent), self.settle(choice)
-        for complaint in services.toolbox.complaints:
-            subscribers.warn(complaint)
-        for problem in find_problems(resolved, services.toolbox.all(), services.catalog.entries()):
-            if not subscribers.has_warned(problem.text):
-                where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
-                subscribers.warn(problem.text, where)
-        briefing = await self.brief(choice, context, bounds)
+        await self._warn_of_mistakes()
+        pinned = await self._compose(choice, chat, kernel, notebook, bounds)
         if pin:
-            await self._prompts.save(context.chat, briefing.pinned)
-        return inputs.Setup(
+            await self._prompts.save(owner, pinned)
+        # A chat has the same setup as in its last turn, unless something has changed from which the setup follows.
+        settled, resolved, live = self.settle(choice), services.current.resolved, self._chats.live(chat)
+        means = self._contexts.find_means(chat, kernel, choice.folder)
+        basis = (settled, bounds, resolved, services.toolbox.all(owner), means, pinned)
+        if live is not None and live.prepared is not None and live.prepared[0] == basis:
+            return live.prepared[1]
+        agent = resolved.agent(settled.agent)
+        setup = inputs.Setup(
             model=choice.model,
-            agent=chosen_agent.name,
-            system=briefing.pinned.text,
-            tools=briefing.tools,
-            policy=bounds.policy or chosen_agent.policy,
+            agent=agent.name,
+            system=pinned.text,
+            tools=self._describe_usable(choice, chat, kernel, bounds, pinned),
+            policy=bounds.policy or agent.policy,
             variant=settled.variant or "",
             trust=bool(settled.trust),
-            max_steps=chosen_agent.max_steps or 0,
-            compact_at=chosen_agent.compact_at,
-            plans=chosen_agent.looks_only,
+            max_steps=agent.max_steps or 0,
+            compact_at=agent.compact_at,
+            plans=agent.looks_only,
         )
+        if live is not None:
+            live.prepared = basis, setup
+        return setup
 
-    async def brief(
-        self, choice: Choice, context: ToolContext, bounds: Bounds = NO_BOUNDS, *, anew: bool = False
-    ) -> Briefing:
+    async def _warn_of_mistakes(self) -> None:
+        """Warn the users of mistakes in the settings of tools and agents, each once."""
+        services = self._services
+        for complaint in services.toolbox.complaints:
+            services.subscribers.warn(complaint)
+        resolved, tools = services.current.resolved, services.toolbox.all()
+        if self._checked == (resolved, tools):
+            return
+        self._checked = resolved, tools
+        for problem in find_problems(resolved, tools, services.catalog.names):
+            if not services.subscribers.has_warned(problem.text):
+                where = await asyncio.to_thread(locate_problem, problem, resolved.config.sources)
+                services.subscribers.warn(problem.text, where)
+
+    async def brief(self, choice: Choice, chat: str, kernel: Kernel | None = None, *, anew: bool = False) -> Briefing:
         """Return the system prompt and the tools that the model gets. With `anew` the system prompt is composed again,
         instead of the stored one."""
-        services = self._services
-        chosen_agent = services.current.resolved.agent(choice.agent)
-        # The tool that fetches rules is listed for now. Whether there are any rules for paths is only known below, when
-        # the system prompt has read them.
-        context_with_rules = replace(context, rules=self._contexts.build_rules(context.chat))
-        tools = self.list_tools(chosen_agent.name, context_with_rules, bounds)
-        place = instructions.InstructionContext(
-            context.files,
-            services.config,
-            chosen_agent,
-            choice.model,
-            context.kernel,
-            services.workspace.kernels,
-            context.notebooks,
-            tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name)),
-            services.interpreters,
-            services.subscribers.warn,
-            frozenset(get_selector(tool.spec) for tool in tools),
-            notebook=context.notebook,
-            in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
-            subagent=context.nested,
-        )
-        pinned = await self._prompts.compose(context.chat, place, self.settle(choice).variant or "", anew=anew)
-        has_path_rules = pinned.has(CATALOGUE)
+        pinned = await self._compose(choice, chat, kernel, anew=anew)
+        return Briefing(pinned, self._describe_usable(choice, chat, kernel, NO_BOUNDS, pinned))
+
+    async def _compose(
+        self,
+        choice: Choice,
+        chat: str,
+        kernel: Kernel | None,
+        notebook: str | None = None,
+        bounds: Bounds = NO_BOUNDS,
+        *,
+        anew: bool = False,
+    ) -> PinnedPrompt:
+        services, settled = self._services, self.settle(choice)
+        agent = services.current.resolved.agent(settled.agent)
+        servers = tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name))
+
+        def describe() -> instructions.InstructionContext:
+            context = self._contexts.build(chat, kernel, notebook=notebook, folder=choice.folder)
+            return instructions.InstructionContext(
+                context.files,
+                services.config,
+                agent,
+                choice.model,
+                context.kernel,
+                services.workspace.kernels,
+                context.notebooks,
+                servers,
+                services.interpreters,
+                services.subscribers.warn,
+                frozenset(get_selector(tool.spec) for tool in self._list_expected(choice, chat, kernel, bounds)),
+                notebook=context.notebook,
+                in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
+                subagent=context.nested,
+            )
+
+        made_for = "\n".join((agent.name, choice.model, settled.variant or ""))
+        anew = anew or services.config.chat.auto_sync_system_prompt
+        return await self._prompts.compose(self._contexts.find_owner(chat), made_for, servers, describe, anew=anew)
+
+    def _list_expected(self, choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
+        """List the tools of a turn that is about to begin. The tool that fetches rules is listed in any case: whether
+        there are rules for paths is only known when the system prompt has read them."""
+        context = self._contexts.build(chat, kernel, folder=choice.folder)
+        context = replace(context, rules=self._contexts.build_rules(context.chat))
+        return self.list_tools(self.settle(choice).agent, context, bounds)
+
+    def _describe_usable(
+        self, choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
+    ) -> tuple[ToolSpec, ...]:
+        """Return the tools of a turn that begins with this system prompt, see `_describe_tools`."""
+        tools, has_path_rules = self._list_expected(choice, chat, kernel, bounds), pinned.has(CATALOGUE)
         usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
-        return Briefing(pinned, self._describe_tools(chosen_agent.name, usable))
+        return self._describe_tools(self.settle(choice).agent, usable)
 
     def settle(self, choice: Choice) -> Choice:
         """Return the choice with the agent, variant and trust filled in from the agent and the configuration where

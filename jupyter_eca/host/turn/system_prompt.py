@@ -23,6 +23,8 @@ from jupyter_eca.instructions import environment
 from jupyter_eca.instructions.pinned import PinnedPrompt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.hooks.runner import Hooks
     from jupyter_eca.host.store import Store
@@ -37,16 +39,26 @@ class SystemPrompts:
         self._chats = chats
         self._hooks = hooks
 
-    async def compose(self, chat: str, place: InstructionContext, variant: str, *, anew: bool = False) -> PinnedPrompt:
+    async def compose(
+        self,
+        chat: str,
+        made_for: str,
+        servers: Collection[tuple[str, str]],
+        describe: Callable[[], InstructionContext],
+        *,
+        anew: bool = False,
+    ) -> PinnedPrompt:
         """Return the system prompt for the next request, without storing it.
 
-        It is the stored one if that was composed for the same agent, model and variant, and `anew` is false.
+        It is the stored one if that was composed for the same agent, model and variant (`made_for`), and `anew` is
+        false. `servers` are the instructions of the MCP servers. `describe` describes the turn for the sections that
+        are written now.
         """
-        made_for = "\n".join((place.agent.name, place.model, variant))
         stored = await self._read(chat)
-        if anew or stored is None or stored.made_for != made_for or place.config.chat.auto_sync_system_prompt:
-            return PinnedPrompt(made_for, (*await instructions.list_sections(place), *self._hooks.sections(chat)))
-        appended = (*await environment.list_server_sections(place), *self._hooks.sections(chat))
+        if anew or stored is None or stored.made_for != made_for:
+            return PinnedPrompt(made_for, (*await instructions.list_sections(describe()), *self._hooks.sections(chat)))
+        from_servers = await environment.list_server_sections(describe()) if servers else ()
+        appended = (*from_servers, *self._hooks.sections(chat))
         added = [section for section in appended if not stored.has(section.source)]
         return replace(stored, sections=(*stored.sections, *added)) if added else stored
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.subagents import Subagents
-    from jupyter_eca.host.turn.tool_context import ToolContexts
     from jupyter_eca.workspace.ports import Kernel
 
 _log = logging.getLogger(__name__)
@@ -52,7 +51,6 @@ class Turns:
         services: Services,
         chats: Chats,
         tasks: ChatTasks,
-        contexts: ToolContexts,
         setups: Setups,
         subagents: Subagents,
         commands: CommandRunner,
@@ -60,7 +58,6 @@ class Turns:
         self._services = services
         self._chats = chats
         self._tasks = tasks
-        self._contexts = contexts
         self._setups = setups
         self._subagents = subagents
         self._commands = commands
@@ -87,8 +84,7 @@ class Turns:
         self._check_folder(choice)
         notebook = await find_asked_notebook(services, prompt, kernel)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
-        context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
-        setup = await self._setups.prepare(choice, context, prompt.bounds, pin=not local)
+        setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)
         await services.store.check()
         # During the waits above somebody may have begun a turn, or cut the chat back. Then all this is out of date.
         if chat.busy or self._chats.live(prompt.chat) is not chat:
@@ -223,8 +219,7 @@ class Turns:
         choice = prompt.choice.over(live.choice)
         choice = replace(choice, model=await self._choose_model(choice))
         notebook = await find_asked_notebook(self._services, prompt, kernel)
-        tool_context = self._contexts.build(prompt.chat, kernel, notebook=notebook, folder=choice.folder)
-        setup = await self._setups.prepare(choice, tool_context, prompt.bounds)
+        setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds)
         return draft_request(live.state, setup, prompt.message, material, images, documents)
 
     async def model(self, chat: str) -> str:

@@ -20,7 +20,7 @@ from jupyter_eca.plugins.providers.base import Keyed, Serves
 from jupyter_eca.plugins.providers.variants import merge_payloads, variants
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import KeyStore
@@ -97,6 +97,11 @@ class Catalog:
     @property
     def config(self) -> Config:
         return self._config
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all providers."""
+        return self._offers.keys()
 
     async def refresh(self) -> None:
         """Load the keys that users have typed in meanwhile, here or in another process. Call this before `choose`."""
