@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticUseDefault
 
 # A Python string can contain half of a surrogate pair: from an emoji that a client or a stream has cut in two, or from
 # a file name that is not UTF-8. UTF-8 cannot encode it: the store, a link and a provider would fail on that character.
@@ -76,6 +77,16 @@ def _replace(data: Any) -> Any:
             return tuple(_replace(item) for item in cast("tuple[Any, ...]", data))
         case _:
             return data
+
+
+def _skip_empty(value: Any) -> Any:
+    if not value:
+        raise PydanticUseDefault
+    return value
+
+
+EMPTY_IS_DEFAULT: Final = BeforeValidator(_skip_empty)
+"""For a field that some clients send as null or empty when they mean to leave it out. It then has its default."""
 
 
 class Model(BaseModel):

@@ -7,11 +7,11 @@ events, and `chats` the list of chats and the operations on a chat.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.content import Content, Role
 from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome
@@ -55,17 +55,12 @@ class ChatPromptParams(Model):
     """The variant of the model, for example its reasoning effort."""
     trust: bool | None = None
     """Whether tool calls in this chat run without a question where the rules would ask."""
-    contexts: tuple[ChatContext, ...] = ()
+    contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
     lock: ChatLock | None = None
     """Ours: kernels send it for their cells."""
     notebook: str | None = None
     """Ours: the path of the notebook that the user asked in, empty for none. Without it the server uses the one that is
     active when the prompt arrives."""
-
-    @field_validator("contexts", mode="before")
-    @classmethod
-    def _no_contexts(cls, value: object) -> object:
-        return value or ()
 
 
 class PromptStatus(StrEnum):

@@ -6,11 +6,11 @@ It must not know where a chat is stored. `chat` is its neighbour: it has the mes
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import field_validator
 
-from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 
 
@@ -54,15 +54,10 @@ class ChatDeletedParams(Model):
 class ChatListParams(Model):
     """Asks for the chats of the workspace, the newest first."""
 
-    limit: int | None = None
+    limit: Annotated[int | None, EMPTY_IS_DEFAULT] = None
     """How many chats to return; without a limit, all."""
     sort_by: str | None = None
     """The time by which the chats are sorted: `updatedAt` (the default) or `createdAt`."""
-
-    @field_validator("limit", mode="before")
-    @classmethod
-    def _no_limit(cls, value: Any) -> Any:
-        return value or None
 
 
 class ChatSummary(Model):
@@ -197,13 +192,8 @@ class ChatMessageParams(Model):
 class ChatRollbackParams(ChatMessageParams):
     """Take a chat back to the state before a message."""
 
-    include: tuple[Literal["messages", "tools"], ...] = ()
+    include: Annotated[tuple[Literal["messages", "tools"], ...], EMPTY_IS_DEFAULT] = ()
     """What to take back: the messages, the changes that tools made, or both when it is empty."""
-
-    @field_validator("include", mode="before")
-    @classmethod
-    def _absent(cls, value: Any) -> Any:
-        return value or ()
 
 
 class ChatForkParams(ChatMessageParams):

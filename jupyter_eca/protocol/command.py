@@ -6,11 +6,9 @@ It must not know what a command does: `host.commands` has the commands. `context
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
-from pydantic import field_validator
-
-from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 
 
 class CommandKind(StrEnum):
@@ -43,13 +41,8 @@ class ChatCommand(Model):
 class ChatQueryCommandsParams(Model):
     """Asks for the commands that match the text typed so far."""
 
-    query: str = ""
+    query: Annotated[str, EMPTY_IS_DEFAULT] = ""
     chat_id: ChatId | None = None
-
-    @field_validator("query", mode="before")
-    @classmethod
-    def _no_query(cls, value: Any) -> Any:
-        return value or ""
 
 
 class ChatQueryCommandsResult(Model):

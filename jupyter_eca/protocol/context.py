@@ -6,12 +6,12 @@ commands.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 
 
 class LinesRange(Model):
@@ -197,20 +197,10 @@ ChatContext = Annotated[
 class ChatQueryContextParams(Model):
     """Asks for the contexts that match the text typed so far."""
 
-    query: str = ""
+    query: Annotated[str, EMPTY_IS_DEFAULT] = ""
     chat_id: ChatId | None = None
-    contexts: tuple[ChatContext, ...] = ()
+    contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
     """The contexts that the user has already added. They are not offered again."""
-
-    @field_validator("query", mode="before")
-    @classmethod
-    def _no_query(cls, value: Any) -> Any:
-        return value or ""
-
-    @field_validator("contexts", mode="before")
-    @classmethod
-    def _no_contexts(cls, value: object) -> object:
-        return value or ()
 
 
 class ChatQueryContextResult(Model):
@@ -223,13 +213,8 @@ class ChatQueryContextResult(Model):
 class ChatQueryFilesParams(Model):
     """Asks for the files and folders that match the text typed so far."""
 
-    query: str = ""
+    query: Annotated[str, EMPTY_IS_DEFAULT] = ""
     chat_id: ChatId | None = None
-
-    @field_validator("query", mode="before")
-    @classmethod
-    def _no_query(cls, value: Any) -> Any:
-        return value or ""
 
 
 class QueriedFile(Model):

@@ -5,9 +5,9 @@ It must not know any price: `host.costs` computes the costs. `chat` is its neigh
 
 from __future__ import annotations
 
-from pydantic import field_validator
+from typing import Annotated
 
-from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.context import ChatContext
 
 
@@ -54,14 +54,9 @@ class ChatEstimateParams(Model):
     model: str | None = None
     agent: str | None = None
     variant: str | None = None
-    contexts: tuple[ChatContext, ...] = ()
+    contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
     request: bool = False
     """Whether to return the body of the request too."""
-
-    @field_validator("contexts", mode="before")
-    @classmethod
-    def _no_contexts(cls, value: object) -> object:
-        return value or ()
 
 
 class ChatEstimateResult(Model):

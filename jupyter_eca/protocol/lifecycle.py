@@ -6,11 +6,11 @@ It must not know how a chat works. `chat` is its neighbour: it has the messages 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, field_validator
 
-from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 
 
 class ClientInfo(Model):
@@ -88,17 +88,12 @@ class InitializeParams(Model):
     initialization_options: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Keys of the configuration. The configuration files win over them."""
     capabilities: ClientCapabilities = ClientCapabilities()
-    workspace_folders: tuple[WorkspaceFolder, ...] = ()
+    workspace_folders: Annotated[tuple[WorkspaceFolder, ...], EMPTY_IS_DEFAULT] = ()
 
     @field_validator("initialization_options", "capabilities", mode="before")
     @classmethod
     def _absent(cls, value: object) -> object:
         return value or {}
-
-    @field_validator("workspace_folders", mode="before")
-    @classmethod
-    def _no_folders(cls, value: object) -> object:
-        return value or ()
 
 
 class InitializeResult(Model):

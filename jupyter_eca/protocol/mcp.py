@@ -6,11 +6,11 @@ It must not know how a server is started: `mcp_client` does. `tool` is its neigh
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from jupyter_eca.protocol.base import Model
+from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, Model
 
 
 class ServerStatus(StrEnum):
@@ -113,15 +113,10 @@ class McpAddServerParams(McpUpdateServerParams):
     oauth_port: int | None = None
     auth_scope: str | None = None
     disabled: bool = False
-    scope: Literal["global", "workspace"] = "global"
+    scope: Annotated[Literal["global", "workspace"], EMPTY_IS_DEFAULT] = "global"
     """Which file is changed: the user's, or the workspace's."""
     workspace_uri: str | None = None
     """The folder of the workspace, if it has several."""
-
-    @field_validator("scope", mode="before")
-    @classmethod
-    def _no_scope(cls, value: Any) -> Any:
-        return value or "global"
 
 
 class ServerLogLine(Model):
