@@ -29,17 +29,9 @@ from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import PrunedAside, SummaryAside
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
 
 ModelInput = Streamed | ModelFinished | ModelFailed
-
-
-def is_summary_due(state: ChatState) -> bool:
-    """Return whether a summary must be made before the next model call."""
-    return compaction.is_summary_due(
-        state.window, state.setup.compact_at, state.history, state.summarised_at_step, state.steps
-    )
 
 
 def begin_summary(builder: StepBuilder, focus: str) -> TurnSignal:

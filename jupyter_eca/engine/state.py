@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.inputs import NoteAdded, Setup, Steered
+from jupyter_eca.engine.model import compaction
 from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
@@ -107,6 +108,12 @@ class ChatState:
     def resumes_reply(self) -> bool:
         """Whether the reply that has just ended was interrupted, and its rest must be requested."""
         return self.paused and not self.calls and self.pauses < MAX_PAUSES
+
+    @property
+    def is_summary_due(self) -> bool:
+        """Whether a summary must be made before the next model call."""
+        share, last = self.setup.compact_at, self.summarised_at_step
+        return compaction.is_summary_due(self.window, share, self.history, last, self.steps)
 
     def get_call(self, id: str) -> ToolCall:
         """Return the tool call of this id.

@@ -176,7 +176,7 @@ class TurnDriver:
             builder.emit(ImageContent(media_type=image.media_type, base64=image.base64), Role.USER)
         for document in gathered.documents:
             builder.show_document(document)
-        self.give_signal(TurnSignal.FULL if compaction_steps.is_summary_due(self.state) else TurnSignal.READY)
+        self.give_signal(TurnSignal.FULL if self.state.is_summary_due else TurnSignal.READY)
 
     def end_command(self, text: str, *, failed: bool, withdrawn: bool = False) -> None:
         """Show the result of a command and end its turn. With `withdrawn`, no model ever reads the prompt."""
@@ -328,7 +328,7 @@ class TurnDriver:
             self.builder.emit(TextContent(text=EXHAUSTED.format(limit)), Role.SYSTEM)
             self.give_signal(TurnSignal.EXHAUSTED)
         elif TURNS.accepts(self.state.status, TurnSignal.SETTLED):
-            full = self.state.status is TurnStatus.ACTING and compaction_steps.is_summary_due(self.state)
+            full = self.state.status is TurnStatus.ACTING and self.state.is_summary_due
             self.give_signal(TurnSignal.FULL if full else TurnSignal.SETTLED)
 
     def _stop_calls(self) -> None:
