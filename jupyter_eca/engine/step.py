@@ -155,7 +155,8 @@ def _handle_model_input(driver: TurnDriver, input: inputs.Streamed | inputs.Mode
         case inputs.Streamed(delta=delta):
             reply.add_delta(driver.builder, delta)
         case inputs.ModelFinished(details=details, adjusted=adjusted, targets=targets):
-            tool_calls.attach_details(driver.builder, details, adjusted, targets)
+            if driver.state.calls:
+                tool_calls.attach_details(driver.builder, details, adjusted, targets)
             driver.complete_reply()
         case inputs.ModelFailed():
             driver.handle_failure(input)
