@@ -135,7 +135,8 @@ class Magic:
         session, surroundings = self._session, find_front_end(self._shell)
         client = await session.get_client()
         model = ask.model or session.model
-        await wait_with_heartbeat(asyncio.ensure_future(check_choice(client.setup, model, ask.agent, ask.variant)))
+        if ask.agent or ask.variant:
+            await wait_with_heartbeat(asyncio.ensure_future(check_choice(client.setup, model, ask.agent, ask.variant)))
         if ask.new:
             session.new_chat()
         if session.turn is not None:
