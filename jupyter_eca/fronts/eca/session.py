@@ -338,8 +338,10 @@ class EcaSession:
         id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
-        if (translated := dialect.translate_notification(self.dialect, method, params.wire())) is not None:
-            await self.peer.notify(method, dialect.shorten(translated, self._message_limit))
+        data, limit = params.wire(), self._message_limit
+        translated = data if self._is_ours else dialect.translate_notification(self.dialect, method, data)
+        if translated is not None:
+            await self.peer.notify(method, translated if limit is None else dialect.shorten(translated, limit))
 
     def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
         """Return a tool server in the form that this client may see."""
@@ -375,7 +377,8 @@ class EcaSession:
             raise RemoteError(str(error), ErrorCode.BUSY) from error
         except (LocalError, ToolError) as error:
             raise RemoteError(str(error), ErrorCode.REFUSED) from error
-        return None if result is None else dialect.translate_result(self.dialect, method, result.wire())
+        data = None if result is None else result.wire()
+        return data if self._is_ours else dialect.translate_result(self.dialect, method, data)
 
     def _handle_notification(self, method: str, params: Any) -> None:
         """Handle a notification. JSON-RPC and ECA require that unknown notifications are ignored."""
@@ -388,12 +391,17 @@ class EcaSession:
                 self._join(self._host)
             load_handlers()[method](self, parse_params(self.dialect, method, params))
 
+    @property
+    def _is_ours(self) -> bool:
+        """Whether the client is one of ours, which speaks the newest revision: nothing is translated for it."""
+        return self.dialect is dialect.Dialect.OWN
+
     def _update_dialect(self, method: str, params: Any) -> None:
         """Find out from a message which revision of ECA the client speaks. The first prompt shows it, or a method that
         only some revisions have."""
         if method == "chat/prompt" and self._initialize_params is not None:
             self.dialect, self._initialize_params = dialect.detect_dialect(self._initialize_params, params), None
-        if (learned := dialect.correct_dialect(self.dialect, method)) is not self.dialect:
+        if not self._is_ours and (learned := dialect.correct_dialect(self.dialect, method)) is not self.dialect:
             self.dialect, self._initialize_params = learned, None
 
     @property

@@ -26,10 +26,10 @@ def get_message_limit(hello: InitializeParams) -> int | None:
     return _MAX_BYTES if hello.client_info and hello.client_info.name in _LIMITED_CLIENTS else None
 
 
-def shorten(message: dict[str, Any], limit: int | None) -> dict[str, Any]:
+def shorten(message: dict[str, Any], limit: int) -> dict[str, Any]:
     """Cut the long texts of a message until it has at most `limit` bytes. Each cut text says that it was cut."""
-    short, max_chars = message, limit or 0
-    while limit is not None and _count_bytes(short) > limit and max_chars > _MIN_CUT_CHARS:
+    short, max_chars = message, limit
+    while _count_bytes(short) > limit and max_chars > _MIN_CUT_CHARS:
         max_chars //= 2
         short = {name: _truncate(value, max_chars) for name, value in message.items()}
     return short
