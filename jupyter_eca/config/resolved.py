@@ -1,4 +1,5 @@
-"""Owns `Resolved`: a configuration together with its agents, which are computed once, when the configuration changes.
+"""Owns `Resolved`: a configuration together with its agents and hooks, which are computed once, when the configuration
+changes.
 
 It must not know where a configuration comes from or who uses it. Its neighbours are `agents`, which computes an agent,
 and `layers`, which reads the configuration.
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.agents import CODE, resolve_agents
+from jupyter_eca.config.hooks import parse_hooks
 from jupyter_eca.config.schema import ALIASES, AgentMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.config.agents import Agent
+    from jupyter_eca.config.hooks import Hook, RejectedHook
     from jupyter_eca.config.schema import Config
 
 _log = logging.getLogger(__name__)
@@ -30,6 +33,10 @@ class Resolved:
     """The configuration as it was read."""
     agents: Mapping[str, Agent]
     """All agents by name, the built-in ones first."""
+    hooks: tuple[Hook, ...]
+    """The valid hooks in the order in which they run."""
+    rejected_hooks: tuple[RejectedHook, ...]
+    """The hooks that are ignored because of an error."""
 
     def agent(self, name: str = "") -> Agent:
         """Return the agent of this name. An empty or unknown name stands for the default agent; an unknown one is
@@ -55,5 +62,5 @@ class Resolved:
 
 
 def resolve(config: Config) -> Resolved:
-    """Return the configuration with its agents."""
-    return Resolved(config, resolve_agents(config))
+    """Return the configuration with its agents and hooks."""
+    return Resolved(config, resolve_agents(config), *parse_hooks(config.hooks))

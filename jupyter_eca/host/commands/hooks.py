@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 async def hooks(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """List the hooks by type. Their commands are not shown, because a command line may contain a key."""
-    valid, rejected = place.host.hooks.all
+    resolved = place.host.current.resolved
+    valid, rejected = resolved.hooks, resolved.rejected_hooks
     if not (valid or rejected):
         return CommandAnswer("There are no hooks. The key `hooks` of the configuration has them.")
     order = list(HookType)

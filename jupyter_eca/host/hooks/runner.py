@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
-    from jupyter_eca.host.hooks import Action, Effects, Hook, RejectedHook
+    from jupyter_eca.host.hooks import Action, Effects, Hook
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
@@ -74,9 +74,9 @@ class Hooks:
         self._store = store
         self._chats = chats
         self._database = database
-        self._parsed: tuple[object, tuple[Hook, ...], tuple[RejectedHook, ...]] = (None, (), ())
         self._background: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_BACKGROUND_EVENTS)
-        self._reported: set[str] = set()
+        # The configuration, and the hooks of it whose first failure was shown.
+        self._reported: tuple[object, set[str]] = None, set()
         self._reported_status: dict[str, dict[str, Any]] = {}
         self.started: dict[str, str] = {}
         """The texts that `chatStart` hooks add to the system prompt, by chat. It has each chat that had a prompt since
@@ -84,18 +84,13 @@ class Hooks:
         self.parents: dict[str, str] = {}
         """The parent chat, by the subagent's chat."""
 
-    @property
-    def all(self) -> tuple[tuple[Hook, ...], tuple[RejectedHook, ...]]:
-        """The valid hooks in the order in which they run, and the rejected ones."""
-        configured = self._current.config.hooks
-        if self._parsed[0] is not configured:
-            self._parsed = (configured, *hooks.parse_hooks(configured))
-            self._reported.clear()
-        return self._parsed[1:]
+    def has(self, type: HookType) -> bool:
+        """Return whether there are hooks of a type."""
+        return any(hook.type is type for hook in self._current.resolved.hooks)
 
     def warn_of_rejected(self) -> None:
         """Show a warning for each rejected hook, once."""
-        for rejected in self.all[1]:
+        for rejected in self._current.resolved.rejected_hooks:
             self._subscribers.warn(rejected.message)
 
     def sections(self, chat: str) -> tuple[Section, ...]:
@@ -128,13 +123,13 @@ class Hooks:
 
     def queue(self, type: HookType, data: dict[str, Any]) -> None:
         """Run the hooks of an event in the background, after those of earlier events. Nothing waits for them."""
-        if any(hook.type is type for hook in self.all[0]):
+        if self.has(type):
             with suppress(asyncio.QueueFull):
                 self._background.put_nowait((type, data))
 
     def notify_status(self, chat: LiveChat) -> None:
         """Queue the `chatStatusChanged` hooks if the status has changed. Called after each input to a chat."""
-        if not any(hook.type is HookType.CHAT_STATUS_CHANGED for hook in self.all[0]):
+        if not self.has(HookType.CHAT_STATUS_CHANGED):
             return
         calls = {status: [call.id for call in chat.state.calls if call.status is status] for status in ToolCallStatus}
         report = {
@@ -179,7 +174,7 @@ class Hooks:
         `show` shows content in the chat. It is None if the event is not a part of a turn.
         """
         replies: list[HookReply] = []
-        for hook in self.all[0]:
+        for hook in self._current.resolved.hooks:
             if not hooks.matches(hook, type, data):
                 continue
             for number, action in enumerate(hook.actions, 1):
@@ -215,8 +210,10 @@ class Hooks:
         """Log a failure. The user is warned of the first failure of each hook only."""
         why = next(iter(reply.error.strip().splitlines()[-1:]), "") or f"it ended with {reply.status}"
         _log.warning("the hook %s failed with %s: %s", reply.hook, reply.status, reply.error.strip()[:_SHOWN_CHARS])
-        if hook.name not in self._reported:
-            self._reported.add(hook.name)
+        if self._reported[0] is not self._current.resolved:
+            self._reported = self._current.resolved, set()
+        if hook.name not in self._reported[1]:
+            self._reported[1].add(hook.name)
             self._subscribers.warn(f"The hook {reply.hook!r} failed: {why[:_SHOWN_CHARS]}")
 
 

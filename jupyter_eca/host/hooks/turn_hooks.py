@@ -20,7 +20,7 @@ from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_KEEPS, HOOK_STOPPED, HOOKS_GO_ON
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
 from jupyter_eca.host.chat.live_chat import now
-from jupyter_eca.host.hooks import HookType
+from jupyter_eca.host.hooks import Effects, HookType
 from jupyter_eca.host.hooks.runner import HOOKS_SECTION, Hooks
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.workspace.tool_result import truncate_result
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
-    from jupyter_eca.host.hooks import Effects
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.workspace.tool_result import ToolResult
 
@@ -201,6 +200,8 @@ class TurnHooks:
         return effects.stopped_by is not None
 
     async def _fire(self, chat: LiveChat, type: HookType, more: dict[str, Any]) -> Effects:
+        if not self._hooks.has(type):
+            return Effects()
         return await self._hooks.fire(type, {**self._hooks.describe_chat(chat), **more}, partial(self._show, chat))
 
     def _show(self, chat: LiveChat, content: Content) -> None:
