@@ -66,6 +66,8 @@ class KeyStore:
 
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
         """`file` lists the stored keys. `ring` is the keyring to use; None for the installed one, if there is any."""
+        self.revision = object()
+        """Another object after each change of the keys that `get` returns."""
         self._file = file
         self._keyrings = Keyrings(ring)
         self._seen: tuple[int, int, int] | None = None
@@ -101,6 +103,7 @@ class KeyStore:
                     self._known, self._seen = logins, seen
                     for name in logins:
                         self._memory.pop(name, None)
+                    self.revision = object()
 
     def store(self, provider: str, login: StoredKey) -> bool:
         """Store a key and return whether it outlasts this process. Raises: OSError when the file cannot be changed."""
@@ -139,6 +142,7 @@ class KeyStore:
             self._memory.pop(provider, None)
         else:
             self._memory[provider] = login
+        self.revision = object()
 
     # -- the file
 

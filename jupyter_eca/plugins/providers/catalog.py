@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -84,8 +85,7 @@ class Catalog:
         """`credentials` has the keys that users have typed in."""
         self._plugs = {plug.name: plug for plug in plugs.values()}
         self._credentials = credentials
-        # The keys that are registered for redaction already. A user may type in a key or set a variable at any time, so
-        # keys are looked up for each use.
+        # The keys that are registered for redaction already.
         self._registered_keys: dict[str, api_keys.ApiKey] = {}
         self.configure(config)
 
@@ -93,6 +93,8 @@ class Catalog:
         """Use a configuration from now on. Requests under way are not changed."""
         self._config = config
         self._offers = self._resolve_offers()
+        # The entries, behind what their keys were looked up in.
+        self._found: tuple[object, Mapping[str, CatalogEntry]] = None, {}
 
     @property
     def config(self) -> Config:
@@ -108,9 +110,15 @@ class Catalog:
         if self._credentials is not None:
             await asyncio.to_thread(self._credentials.load)
 
-    def entries(self) -> dict[str, CatalogEntry]:
-        """Return all providers by name: the plugs, the known providers, and those of the configuration."""
-        return {name: self._make_entry(name, *offer) for name, offer in self._offers.items()}
+    def entries(self) -> Mapping[str, CatalogEntry]:
+        """Return all providers by name: the plugs, the known providers, and those of the configuration.
+
+        A user may type in a key or set a variable at any time. Then the keys are looked up again.
+        """
+        places = self._credentials and self._credentials.revision, dict(os.environ)
+        if self._found[0] != places:
+            self._found = places, {name: self._make_entry(name, *offer) for name, offer in self._offers.items()}
+        return self._found[1]
 
     def without_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables without the keys of providers, which no other program needs. A key is found
