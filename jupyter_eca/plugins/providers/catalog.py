@@ -50,7 +50,8 @@ class Chosen:
 
     def bill(self, usage: UsageDelta) -> UsageDelta:
         """Return the usage that the provider reports, with the user's own rates if there are any."""
-        return prices.apply_own_rates(usage, self.settings.models.get(self.model, ModelConfig()))
+        own = self.settings.models.get(self.model)
+        return prices.apply_own_rates(usage, own) if own and (own.cost or own.limit) else usage
 
 
 @dataclass(frozen=True, slots=True)
