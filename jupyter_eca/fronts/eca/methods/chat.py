@@ -42,7 +42,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     session.wire_ids[id] = wire_id
     if params.trust:
         check_may_approve(session)
-    if params.chat_id is not None:
+    is_new = params.chat_id is None
+    if not is_new and session.host.current.config.held_back:
         await trust.ask_user(session, id)
     choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
@@ -72,7 +73,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
         warning = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=str(error))
         await session.notify("$/showMessage", warning)
         return chat.ChatPromptResult(chat_id=wire_id, model=new_prompt.choice.model, status=chat.PromptStatus.ERROR)
-    if params.chat_id is None:
+    if is_new and session.host.current.config.held_back:
         # The client gets the id of its new chat in this reply. So it can be asked only after the reply.
         session.start(trust.ask_user(session, id))
     status = chat.PromptStatus.LOGIN if begun.login else chat.PromptStatus.PROMPTING
