@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ServerResource,
         ToolServerUpdatedParams,
     )
+    from jupyter_eca.workspace.ports import ChangedResource
     from jupyter_eca.workspace.uri_templates import PartialUri
 
     KeepTrust = Callable[[Callable[[], None]], Awaitable[None]]
@@ -315,11 +316,13 @@ class McpManager:
             self._resources.remember(chat, server, uri, text, images)
         return text, images
 
-    async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Return the resources that changed since the chat last received them, each as server, URI, text and images. If
-        a resource cannot be read soon, it is tried again next time."""
+    async def read_changed_resources(self, chat: str) -> list[ChangedResource]:
+        """Return the resources that changed since the chat last received them. If a resource cannot be read soon, it is
+        tried again next time."""
+        if not self._resources.suspected:
+            return []
 
-        async def read_again(server: str, uri: str) -> tuple[str, str, str, tuple[ImagePart, ...]] | None:
+        async def read_again(server: str, uri: str) -> ChangedResource | None:
             self._resources.set_suspected(chat, server, uri, suspected=False)
             before = self._resources.get_digest(chat, server, uri)
             try:

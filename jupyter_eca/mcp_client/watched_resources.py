@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,58 +18,48 @@ if TYPE_CHECKING:
 _MAX_RESOURCES: Final = 100
 
 
-@dataclass
-class _WatchedResource:
-    digest: str
-    """The digest of the content that the chat received."""
-    suspected: bool = False
-    """Whether the resource may have changed since then."""
+_Key: TypeAlias = tuple[str, str, str]
+"""A chat, a server and a URI."""
 
 
 @dataclass
 class AttachedResources:
     """The resources that were attached to chats."""
 
-    _resources: dict[tuple[str, str, str], _WatchedResource] = field(
-        default_factory=dict[tuple[str, str, str], _WatchedResource]
-    )
-    """By chat, server and URI."""
+    suspected: set[_Key] = field(default_factory=set[_Key])
+    """The resources that may have changed since their chat received them."""
+    _digests: dict[_Key, str] = field(default_factory=dict[_Key, str])
+    """The digests of the contents that chats received."""
 
     def remember(self, chat: str, server: str, uri: str, text: str, images: Iterable[ImagePart]) -> None:
         """Note the content of a resource that a chat receives now."""
         digest = hashlib.sha256("\0".join((text, *(image.base64 for image in images))).encode("utf-8", "replace"))
-        before = self._resources.pop((chat, server, uri), None)
         # If it is suspected, this stays so: it may have changed after it was read.
-        self._resources[chat, server, uri] = _WatchedResource(
-            digest.hexdigest(), before is not None and before.suspected
-        )
-        for oldest in list(self._resources)[:-_MAX_RESOURCES]:
-            del self._resources[oldest]
+        self._digests.pop((chat, server, uri), None)
+        self._digests[chat, server, uri] = digest.hexdigest()
+        for oldest in list(self._digests)[:-_MAX_RESOURCES]:
+            del self._digests[oldest]
+            self.suspected.discard(oldest)
 
     def get_digest(self, chat: str, server: str, uri: str) -> str | None:
         """Return the digest of the content that the chat received; None when it received none."""
-        resource = self._resources.get((chat, server, uri))
-        return resource and resource.digest
+        return self._digests.get((chat, server, uri))
 
     def suspect(self, server: str, uri: str | None = None) -> None:
         """Note that a resource may have changed; without a URI, each resource of the server."""
-        for (_, its_server, its_uri), resource in self._resources.items():
-            if its_server == server and uri in {None, its_uri}:
-                resource.suspected = True
+        self.suspected.update(key for key in self._digests if key[1] == server and uri in {None, key[2]})
 
     def set_suspected(self, chat: str, server: str, uri: str, *, suspected: bool) -> None:
         """Note whether a resource may have changed since the chat received it."""
-        if resource := self._resources.get((chat, server, uri)):
-            resource.suspected = suspected
+        if not suspected:
+            self.suspected.discard((chat, server, uri))
+        elif (chat, server, uri) in self._digests:
+            self.suspected.add((chat, server, uri))
 
     def list_suspected(self, chat: str) -> list[tuple[str, str]]:
         """Return the server and the URI of each resource of a chat that may have changed."""
-        return [
-            (server, uri)
-            for (its_chat, server, uri), resource in self._resources.items()
-            if its_chat == chat and resource.suspected
-        ]
+        return [key[1:] for key in self._digests if key[0] == chat and key in self.suspected]
 
     def list_subscriptions(self, server: str) -> list[str]:
         """Return the URIs of the resources of a server to subscribe to, each once."""
-        return list(dict.fromkeys(uri for _, its_server, uri in self._resources if its_server == server))
+        return list(dict.fromkeys(uri for _, its_server, uri in self._digests if its_server == server))

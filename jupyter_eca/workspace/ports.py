@@ -63,7 +63,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from jupyter_eca.errors import ToolError
 
@@ -574,6 +574,10 @@ class Checkpointer(Protocol):
         ...
 
 
+ChangedResource: TypeAlias = "tuple[str, str, str, tuple[ImagePart, ...]]"
+"""A resource of an MCP server: the server, the URI, the text and the images."""
+
+
 class McpServers(Protocol):
     """The configured MCP servers. If a server is slow, dead or broken, only the call to that server fails."""
 
@@ -594,9 +598,8 @@ class McpServers(Protocol):
         slow. Never raises."""
         ...
 
-    async def read_changed_resources(self, chat: str) -> list[tuple[str, str, str, tuple[ImagePart, ...]]]:
-        """Return the resources that changed since the chat last received them, each as server, URI, text and images.
-        Never raises."""
+    async def read_changed_resources(self, chat: str) -> list[ChangedResource]:
+        """Return the resources that changed since the chat last received them. Never raises."""
         ...
 
     async def read_resource(self, server: str, uri: str, chat: str = "") -> tuple[str, tuple[ImagePart, ...]]:

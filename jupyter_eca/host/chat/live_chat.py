@@ -147,6 +147,11 @@ class Prompt:
     """The path of the notebook in which the user asked, "" for none. None if the front does not know it: then it is
     looked up when the turn begins."""
 
+    @property
+    def may_call_command(self) -> bool:
+        """Whether the message may be a `/` command: the user wrote it, and it begins like one."""
+        return not self.follow_up and not self.model_message and self.message.lstrip().startswith("/")
+
 
 @dataclass(frozen=True, slots=True)
 class StartedTurn:

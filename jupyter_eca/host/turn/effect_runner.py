@@ -43,6 +43,7 @@ from jupyter_eca.engine.effects import (
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.model.request import Remembers
 from jupyter_eca.engine.model.retry import Failure
+from jupyter_eca.engine.text.mentions import find_mentions
 from jupyter_eca.engine.tool_call import AS_IT_IS, parse_arguments
 from jupyter_eca.errors import (
     EcaError,
@@ -65,7 +66,7 @@ from jupyter_eca.host.tools.progress import Reporter
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.instructions import notebook_metadata
-from jupyter_eca.plugins.contexts.mcp_resource import read_changed
+from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
 from jupyter_eca.plugins.contexts.resolve import as_model_input, find_mentioned_contexts, materials
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
 from jupyter_eca.protocol.context import CursorContext
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.engine.tool_call import ToolCall
-    from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
+    from jupyter_eca.host.chat.live_chat import LiveChat, Prompt, TurnUnderWay
     from jupyter_eca.host.chat.ports import CommandRunner, TurnStarter
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.turn.locked_answers import LockedAnswers
     from jupyter_eca.host.turn.setup import Setups
     from jupyter_eca.host.turn.tool_context import ToolContexts
+    from jupyter_eca.plugins.contexts.base import Material
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.protocol.context import ChatContext
@@ -208,7 +210,7 @@ class EffectRunner:
             return
         sees = prompt.asker.sees if prompt.asker else None
         outcome = None
-        if not prompt.follow_up and not prompt.model_message:
+        if prompt.may_call_command or (chat.dialogue is not None and not prompt.model_message):
             outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
         if isinstance(outcome, CommandAnswer):
             failed = not chat.state.local
@@ -220,22 +222,32 @@ class EffectRunner:
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)
             return
         model_message = outcome.message if outcome else prompt.model_message
-        surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
-        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, model_message or prompt.message)]
-        changes = await read_changed(surroundings, contexts)
-        found = [*await materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
+        found = await self._read_contexts(chat, turn, prompt, model_message or prompt.message)
         text, images, documents = as_model_input(found, model_message)
-        text += await notebook_metadata.find_news(
-            surroundings.notebooks, turn.notebook, chat.state.history, self._services.subscribers.warn
-        )
-        locking = turn.locking = await self._locked_answers.begin(chat, model_message, found, now())
+        if turn.notebook:
+            notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
+            text += await notebook_metadata.find_news(notebooks, turn.notebook, chat.state.history, warn)
+        lock = prompt.lock
+        if lock is not None and (self._services.config.notebook.lock if lock.on is None else lock.on):
+            turn.locking = await self._locked_answers.begin(chat, prompt, lock, model_message, found, now())
         again = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
-        note = locking.note if locking else ""
+        note = turn.locking.note if turn.locking else ""
         before = await self._hooks.before_request(chat, command=bool(model_message))
         if before is not None:
             text, setup = text + before.context, again or before.setup
             gathered = inputs.Gathered(now(), text, images, note, setup, before.replacement, documents)
             self._chats.feed(chat, gathered, late=True)
+
+    async def _read_contexts(self, chat: LiveChat, turn: TurnUnderWay, prompt: Prompt, message: str) -> list[Material]:
+        """Read the contexts that were sent with a prompt, those that its message mentions, and the resources of MCP
+        servers that have changed."""
+        changed = await self._services.mcp.read_changed_resources(prompt.chat)
+        if not (prompt.contexts or changed or find_mentions(message)):
+            return []
+        surroundings = self._contexts.build_surroundings(prompt.chat, chat.kernel, turn.notebook, chat.known)
+        contexts = [*prompt.contexts, *await find_mentioned_contexts(surroundings, message)]
+        changes = describe_changed(changed, contexts)
+        return [*await materials(surroundings, drop_known_cursor(chat, contexts)), *changes]
 
     # -- models
 
@@ -304,17 +316,22 @@ class EffectRunner:
             if stops:
                 self._chats.feed(chat, inputs.Stopped(now()), late=True)
             return
+        details: Mapping[str, ToolCallDetails] = {}
+        adjusted: Mapping[str, Adjusted] | None = {}
+        targets: Mapping[str, CallTargets] = {}
+        next_prompt = ""
         if chat.state.calls:
             turn.notebook = await find_renamed_notebook(
                 self._services, chat.state.id, turn.notebook, turn.notebook_kernel
             )
-        adjusted = await self._hooks.before_calls(chat)
-        if adjusted is None:
-            return
-        details, adjusted = await self._preview_calls(chat, adjusted)
-        targets, adjusted = await self._find_targets(chat, adjusted, details)
-        next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
-        if remark := await self._locked_answers.save(chat):
+            adjusted = await self._hooks.before_calls(chat)
+            if adjusted is None:
+                return
+            details, adjusted = await self._preview_calls(chat, adjusted)
+            targets, adjusted = await self._find_targets(chat, adjusted, details)
+        elif not chat.state.resumes_reply:
+            next_prompt = await self._hooks.after_request(chat)
+        if turn.locking is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted, targets))
         if next_prompt:

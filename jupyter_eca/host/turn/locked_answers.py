@@ -92,9 +92,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.engine.inputs import Setup
-    from jupyter_eca.host.chat.live_chat import LiveChat
+    from jupyter_eca.host.chat.live_chat import LiveChat, Prompt
     from jupyter_eca.host.services import Services
     from jupyter_eca.plugins.contexts.base import Material
+    from jupyter_eca.protocol.chat import ChatLock
 
 # A shorter secret could be an ordinary word.
 _SECRET_CHARS: Final = 8
@@ -132,19 +133,14 @@ class LockedAnswers:
         self._locks = locks
 
     async def begin(
-        self, chat: LiveChat, model_message: str, materials: Sequence[Material], at: int
-    ) -> RecordedTurn | None:
-        """Return how the turn is replayed or recorded, None where locking is off.
+        self, chat: LiveChat, prompt: Prompt, lock: ChatLock, model_message: str, materials: Sequence[Material], at: int
+    ) -> RecordedTurn:
+        """Return how the turn of a prompt with a lock is replayed or recorded.
 
         `model_message` is the message that the model gets instead of the prompt, as for a command, "" for none.
         `materials` are the contexts that were read. `at` is the time of the prompt in milliseconds. Raises: ToolError
         when the lock file cannot be used, or when it has no answer and nobody watches.
         """
-        prompt = chat.prompt
-        if prompt is None or (lock := prompt.lock) is None:
-            return None
-        if not (self._services.config.notebook.lock if lock.on is None else lock.on):
-            return None
         files = await run_read(LockFiles.locate, self._services.workspace.files, lock)
         place = lock.cell or f"#{len(chat.locked_chain)}"
         question = LockedPrompt(

@@ -27,9 +27,9 @@ GO_AHEAD_MESSAGES: Final = frozenset({"go", "carry out", "carry it out", "carry 
 def interpret(
     resolved: Resolved, subscribers: Subscribers, chat: LiveChat, prompt: Prompt, choice: Choice
 ) -> tuple[Prompt, Choice]:
-    """Return the prompt and the choice with which the turn begins. If the agent changes, all clients that see the chat
-    are told. `/go` means the same as "go"."""
-    if not chat.state.planned or chat.dialogue is not None:
+    """Return the prompt and the choice with which the turn begins, after an answer that was a plan. If the agent
+    changes, all clients that see the chat are told. `/go` means the same as "go"."""
+    if chat.dialogue is not None:
         return prompt, choice
     planner, command = resolved.agent(choice.agent), parse(prompt.message)
     is_command = command is not None and command.name == "go"

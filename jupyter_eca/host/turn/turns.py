@@ -75,12 +75,13 @@ class Turns:
             raise LocalError("This chat is a subagent's. Ask in the chat that it belongs to.")
         chat = await self._chats.load(prompt.chat)
         choice = prompt.choice.over(chat.choice)
-        prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
+        if chat.state.planned:
+            prompt, choice = plan_mode.interpret(services.current.resolved, services.subscribers, chat, prompt, choice)
         choice = replace(choice, model=await self._choose_model(choice))
         plain = prompt.follow_up > 0 or bool(chat.parent)
         dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.accepts(prompt.message) else None
-        plain = plain or bool(prompt.model_message)
-        local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
+        called = prompt.may_call_command and not chat.parent
+        local = dialogue is not None or (called and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
         notebook = await find_asked_notebook(services, prompt, kernel)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)

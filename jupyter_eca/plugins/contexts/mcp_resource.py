@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.plugins.contexts.base import Surroundings
     from jupyter_eca.protocol.context import ChatContext
-    from jupyter_eca.workspace.ports import McpServers
+    from jupyter_eca.workspace.ports import ChangedResource, McpServers
     from jupyter_eca.workspace.uri_templates import ResourceTemplate
 
 
@@ -76,15 +76,13 @@ def _make_context(template: ResourceTemplate, uri: str) -> McpResourceContext:
     )
 
 
-async def read_changed(surroundings: Surroundings, sent: Iterable[ChatContext]) -> list[Material]:
+def describe_changed(changed: Iterable[ChangedResource], sent: Iterable[ChatContext]) -> list[Material]:
     """Return the resources that a chat has got earlier and that have changed since, without those in `sent`, which are
     sent with this prompt anyway."""
-    if surroundings.mcp is None:
-        return []
     known = {(context.server, context.uri) for context in sent if isinstance(context, McpResourceContext)}
     return [
         Material(f"{server}:{uri} (changed since you were given it)", truncate(text), images)
-        for server, uri, text, images in await surroundings.mcp.read_changed_resources(surroundings.chat)
+        for server, uri, text, images in changed
         if (server, uri) not in known
     ]
 
