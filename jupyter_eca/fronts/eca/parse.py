@@ -31,7 +31,9 @@ REPLY_LAST: Final = frozenset(
 def parse_params(revision: dialect.Dialect, method: str, params: Any) -> Model:
     """Read the params of a method. Raises: RemoteError that names the field."""
     try:
-        return METHODS[method].parse(dialect.translate_incoming(revision, method, params))
+        # Until `initialize` is read, nobody knows whether the client is one of ours, which need no translation.
+        is_ours = revision is dialect.Dialect.OWN and method != "initialize"
+        return METHODS[method].parse(params if is_ours else dialect.translate_incoming(revision, method, params))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "params"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.schema import ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, RemoteError, ToolError
 from jupyter_eca.fronts.base import MAY_NOT_APPROVE
@@ -45,7 +46,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     is_new = params.chat_id is None
     if not is_new and session.host.current.config.held_back:
         await trust.ask_user(session, id)
-    choice = Choice(params.model or "", params.agent or params.behavior or "", params.variant, params.trust)
+    agent = params.agent or params.behavior or ""
+    choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
     selected = session.choices.get(id, NO_CHOICE).over(session.choices.get("", NO_CHOICE))
     notebook = params.notebook
     if notebook is None and session.kernel is None and session.door.kernel is not None:
@@ -159,17 +161,17 @@ def select_model(session: EcaSession, params: chat.ChatSelectedModelChangedParam
 
 
 def select_agent(session: EcaSession, params: chat.ChatSelectedAgentChangedParams) -> None:
-    _save_choice(session, params.chat_id, Choice(agent=params.agent))
-    _show_tools(session, params.agent)
+    _select_agent(session, params.chat_id, params.agent)
 
 
 def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChangedParams) -> None:
-    _save_choice(session, params.chat_id, Choice(agent=params.behavior))
-    _show_tools(session, params.behavior)
+    _select_agent(session, params.chat_id, params.behavior)
 
 
-def _show_tools(session: EcaSession, agent: str) -> None:
-    """Notify the client of the tools of the agent that its user has selected last."""
+def _select_agent(session: EcaSession, chat_id: ChatId | None, agent: str) -> None:
+    """Select an agent, and notify the client of its tools."""
+    agent = ALIASES.get(agent, agent)
+    _save_choice(session, chat_id, Choice(agent=agent))
     session.agent = agent
     for server in session.host.notifications.list_servers():
         session.tell(Notice("tool/serverUpdated", server))
