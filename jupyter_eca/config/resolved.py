@@ -1,5 +1,5 @@
-"""Owns `Resolved`: a configuration together with its agents and hooks, which are computed once, when the configuration
-changes.
+"""Owns `Resolved`: a configuration together with what follows from it alone, such as its agents. All of it is computed
+once, when the configuration changes.
 
 It must not know where a configuration comes from or who uses it. Its neighbours are `agents`, which computes an agent,
 and `layers`, which reads the configuration.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.config.agents import CODE, resolve_agents
 from jupyter_eca.config.hooks import parse_hooks
 from jupyter_eca.config.schema import ALIASES, AgentMode
+from jupyter_eca.engine.model.budget import Purse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,8 @@ class Resolved:
     """The valid hooks in the order in which they run."""
     rejected_hooks: tuple[RejectedHook, ...]
     """The hooks that are ignored because of an error."""
+    limits: Mapping[Purse, float]
+    """The limits of the budgets in US dollars. Empty for no limit."""
 
     def agent(self, name: str = "") -> Agent:
         """Return the agent of this name. An empty or unknown name stands for the default agent; an unknown one is
@@ -62,5 +65,8 @@ class Resolved:
 
 
 def resolve(config: Config) -> Resolved:
-    """Return the configuration with its agents and hooks."""
-    return Resolved(config, resolve_agents(config), *parse_hooks(config.hooks))
+    """Return the configuration with its agents, hooks and limits."""
+    budget = config.budget
+    limits = {Purse.CHAT: budget.per_chat, Purse.NOTEBOOK: budget.per_notebook, Purse.DAY: budget.per_day}
+    limits = {purse: limit for purse, limit in limits.items() if limit is not None}
+    return Resolved(config, resolve_agents(config), *parse_hooks(config.hooks), limits)

@@ -128,7 +128,7 @@ class Host:
         # The chats and their costs.
         chats = self.chats = Chats(store, subscribers)
         self.ledger = Ledger(current, store, chats)
-        metered = self.metered = Metered(self.ledger, Budgets(current, catalog, self.ledger, subscribers))
+        metered = self.metered = Metered(current, self.ledger, Budgets(current, catalog, self.ledger, subscribers))
         self.mcp = McpManager(
             config,
             workspace.files.roots,

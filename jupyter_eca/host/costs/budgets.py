@@ -1,7 +1,6 @@
 """Checks the budgets of the configuration before each request to a model, and asks the user if one would be exceeded.
 
-It must not record costs: `costs.ledger` does. `engine.model.budget` decides when a budget is exceeded. Without a budget
-in the configuration, nothing is computed here.
+It must not record costs: `costs.ledger` does. `engine.model.budget` decides when a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ class Budgets:
 
         Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """
-        if not self._limits:
-            return
         expected = self._ledger.expect(bill, request)
         price = (await self._catalog.quote(bill.model, expected)).cost
         while excess := find_excess(await self._list_budgets(bill), price):
@@ -52,13 +49,6 @@ class Budgets:
                 raise OverBudget(excess.refusal)
             self._raise(bill, excess)
 
-    @property
-    def _limits(self) -> dict[Purse, float]:
-        """The limits of the configuration in US dollars."""
-        config = self._current.config.budget
-        limits = {Purse.CHAT: config.per_chat, Purse.NOTEBOOK: config.per_notebook, Purse.DAY: config.per_day}
-        return {purse: limit for purse, limit in limits.items() if limit is not None}
-
     async def _list_budgets(self, bill: Bill) -> list[Budget]:
         """Return the budgets that a request counts for."""
         today = _get_midnight()
@@ -68,7 +58,7 @@ class Budgets:
         if bill.notebook:
             extents[Purse.NOTEBOOK] = Extent(notebook=bill.notebook)
         budgets: list[Budget] = []
-        for purse, limit in self._limits.items():
+        for purse, limit in self._current.resolved.limits.items():
             if purse in extents:
                 total = await self._ledger.sum_costs(extents[purse])
                 increase = self._raised.get((bill.chat, purse, today), 0.0)

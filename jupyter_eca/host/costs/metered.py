@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.host.costs.budgets import Budgets
     from jupyter_eca.host.costs.ledger import Bill, Ledger
+    from jupyter_eca.host.services import Current
     from jupyter_eca.plugins.providers.catalog import Chosen
 
 
 class Metered:
     """Streams the answers of models, and records their costs."""
 
-    def __init__(self, ledger: Ledger, budgets: Budgets) -> None:
+    def __init__(self, current: Current, ledger: Ledger, budgets: Budgets) -> None:
+        self._current = current
         self._ledger = ledger
         self._budgets = budgets
 
@@ -33,7 +35,8 @@ class Metered:
 
         Raises: ProviderError; OverBudget before anything is sent.
         """
-        await self._budgets.allow(bill, request)
+        if self._current.resolved.limits:
+            await self._budgets.allow(bill, request)
         has_begun = counted = False
         try:
             async with aclosing(chosen.provider.stream(chosen.model, request, chosen.settings)) as deltas:
