@@ -170,7 +170,7 @@ class Host:
         tasks.on_failure = turns.break_off
         self.attendance = Attendance(subscribers, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
-        chats.on_events.append(self.subagents.note_events)
+        chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
         chats.effects = EffectRunner(
             services, chats, tasks, contexts, setups, turn_hooks, self.ledger, metered, locked_answers, commands, turns

@@ -165,7 +165,7 @@ class EcaSession:
         It sees a subagent's chat if it sees the parent's chat and its revision has subagents. A client with the
         capability `"chat": false` sees only its own chats.
         """
-        if parent := self.host.subagents.parent(chat) if self._host else "":
+        if parent := self._host.subagents.parents.get(chat) if self._host else None:
             return self.dialect in _NESTING and self.sees(parent)
         return (self.door.sees_all and self.capabilities.chat is not False) or chat in self.wire_ids
 
@@ -179,8 +179,8 @@ class EcaSession:
         """Return whether the client gets the events of a chat at the moment. See `quiet` in `__init__`."""
         if self.prompted is None or chat in self.prompted:
             return True
-        parent = self.host.subagents.parent(chat)
-        return parent != "" and self._is_subscribed(parent)
+        parent = self.host.subagents.parents.get(chat)
+        return parent is not None and self._is_subscribed(parent)
 
     def show(self, events: list[Event]) -> None:
         """Queue new events of a chat for the client."""
@@ -286,7 +286,7 @@ class EcaSession:
                 await self._show_event(item)
 
     async def _show_event(self, event: Event, *, replayed: bool = False) -> None:
-        parent = self.host.subagents.parent(event.chat)
+        parent = self.host.subagents.parents.get(event.chat)
         within, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
         for method, params in project(
             event, wire_id, envelope=self.capabilities.envelope, replayed=replayed, parent=within

@@ -42,8 +42,8 @@ class Chats:
         self._subscribers = subscribers
         self._chats: dict[str, LiveChat] = {}
         self._loading = asyncio.Lock()
-        self.on_events: list[Callable[[LiveChat, Sequence[Event]], None]] = []
-        """Called after each step with its events, before its effects begin."""
+        self.on_subagent_events: list[Callable[[LiveChat, Sequence[Event]], None]] = []
+        """Called after each step in the chat of a subagent with its events, before its effects begin."""
         self.on_change: list[Callable[[LiveChat], None]] = []
         """Called after each step, when its effects have begun."""
 
@@ -66,7 +66,7 @@ class Chats:
         if chat.locking is not None:
             chat.locking.events += (event for event in events if event.turn)
         self._store.append(events)
-        for observe in self.on_events:
+        for observe in self.on_subagent_events if chat.parent else ():
             observe(chat, events)
         for effect in effects:
             self.effects.run(chat, effect)

@@ -92,16 +92,13 @@ class Subagents:
         self._catalog = catalog
         self._chats = chats
         self._hooks = hooks
-        self._parents: dict[str, str] = {}
+        self.parents: dict[str, str] = {}
+        """The parent chat, by the id of the subagent's chat."""
         self._claimed: dict[tuple[str, str], str] = {}
         self._running: dict[str, Subagent] = {}
         self._slot_freed = asyncio.Condition()
 
     # -- parents and their subagents
-
-    def parent(self, chat: str) -> str:
-        """Return the parent chat, if this is the chat of a subagent; "" for all other chats."""
-        return self._parents.get(chat, "") if chat.startswith(SUBAGENT) else ""
 
     def list_running(self, parent: str) -> list[Subagent]:
         """Return the running subagents of a chat."""
@@ -122,7 +119,7 @@ class Subagents:
             return []
         rows = await self._store.do(lambda tables: tables.list_subagents(parent))
         for row in rows:
-            self._parents[row.id] = parent
+            self.parents[row.id] = parent
             if row.owner is not None and row.id not in self._running and not self._chats.is_answered_elsewhere(row):
                 await self._chats.load(row.id)
         return rows
@@ -165,7 +162,7 @@ class Subagents:
         id = self._claimed.pop((parent, call))
         subagent = Subagent(id, parent, call, task, details)
         async with self._take_slot(parent, report):
-            self._running[id], self._parents[id] = subagent, parent
+            self._running[id], self.parents[id] = subagent, parent
             try:
                 return await self._run(chat, subagent)
             finally:
@@ -241,7 +238,7 @@ class Subagents:
             return self._claimed[parent, call]
         plain = "".join("-" if character.isspace() else character for character in call)[:_MAX_ID_CHARS]
         id, number = f"{SUBAGENT}{plain}", 2
-        while id in self._claimed.values() or id in self._parents or await self._chats.read_row(id):
+        while id in self._claimed.values() or id in self.parents or await self._chats.read_row(id):
             id, number = f"{SUBAGENT}{plain}-{number}", number + 1
         self._claimed[parent, call] = id
         return id
@@ -250,7 +247,7 @@ class Subagents:
 
     def note_events(self, chat: LiveChat, events: Iterable[Event]) -> None:
         """Note the events of a subagent's chat: add to its transcript, its costs and its steps. Called after each step
-        of any chat."""
+        of such a chat."""
         subagent = self._running.get(chat.state.id)
         if subagent is None:
             return
@@ -278,7 +275,7 @@ class Subagents:
 
     def share_remembered(self, chat: str) -> None:
         """Share the approvals for the session between a chat, its parent, and all running subagents of the parent."""
-        parent = self.parent(chat) or chat
+        parent = self.parents.get(chat, chat)
         ids = [parent, *(subagent.id for subagent in self.list_running(parent))]
         family = [live for id in ids if (live := self._chats.live(id)) is not None]
         remembered = frozenset(scope for live in family for scope in live.state.remembered)
@@ -291,4 +288,4 @@ class Subagents:
         """Forget subagents whose chats were deleted together with their parent's."""
         for row in rows:
             self._chats.forget(row.id)
-            self._parents.pop(row.id, None)
+            self.parents.pop(row.id, None)
