@@ -87,11 +87,12 @@ class Setups:
             patience = CELL_PATIENCE if watched else services.config.mcp_timeout_seconds
             await services.mcp.await_started(patience, warns=self.is_one_shot)
         await self._warn_of_mistakes()
-        pinned = await self._compose(choice, chat, kernel, notebook, bounds)
+        settled = self.settle(choice)
+        pinned = await self._compose(settled, chat, kernel, notebook, bounds)
         if pin:
             await self._prompts.save(owner, pinned)
         # A chat has the same setup as in its last turn, unless something has changed from which the setup follows.
-        settled, resolved, live = self.settle(choice), services.current.resolved, self._chats.live(chat)
+        resolved, live = services.current.resolved, self._chats.live(chat)
         means = self._contexts.find_means(chat, kernel, choice.folder)
         basis = (settled, bounds, resolved, services.toolbox.all(owner), means, pinned)
         if live is not None and live.prepared is not None and live.prepared[0] == basis:
@@ -101,7 +102,7 @@ class Setups:
             model=choice.model,
             agent=agent.name,
             system=pinned.text,
-            tools=self._describe_usable(choice, chat, kernel, bounds, pinned),
+            tools=self._describe_usable(settled, chat, kernel, bounds, pinned),
             policy=bounds.policy or agent.policy,
             variant=settled.variant or "",
             trust=bool(settled.trust),
@@ -130,12 +131,13 @@ class Setups:
     async def brief(self, choice: Choice, chat: str, kernel: Kernel | None = None, *, anew: bool = False) -> Briefing:
         """Return the system prompt and the tools that the model gets. With `anew` the system prompt is composed again,
         instead of the stored one."""
-        pinned = await self._compose(choice, chat, kernel, anew=anew)
-        return Briefing(pinned, self._describe_usable(choice, chat, kernel, NO_BOUNDS, pinned))
+        settled = self.settle(choice)
+        pinned = await self._compose(settled, chat, kernel, anew=anew)
+        return Briefing(pinned, self._describe_usable(settled, chat, kernel, NO_BOUNDS, pinned))
 
     async def _compose(
         self,
-        choice: Choice,
+        settled: Choice,
         chat: str,
         kernel: Kernel | None,
         notebook: str | None = None,
@@ -143,47 +145,47 @@ class Setups:
         *,
         anew: bool = False,
     ) -> PinnedPrompt:
-        services, settled = self._services, self.settle(choice)
-        agent = services.current.resolved.agent(settled.agent)
+        """Return the system prompt of a turn that is about to begin, see `SystemPrompts.compose`."""
+        services = self._services
         servers = tuple((name, words) for name, words in services.mcp.list_instructions().items() if bounds.has(name))
 
         def describe() -> instructions.InstructionContext:
-            context = self._contexts.build(chat, kernel, notebook=notebook, folder=choice.folder)
+            context = self._contexts.build(chat, kernel, notebook=notebook, folder=settled.folder)
             return instructions.InstructionContext(
                 context.files,
                 services.config,
-                agent,
-                choice.model,
+                services.current.resolved.agent(settled.agent),
+                settled.model,
                 context.kernel,
                 services.workspace.kernels,
                 context.notebooks,
                 servers,
                 services.interpreters,
                 services.subscribers.warn,
-                frozenset(get_selector(tool.spec) for tool in self._list_expected(choice, chat, kernel, bounds)),
+                frozenset(get_selector(tool.spec) for tool in self._list_expected(settled, chat, kernel, bounds)),
                 notebook=context.notebook,
                 in_notebook=context.from_cell or bool(services.subscribers.notebooks(context.chat)),
                 subagent=context.nested,
             )
 
-        made_for = "\n".join((agent.name, choice.model, settled.variant or ""))
+        made_for = "\n".join((settled.agent, settled.model, settled.variant or ""))
         anew = anew or services.config.chat.auto_sync_system_prompt
         return await self._prompts.compose(self._contexts.find_owner(chat), made_for, servers, describe, anew=anew)
 
-    def _list_expected(self, choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
+    def _list_expected(self, settled: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
         """List the tools of a turn that is about to begin. The tool that fetches rules is listed in any case: whether
         there are rules for paths is only known when the system prompt has read them."""
-        context = self._contexts.build(chat, kernel, folder=choice.folder)
+        context = self._contexts.build(chat, kernel, folder=settled.folder)
         context = replace(context, rules=self._contexts.build_rules(context.chat))
-        return self.list_tools(self.settle(choice).agent, context, bounds)
+        return self.list_tools(settled.agent, context, bounds)
 
     def _describe_usable(
-        self, choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
+        self, settled: Choice, chat: str, kernel: Kernel | None, bounds: Bounds, pinned: PinnedPrompt
     ) -> tuple[ToolSpec, ...]:
         """Return the tools of a turn that begins with this system prompt, see `_describe_tools`."""
-        tools, has_path_rules = self._list_expected(choice, chat, kernel, bounds), pinned.has(CATALOGUE)
+        tools, has_path_rules = self._list_expected(settled, chat, kernel, bounds), pinned.has(CATALOGUE)
         usable = (tool for tool in tools if has_path_rules or Need.RULES not in tool.needs)
-        return self._describe_tools(self.settle(choice).agent, usable)
+        return self._describe_tools(settled.agent, usable)
 
     def settle(self, choice: Choice) -> Choice:
         """Return the choice with the agent, variant and trust filled in from the agent and the configuration where

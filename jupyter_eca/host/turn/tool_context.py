@@ -5,7 +5,7 @@ It must not decide whether a tool runs. `host.turn.setup` lists the tools, and `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.task_plan import Plan
@@ -25,24 +25,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.turn.subagents import Subagents
-    from jupyter_eca.protocol.lifecycle import EditorCapabilities
     from jupyter_eca.workspace.ports import Files, Kernel, Notebooks
-
-
-@dataclass(frozen=True, slots=True)
-class ChatMeans:
-    """What a chat has that tools may need. Contexts that were built with equal means have the same tools."""
-
-    is_live: bool
-    """Whether the chat is in memory."""
-    is_nested: bool
-    """Whether it is the chat of a subagent."""
-    has_kernel: bool
-    has_notebooks: bool
-    can_ask: bool
-    """Whether the user can be asked."""
-    editor: EditorCapabilities | None
-    """What the user's editor can do, None for no editor."""
 
 
 class ToolContexts:
@@ -66,19 +49,13 @@ class ToolContexts:
         live = self._chats.live(chat)
         return live.parent if live and live.parent and self._chats.live(live.parent) else chat
 
-    def find_means(self, chat: str, kernel: Kernel | None, folder: str = "") -> ChatMeans:
-        """Return what the tools of a chat can use. See `build` for the arguments."""
-        services, live, owner = self._services, self._chats.live(chat), self.find_owner(chat)
-        is_nested = live is not None and bool(live.parent)
-        editor = services.subscribers.editor(owner)
-        return ChatMeans(
-            live is not None,
-            is_nested,
-            has_kernel=bool(kernel or self._find_kernel(self.find_files(chat, folder))),
-            has_notebooks=services.workspace.notebooks is not None,
-            can_ask=services.subscribers.has_answerer(owner) and not is_nested,
-            editor=None if editor is None else editor.can,
-        )
+    def find_means(self, chat: str, kernel: Kernel | None, folder: str = "") -> tuple[object, ...]:
+        """Return what decides which needs of tools a chat fulfils. As long as it is the same, so are the tools. See
+        `build`, whose result has the fields that tools need."""
+        subscribers, live, owner = self._services.subscribers, self._chats.live(chat), self.find_owner(chat)
+        has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
+        editor, can_ask = subscribers.editor(owner), subscribers.has_answerer(owner)
+        return live is None, owner, has_kernel, self._services.workspace.notebooks is None, editor, can_ask
 
     def _find_kernel(self, files: Files) -> Kernel | None:
         """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each
@@ -98,8 +75,8 @@ class ToolContexts:
         """
         services, live = self._services, self._chats.live(chat)
         under_way = live.under_way if live else None
-        files, means = self.find_files(chat, folder), self.find_means(chat, kernel, folder)
-        nested = means.is_nested
+        files = self.find_files(chat, folder)
+        nested = live is not None and bool(live.parent)
         turn = self._chats.live(live.parent) if live and nested else live
         chat = turn.state.id if turn else chat
         return ToolContext(
@@ -111,7 +88,9 @@ class ToolContexts:
             notebooks=self.find_notebooks(chat),
             notebook=(under_way.notebook if under_way else "") if notebook is None else notebook,
             direct=under_way is not None and under_way.outside is not None,
-            questions=ChatQuestions(services.subscribers, chat) if means.can_ask else None,
+            questions=ChatQuestions(services.subscribers, chat)
+            if services.subscribers.has_answerer(chat) and not nested
+            else None,
             editor=services.subscribers.editor(chat),
             jobs=services.jobs,
             keeper=CallKeeper(services.checkpoints, chat, turn.state.turn, turn.changing) if turn else None,
