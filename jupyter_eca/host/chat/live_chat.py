@@ -148,9 +148,14 @@ class Prompt:
     looked up when the turn begins."""
 
     @property
+    def begins_with_slash(self) -> bool:
+        """Whether the message begins like a `/` command."""
+        return self.message.lstrip().startswith("/")
+
+    @property
     def may_call_command(self) -> bool:
-        """Whether the message may be a `/` command: the user wrote it, and it begins like one."""
-        return not self.follow_up and not self.model_message and self.message.lstrip().startswith("/")
+        """Whether the message may be a `/` command: it begins like one, and the user wrote it."""
+        return self.begins_with_slash and not self.follow_up and not self.model_message
 
 
 @dataclass(frozen=True, slots=True)

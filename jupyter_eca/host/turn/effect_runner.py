@@ -223,7 +223,7 @@ class EffectRunner:
             return
         model_message = outcome.message if outcome else prompt.model_message
         found = await self._read_contexts(chat, turn, prompt, model_message or prompt.message)
-        text, images, documents = as_model_input(found, model_message)
+        text, images, documents = as_model_input(found, model_message) if found or model_message else ("", (), ())
         if turn.notebook:
             notebooks, warn = self._contexts.find_notebooks(prompt.chat), self._services.subscribers.warn
             text += await notebook_metadata.find_news(notebooks, turn.notebook, chat.state.history, warn)
@@ -316,21 +316,16 @@ class EffectRunner:
             if stops:
                 self._chats.feed(chat, inputs.Stopped(now()), late=True)
             return
-        details: Mapping[str, ToolCallDetails] = {}
-        adjusted: Mapping[str, Adjusted] | None = {}
-        targets: Mapping[str, CallTargets] = {}
-        next_prompt = ""
         if chat.state.calls:
             turn.notebook = await find_renamed_notebook(
                 self._services, chat.state.id, turn.notebook, turn.notebook_kernel
             )
-            adjusted = await self._hooks.before_calls(chat)
-            if adjusted is None:
-                return
-            details, adjusted = await self._preview_calls(chat, adjusted)
-            targets, adjusted = await self._find_targets(chat, adjusted, details)
-        elif not chat.state.resumes_reply:
-            next_prompt = await self._hooks.after_request(chat)
+        adjusted = await self._hooks.before_calls(chat)
+        if adjusted is None:
+            return
+        details, adjusted = await self._preview_calls(chat, adjusted)
+        targets, adjusted = await self._find_targets(chat, adjusted, details)
+        next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.after_request(chat)
         if turn.locking is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         self._chats.feed(chat, inputs.ModelFinished(now(), number, details, adjusted, targets))

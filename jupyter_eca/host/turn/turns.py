@@ -94,7 +94,8 @@ class Turns:
         if not chat.last and not chat.parent:
             opened = ChatOpenedParams(chat_id=prompt.chat)
             services.subscribers.tell(Notice("chat/opened", opened, prompt.chat))
-        message = dialogue.hide_secret(prompt.message) if dialogue else hide_key(prompt.message)
+        message = hide_key(prompt.message) if prompt.begins_with_slash else prompt.message
+        message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local))
         services.store.select(prompt.chat, choice.selection)
