@@ -49,6 +49,21 @@ def test_the_configured_key_comes_first_then_the_typed_one_then_the_environments
     assert (secret(found), found.key.source) == ("from-config", "config")
 
 
+def test_a_key_counts_as_soon_as_it_is_set_or_typed_in_and_no_longer_when_it_is_gone(
+    credentials: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    known = Catalog({"a": AnthropicProvider()}, Config(), credentials)
+    assert secret(known.entries()["anthropic"]) is None
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "from-env")
+    assert secret(known.entries()["anthropic"]) == "from-env"
+    credentials.store("anthropic", StoredKey("from-login"))
+    assert secret(known.entries()["anthropic"]) == "from-login"
+    credentials.forget("anthropic")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert secret(known.entries()["anthropic"]) is None
+
+
 def test_a_key_in_the_configuration_that_is_blank_is_none(credentials: KeyStore) -> None:
     credentials.store("anthropic", StoredKey("from-login"))
     found = entry(credentials, providers={"anthropic": {"key": " "}})
