@@ -152,11 +152,6 @@ class Prompt:
         """Whether the message begins like a `/` command."""
         return self.message.lstrip().startswith("/")
 
-    @property
-    def may_call_command(self) -> bool:
-        """Whether the message may be a `/` command: it begins like one, and the user wrote it."""
-        return self.begins_with_slash and not self.follow_up and not self.model_message
-
 
 @dataclass(frozen=True, slots=True)
 class StartedTurn:

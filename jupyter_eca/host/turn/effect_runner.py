@@ -210,7 +210,8 @@ class EffectRunner:
             return
         sees = prompt.asker.sees if prompt.asker else None
         outcome = None
-        if prompt.may_call_command or (chat.dialogue is not None and not prompt.model_message):
+        may_run = prompt.begins_with_slash or chat.dialogue is not None
+        if may_run and not prompt.follow_up and not prompt.model_message:
             outcome = await self._commands.run(prompt.chat, prompt.message, chat.kernel, sees)
         if isinstance(outcome, CommandAnswer):
             failed = not chat.state.local

@@ -80,8 +80,8 @@ class Turns:
         choice = replace(choice, model=await self._choose_model(choice))
         plain = prompt.follow_up > 0 or bool(chat.parent)
         dialogue = chat.dialogue if chat.dialogue and not plain and chat.dialogue.accepts(prompt.message) else None
-        called = prompt.may_call_command and not chat.parent
-        local = dialogue is not None or (called and await self._commands.answers_here(prompt.message))
+        plain = plain or bool(prompt.model_message) or not prompt.begins_with_slash
+        local = dialogue is not None or (not plain and await self._commands.answers_here(prompt.message))
         self._check_folder(choice)
         notebook = await find_asked_notebook(services, prompt, kernel)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
