@@ -91,6 +91,9 @@ class Variable(Model):
     columns: tuple[Column, ...] = ()
     sample: str = ""
     """The first rows of a table, or a longer repr of another value."""
+    profile: str = ""
+    """A line for each column of a table, and its first rows, or a line of statistics of an array; only for a variable
+    that was asked for by name."""
     image: str = ""
     """A PNG in base64; only for a variable that was asked for by name."""
 

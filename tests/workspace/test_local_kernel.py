@@ -53,6 +53,20 @@ async def test_a_variable_stays_for_the_next_code(kernel: LocalKernel) -> None:
     assert await run(kernel, "print('hi')\nx + 1") == (RunStatus.OK, "hi\n21")
 
 
+async def test_a_kernel_without_our_package_makes_the_profile_of_a_table(kernel: LocalKernel) -> None:
+    await run(kernel, "import pandas as pd; df = pd.DataFrame({'status': ['OK'] * 8 + ['ok'] * 2, 'id': range(10)})")
+    async with asyncio.timeout(PATIENCE):
+        (named,) = (await kernel.variables("chat", ("df",))).variables
+        listed = {one.name: one for one in (await kernel.variables("chat", ())).variables}["df"]
+    assert named.profile.splitlines()[:3] == [
+        "status " + named.columns[0].dtype + ", 2 values: 'OK' 80%, 'ok' 20%",
+        "id int64, 0..9, mean 4.5",
+        "row 1: 'OK', 0",
+    ]
+    assert (named.sample, listed.profile) == ("", "")
+    assert "status" in listed.sample
+
+
 async def test_the_kernel_runs_in_the_first_folder_of_the_workspace(
     kernel: LocalKernel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -23,7 +23,7 @@ from jupyter_eca.protocol.notebook import (
     KernelVariablesResult,
     RunStatus,
 )
-from jupyter_eca.workspace.kernels import introspect, languages, run_history
+from jupyter_eca.workspace.kernels import introspect, languages, profile, run_history
 from jupyter_eca.workspace.kernels.output_text import OutputText, as_plain_text
 from jupyter_eca.workspace.kernels.tail import Tail
 
@@ -217,10 +217,12 @@ class ClientKernel:
             return languages.parse_variables(
                 await self._run_program(languages.build_variables_program(language, names))
             )
-        source = inspect.getsource(introspect)
+        sources = inspect.getsource(introspect), inspect.getsource(profile)
+        # Two namespaces: each module has names that the other must not overwrite.
         expression = (
-            f"(lambda space: (exec({source!r}, space), space['describe'](get_ipython().user_ns, {list(names)!r},"
-            " set(get_ipython().user_ns_hidden)))[1])({'__name__': 'eca'})"
+            f"(lambda space, other: (exec({sources[0]!r}, space), exec({sources[1]!r}, other),"
+            f" space['describe'](get_ipython().user_ns, {list(names)!r}, set(get_ipython().user_ns_hidden),"
+            " other['profile']))[2])({'__name__': 'eca'}, {'__name__': 'eca'})"
         )
         reply = await self._request(code="", silent=True, user_expressions={"eca": expression}, output_hook=_ignore)
         result = reply["content"].get("user_expressions", {}).get("eca", {})

@@ -1,7 +1,8 @@
 """Describes the variables of a Python kernel.
 
 The source of this module is also sent to kernels that do not have `jupyter_eca`. So it must import only the standard
-library. `introspect.R` and `introspect.jl` do the same for R and Julia, and `languages.py` loads them.
+library, and not `profile.py`, whose function is an argument. `introspect.R` and `introspect.jl` do the same for R and
+Julia, and `languages.py` loads them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import types
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # The limits of what goes to a model, in characters, rows, columns, items and bytes. A preview is only a glance.
 PREVIEW_CHARS = 200
@@ -41,11 +42,14 @@ MAX_VARIABLES = 1_000
 LIMIT_S = 0.2
 TOTAL_S = 1.0
 
+# Seconds that the profile of one table or array may take. It is only made of a variable that was requested by name.
+PROFILE_S = 0.3
+
 # Describing values of these types, and what they contain, runs no code of the user.
 _PLAIN_TYPES = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range})
 
 # Packages and classes whose values are computed when somebody looks at them, which may take hours.
-_LAZY_TYPES = frozenset({"dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
+_LAZY_TYPES = frozenset({"_duckdb", "dask", "duckdb", "ibis", "pyspark", "snowflake", "polars.LazyFrame"})
 
 
 class _ShortRepr(reprlib.Repr):
@@ -88,11 +92,17 @@ _sample_repr.maxstring = _sample_repr.maxother = SAMPLE_CHARS
 _sample_repr.maxlist = _sample_repr.maxtuple = _sample_repr.maxset = _sample_repr.maxfrozenset = MAX_ITEMS
 
 
-def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> str:
+def describe(
+    namespace: dict[str, Any],
+    names: list[str],
+    hidden: set[str],
+    profile: Callable[[Any], Iterator[str]] | None = None,
+) -> str:
     """Return JSON of `{variables, missing, left_out}`.
 
     Without `names`, all variables that the user made are described: no modules, no names that begin with `_`, and no
-    names in `hidden`. Variables that were requested by name are described in more detail.
+    names in `hidden`. Variables that were requested by name are described in more detail. `profile` is the function
+    of `profile.py`, which describes the columns of those variables.
     """
     wanted = names or [name for name, value in namespace.items() if _is_users_own(name, value, hidden)]
     described = [name for name in wanted if name in namespace][:MAX_VARIABLES]
@@ -100,7 +110,11 @@ def describe(namespace: dict[str, Any], names: list[str], hidden: set[str]) -> s
     with _TimeLimit() as time_limit, contextlib.nullcontext() if names else _shorten_arrays():
         descriptions = [
             _describe_variable(
-                name, namespace[name], time_limit, _choose_detail(place, bool(names), time.monotonic() > deadline)
+                name,
+                namespace[name],
+                time_limit,
+                _choose_detail(place, bool(names), time.monotonic() > deadline),
+                profile,
             )
             for place, name in enumerate(described)
         ]
@@ -166,13 +180,13 @@ class _TimeLimit:
             self._armed = False
             raise _TooSlowError
 
-    def run(self, work: Callable[[], None]) -> None:
+    def run(self, work: Callable[[], None], seconds: float) -> None:
         """Run the work.
 
         Raises: _TooSlowError when it takes too long.
         """
         self._armed = True
-        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             work()
         finally:
@@ -184,7 +198,13 @@ def _is_users_own(name: str, value: Any, hidden: set[str]) -> bool:
     return not name.startswith("_") and name not in hidden and not isinstance(value, types.ModuleType)
 
 
-def _describe_variable(name: str, value: Any, time_limit: _TimeLimit, detail: _Detail) -> dict[str, Any]:
+def _describe_variable(
+    name: str,
+    value: Any,
+    time_limit: _TimeLimit,
+    detail: _Detail,
+    profile: Callable[[Any], Iterator[str]] | None,
+) -> dict[str, Any]:
     """Describe one variable. If the code of the user's objects raises an error, the error becomes the preview."""
     description: dict[str, Any] = {"name": name, "type": _name_type(value)}
     if detail is _Detail.TYPE:
@@ -197,12 +217,32 @@ def _describe_variable(name: str, value: Any, time_limit: _TimeLimit, detail: _D
             if detail is _Detail.ALL:
                 _add_details(description, value)
         elif time_limit.is_available:
-            time_limit.run(lambda: _add_contents(description, value, detail))
+            time_limit.run(lambda: _add_contents(description, value, detail), LIMIT_S)
+            if detail is _Detail.ALL and profile is not None and not _is_lazy(description["type"]):
+                _add_profile(description, value, time_limit, profile)
     except _TooSlowError:
         description.setdefault("preview", f"(not all of it is told: it takes more than {LIMIT_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # code of the user's own objects runs here
         description["preview"] = _describe_error(error)
     return description
+
+
+def _add_profile(
+    description: dict[str, Any], value: Any, time_limit: _TimeLimit, profile: Callable[[Any], Iterator[str]]
+) -> None:
+    """Add the lines of the profile. It contains the first rows, so they are not repeated. If it takes too long or
+    fails, the lines before are kept; without any line, the first rows stay."""
+    lines: list[str] = []
+    try:
+        time_limit.run(lambda: lines.extend(profile(value)), PROFILE_S)
+    except _TooSlowError:
+        lines.append(f"(the rest takes more than {PROFILE_S * 1000:.0f} ms)")
+    except Exception as error:  # noqa: BLE001  # an unusual table; what is known of it without a profile stays
+        lines = [*lines, _describe_error(error)] if lines else []
+    if lines:
+        description["profile"] = "\n".join(lines)
+        if "columns" in description:
+            description.pop("sample", None)
 
 
 def _describe_error(error: Exception) -> str:
@@ -223,9 +263,11 @@ def _name_type(value: Any) -> str:
 
 def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> None:
     """Add what the value contains: shape, columns, rows and preview."""
-    package = description["type"].partition(".")[0]
-    if package in _LAZY_TYPES or description["type"] in _LAZY_TYPES:
+    if _is_lazy(description["type"]):
         description["preview"] = "(computed only when it is asked for)"
+        if description["type"] == "duckdb.DuckDBPyRelation":  # it knows its columns before it is computed
+            columns = zip(_take_first(value.columns), _take_first(value.types), strict=False)
+            description["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
         return
     shape: Any = getattr(value, "shape", None)
     if isinstance(shape, tuple) and all(map(_is_int, cast("tuple[object, ...]", shape))):
@@ -234,10 +276,12 @@ def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> N
     # shape.
     elif shape is None and hasattr(value, "__len__"):
         description["length"] = len(value)
-    columns = _list_columns(value, package)
+    columns = _list_columns(value, description["type"].partition(".")[0])
     if columns:
         description["columns"] = [{"name": str(column), "dtype": str(dtype)} for column, dtype in columns]
-        if detail >= _Detail.ROWS:
+        if not hasattr(value, "head") and not hasattr(value, "slice"):
+            description["preview"] = _cut(_preview_repr.repr(value), PREVIEW_CHARS)
+        elif detail >= _Detail.ROWS:
             rows = value.head(SAMPLE_ROWS) if hasattr(value, "head") else value.slice(0, SAMPLE_ROWS).to_pydict()
             description["sample"] = str(rows)[:SAMPLE_CHARS]
     else:
@@ -248,13 +292,22 @@ def _add_contents(description: dict[str, Any], value: Any, detail: _Detail) -> N
         _add_details(description, value)
 
 
+def _is_lazy(kind: str) -> bool:
+    return kind in _LAZY_TYPES or kind.partition(".")[0] in _LAZY_TYPES
+
+
 def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
-    """List the columns of a table with their types, for pandas and polars, and for pyarrow. Empty for other values."""
+    """List the columns of a table with their types, for pandas and polars, for pyarrow, xarray and AnnData. Empty for
+    other values. What has columns counts as a table where the user decides how much of tables is disclosed."""
     columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
     if columns is not None and dtypes is not None and hasattr(value, "head"):
         return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
     if package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "slice"):
         return [(column.name, column.type) for column in _take_first(value.schema)]
+    if package == "xarray" and hasattr(value, "data_vars"):
+        return [(name, variable.dtype) for name, variable in _take_first(value.data_vars.items())]
+    if package == "anndata" and hasattr(value, "obs"):
+        return _list_columns(value.obs, "pandas")
     return []
 
 

@@ -21,18 +21,20 @@ VALUES_WITHHELD: Final = "[values are not told: the setting notebook.variables]"
 
 
 def describe(variable: Variable, config: VariablesConfig) -> list[str]:
-    """Describe a variable. The first item has its name and its type. Each item is one line, except the sample of a
-    table."""
+    """Describe a variable. The first item has its name and its type. Each item is one line, except the profile and
+    the sample of a table."""
     disclosure = choose_disclosure(variable, config)
     if disclosure is VariableDetail.NAMES:
         return [f"{variable.name}: {variable.type}"]
     lines = [f"{variable.name}: {describe_type(variable)}"]
     if variable.memory is not None:
         lines.append(f"memory: {variable.memory:,} bytes")
-    if variable.columns:
+    is_full = disclosure is VariableDetail.FULL
+    # A profile names the columns too, with their types.
+    if variable.columns and not (is_full and variable.profile):
         lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns))
-    if disclosure is VariableDetail.FULL:
-        lines += [text] if (text := variable.sample or variable.preview) else []
+    if is_full:
+        lines += [text for text in (variable.profile, variable.sample or variable.preview) if text]
     return lines
 
 

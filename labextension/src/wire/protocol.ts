@@ -2088,6 +2088,11 @@ export interface Variable {
   readonly columns?: readonly Column[];
   /** The first rows of a table, or a longer repr of another value. */
   readonly sample?: string;
+  /**
+   * A line for each column of a table, and its first rows, or a line of statistics of an array; only for a variable
+   * that was asked for by name.
+   */
+  readonly profile?: string;
   /** A PNG in base64; only for a variable that was asked for by name. */
   readonly image?: string;
 }

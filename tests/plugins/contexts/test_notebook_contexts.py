@@ -196,6 +196,25 @@ async def test_values_are_told_only_as_the_setting_allows(
         assert [text for text in shown if text not in told] == []
 
 
+PROFILED = FRAME.model_copy(
+    update={"sample": "", "profile": "planet object, 2 values: 'earth' 50%\nmass float64, 1..9"}
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("full", "memory: 1,024 bytes\nplanet object, 2 values: 'earth' 50%\nmass float64, 1..9\n</context>"),
+        ({"array": "names", "value": "names"}, "planet object, 2 values: 'earth' 50%\nmass float64, 1..9\n</context>"),
+        ("schema", "memory: 1,024 bytes\ncolumns: planet: object, mass: float64\n[values are not told"),
+        ({"table": "names"}, "df: pandas.DataFrame\n[values are not told"),
+    ],
+)
+async def test_a_profile_is_given_only_if_values_of_tables_may_be(tmp_path: Path, setting: Any, told: str) -> None:
+    async with room(tmp_path, cells(), Variables((PROFILED,)), notebook={"variables": setting}) as there:
+        assert told in await there.told("@var:df", there.cell)
+
+
 async def test_a_list_of_variables_tells_no_values(tmp_path: Path) -> None:
     async with room(tmp_path, cells(), Variables(HELD)) as there:
         found = [one for one in await there.offered("", there.cell) if one.type == "variable"]

@@ -1,0 +1,298 @@
+"""Profiles tables and arrays of a Python kernel: one line for each column, with its type, the share of nulls, and its
+range and mean or its most frequent values.
+
+A profile shows what the first rows hide: values that stand for "no value", such as -9999, columns that are constant or
+empty, and two spellings of one value. No library is imported. The tables of pandas, polars and pyarrow, the arrays of
+numpy, torch and xarray, and AnnData are recognised by their attributes, and a column becomes a list of Python values.
+
+The source of this module is also sent to kernels that do not have `jupyter_eca`. So it must import only the standard
+library. Its neighbour `introspect.py` limits the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The rows that are looked at, evenly spread over the table, and the values of all columns together. Reading and
+# counting a value takes a tenth of a microsecond for numbers and up to half a microsecond for texts and dates.
+MAX_ROWS = 20_000
+MAX_VALUES = 400_000
+MIN_ROWS = 1_000
+
+# Columns that have a line, and the characters of all lines together. Few columns have longer lines than many.
+MAX_COLUMNS = 50
+MAX_CHARS = 2_900
+LINE_CHARS = (56, 160)
+
+# The first rows at the end: how many, and the characters of a row and of a value in it.
+FIRST_ROWS = 3
+ROW_CHARS = 200
+VALUE_CHARS = 24
+
+# Up to this number of different values, a column is described by its values and not by its range.
+FEW_VALUES = 6
+SHOWN_VALUES = 4
+
+# A value that is this frequent among many different ones may stand for "no value": its share, and how many times more
+# often than the average value it occurs.
+FREQUENT = 0.01
+FREQUENT_FACTOR = 3
+
+# The seconds after which the columns that are left are described by their type only.
+DEADLINE_S = 0.2
+
+# Copying an array that is not contiguous could need as much memory as the array.
+MAX_COPIED = 1_000_000
+
+
+class _Column(NamedTuple):
+    """The part of a column that was looked at."""
+
+    name: str
+    dtype: str
+    size: int
+    """The number of values that were looked at, with nulls."""
+    values: list[Any]
+    """The values that are not null."""
+    first: list[Any]
+    """The values of the first rows."""
+
+
+def profile(value: Any) -> Iterator[str]:
+    """Yield the lines of the profile. There are none if the value is neither a table nor an array.
+
+    Each line is made when the caller asks for it. So a caller that runs out of time has all lines before.
+    """
+    deadline = time.monotonic() + DEADLINE_S
+    if hasattr(value, "obs") and hasattr(value, "var") and hasattr(value, "obsm"):
+        yield from _profile_anndata(value, deadline)
+    elif hasattr(value, "data_vars"):
+        variables = list(value.data_vars.items())
+        for name, variable in variables[:MAX_COLUMNS]:
+            yield _describe_array(str(name), variable)
+        yield from _count_rest(len(variables), "variables")
+    elif _is_table(value):
+        yield from _profile_table(value, deadline)
+    elif _is_series(value):
+        column = _read_series("", value, _choose_step(len(value), 1))
+        yield _describe_column(column, LINE_CHARS[1])
+    elif hasattr(value, "dtype") and hasattr(value, "shape") and (line := _describe_array("", value)):
+        yield line
+
+
+# -- tables
+
+
+def _is_table(value: Any) -> bool:
+    """Whether the value is a table of pandas, polars or pyarrow."""
+    is_pandas = hasattr(value, "iloc") and hasattr(value, "dtypes") and hasattr(value, "columns")
+    is_polars = hasattr(value, "gather_every") and hasattr(value, "to_series")
+    is_arrow = hasattr(value, "schema") and hasattr(value, "column_names") and hasattr(value, "column")
+    return is_pandas or is_polars or is_arrow
+
+
+def _is_series(value: Any) -> bool:
+    """Whether the value is one column of pandas, polars or pyarrow."""
+    return hasattr(value, "iloc") or hasattr(value, "gather_every") or hasattr(value, "drop_null")
+
+
+def _profile_table(table: Any, deadline: float) -> Iterator[str]:
+    """Yield a line for each column, and then the first rows."""
+    rows, width = int(table.shape[0]), int(table.shape[1])
+    shown = min(width, MAX_COLUMNS)
+    step = _choose_step(rows, shown)
+    limit = max(LINE_CHARS[0], min(LINE_CHARS[1], MAX_CHARS // max(shown, 1)))
+    first: list[list[Any]] = []
+    for place in range(shown):
+        name, series = _take_column(table, place)
+        if time.monotonic() > deadline:
+            yield _cut(f"{name} {_name_dtype(series)}", limit)
+            continue
+        column = _read_series(name, series, step)
+        first.append(column.first)
+        yield _describe_column(column, limit)
+    yield from _count_rest(width, "columns")
+    if step > 1:
+        yield f"[1 row of {step} was looked at: {-(-rows // step):,} of {rows:,}]"
+    for number, row in enumerate(zip(*first, strict=False), start=1):
+        yield _cut(f"row {number}: " + ", ".join(_cut(_as_text(item), VALUE_CHARS) for item in row), ROW_CHARS)
+
+
+def _count_rest(count: int, noun: str) -> Iterator[str]:
+    if count > MAX_COLUMNS:
+        yield f"[{count - MAX_COLUMNS} more {noun}]"
+
+
+def _choose_step(rows: int, columns: int) -> int:
+    """Return the distance between two rows that are looked at."""
+    limit = max(MIN_ROWS, min(MAX_ROWS, MAX_VALUES // max(columns, 1)))
+    return max(1, -(-rows // limit))
+
+
+def _take_column(table: Any, place: int) -> tuple[str, Any]:
+    """Return the name and the values of a column. It is taken by its place, because pandas allows a name twice."""
+    if hasattr(table, "iloc"):
+        return str(table.columns[place]), table.iloc[:, place]
+    if hasattr(table, "to_series"):
+        return str(table.columns[place]), table.to_series(place)
+    return str(table.column_names[place]), table.column(place)
+
+
+def _read_series(name: str, series: Any, step: int) -> _Column:
+    """Read every `step`-th value of a column of pandas, polars or pyarrow."""
+    if hasattr(series, "iloc"):
+        seen, first = series.iloc[::step], series.iloc[:FIRST_ROWS].tolist()
+        values = seen.dropna().tolist()
+    elif hasattr(series, "gather_every"):
+        seen, first = series.gather_every(step), series.head(FIRST_ROWS).to_list()
+        values = seen.drop_nulls().to_list()
+    else:
+        seen, first = series.take(list(range(0, len(series), step))), series.slice(0, FIRST_ROWS).to_pylist()
+        values = seen.drop_null().to_pylist()
+    # NaN counts as null in all libraries.
+    if values and isinstance(values[0], float):
+        values = [value for value in values if value == value]  # NaN differs from itself
+    return _Column(name, _name_dtype(series), len(seen), values, first)
+
+
+def _name_dtype(series: Any) -> str:
+    return str(series.dtype if hasattr(series, "dtype") else series.type)
+
+
+# -- one column
+
+
+def _describe_column(column: _Column, limit: int) -> str:
+    """Return the line of a column."""
+    head = f"{column.name} {column.dtype}".lstrip()
+    nulls = column.size - len(column.values)
+    parts = [head]
+    if nulls == column.size:
+        parts.append("all null" if column.size else "no rows")
+    elif nulls:
+        parts.append(f"{_as_percent(nulls, column.size)} null")
+    parts += _describe_values(column.values, column.size) if column.values else []
+    return _cut(", ".join(parts), limit)
+
+
+def _describe_values(values: list[Any], count: int) -> list[str]:
+    """Describe values that are not null. `count` is their number together with the nulls."""
+    try:
+        frequencies = Counter(values)
+    except TypeError:  # lists and dictionaries cannot be counted
+        return [f"e.g. {_as_text(values[0])}"]
+    different = len(frequencies)
+    if different == 1:
+        return [f"constant {_as_text(values[0])}"]
+    kinds = set(map(type, values))
+    is_number = kinds <= {int, float}
+    if different > FEW_VALUES and (is_number or (all(hasattr(kind, "__sub__") for kind in kinds) and len(kinds) == 1)):
+        return _describe_range(values, frequencies, is_number)
+    if different == len(values) and different > FEW_VALUES:
+        return ["all different", f"e.g. {_as_text(values[0])}"]
+    most = frequencies.most_common(FEW_VALUES if different <= FEW_VALUES else SHOWN_VALUES)
+    shown = ", ".join(f"{_as_text(value)} {_as_percent(times, count)}" for value, times in most)
+    return [f"{different:,} values: {shown}"]
+
+
+def _describe_range(values: list[Any], frequencies: Counter[Any], is_number: bool) -> list[str]:
+    """Describe the range of numbers, dates and durations. If the least or the greatest value is suspiciously frequent,
+    it may stand for "no value". Then the range and the mean are those of the other values."""
+    value, times = frequencies.most_common(1)[0]
+    is_frequent = times >= len(values) * max(FREQUENT, FREQUENT_FACTOR / len(frequencies))
+    frequent = f"{_as_text(value)} {_as_percent(times, len(values))}" if is_frequent else ""
+    if frequent and value in {min(values), max(values)}:
+        values = [other for other in values if other != value]
+        parts = [frequent, f"others {_as_text(min(values))}..{_as_text(max(values))}"]
+    else:
+        parts = [f"{_as_text(min(values))}..{_as_text(max(values))}", *([frequent] if frequent else [])]
+    return [*parts, f"mean {_as_text(sum(values) / len(values))}"] if is_number else parts
+
+
+def _as_percent(part: int, whole: int) -> str:
+    percent = 100 * part / whole
+    return "<1%" if percent < 1 else ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a short text. The midnight of a date is left out."""
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.7g}"
+    if isinstance(value, str):
+        return repr(_cut(value, 40))
+    if hasattr(value, "isoformat"):
+        return str(value).removesuffix(" 00:00:00")
+    return _cut(repr(value), 40)
+
+
+def _cut(text: str, limit: int) -> str:
+    text = " ".join(text[: limit * 2].split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+# -- arrays
+
+
+def _describe_array(name: str, array: Any) -> str:
+    """Return the line of an array of numpy, torch or xarray, or of a sparse matrix; "" if nothing is known of it."""
+    dims: object = getattr(array, "dims", ())
+    size = " x ".join(map(str, array.shape))
+    if dims and isinstance(dims, tuple):  # of xarray: the dimensions have names
+        names = cast("tuple[object, ...]", dims)
+        size = ", ".join(f"{dim} {length}" for dim, length in zip(names, array.shape, strict=False))
+    head = f"{name} {array.dtype} ({size})".lstrip()
+    device = getattr(array, "device", None) if hasattr(array, "is_contiguous") else None
+    if device:
+        head += "" if str(device) == "cpu" else f" on {device}"
+    if getattr(array, "requires_grad", False):
+        head += " requires_grad"
+    values, count = _read_array(array)
+    if count == 0:
+        return _cut(head, LINE_CHARS[1]) if name or device else ""
+    parts = [head]
+    present = [value for value in values if value == value]  # NaN differs from itself
+    if len(present) < count:
+        parts.append(f"{_as_percent(count - len(present), count)} NaN")
+    parts += _describe_values(present, count) if present else []
+    return _cut(", ".join(parts), LINE_CHARS[1])
+
+
+def _read_array(array: Any) -> tuple[list[Any], int]:
+    """Return values that are evenly spread over the array, and their number. There are none if the array is not in the
+    memory of this process, or if they could only be read from a copy of a large array."""
+    if hasattr(array, "variable"):  # an array of xarray; a file or dask may be behind it
+        if not getattr(array.variable, "_in_memory", False):
+            return [], 0
+        array = array.values
+    if hasattr(array, "nnz") and hasattr(array, "data"):  # a sparse matrix: only its stored values
+        array = array.data
+    if hasattr(array, "is_contiguous"):
+        if str(array.device) != "cpu" or (not array.is_contiguous() and array.numel() > MAX_COPIED):
+            return [], 0
+        flat = array.detach().reshape(-1)
+        values = flat[:: _choose_step(int(flat.shape[0]), 1)].tolist()
+    elif hasattr(array, "flat") and not getattr(array.dtype, "hasobject", True):
+        values = array.flat[:: _choose_step(int(array.size), 1)].tolist()
+    else:
+        return [], 0
+    return values, len(values)
+
+
+# -- AnnData
+
+
+def _profile_anndata(value: Any, deadline: float) -> Iterator[str]:
+    """Yield the lines of the matrix, of the tables of observations and variables, and the names of other parts."""
+    if not getattr(value, "isbacked", False) and value.X is not None:
+        yield _describe_array("X", value.X)
+    for name in ("obs", "var"):
+        yield f"{name}:"
+        yield from _profile_table(getattr(value, name), deadline)
+    for name in ("layers", "obsm", "varm", "uns"):
+        if keys := list(getattr(value, name, ())):
+            yield _cut(f"{name}: " + ", ".join(map(str, keys)), LINE_CHARS[1])
