@@ -81,6 +81,19 @@ async def test_r_variables_that_were_asked_for_by_name_are_described_in_more_det
 
 
 @has_r
+async def test_an_r_table_that_was_asked_for_by_name_has_a_line_for_each_column(r: ClientKernel) -> None:
+    await r.execute("wide <- data.frame(a = c(rep(-9999, 10), 1:90), b = NA, s = rep(c('OK', 'ok'), c(80, 20)))")
+    found = await describe(r, "wide")
+    assert found["wide"].profile.splitlines()[:4] == [
+        "a numeric, -9999 10%, others 1..90, mean 45.5",
+        "b logical, all NA",
+        "s character, 2 values: 'OK' 80%, 'ok' 20%",
+        "row 1: -9999, NA, 'OK'",
+    ]
+    assert found["wide"].sample == ""
+
+
+@has_r
 async def test_describing_an_r_variable_runs_no_code_of_the_user(r: ClientKernel) -> None:
     async with asyncio.timeout(10):
         found = await describe(r, "slow", "within", "counter")

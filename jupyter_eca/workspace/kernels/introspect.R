@@ -1,12 +1,15 @@
 # Describes the variables of an R kernel, and inspects names. It prints JSON. It needs only base R, and jsonlite, which
 # IRkernel needs too. languages.py sends the whole file with a call of one of its functions. It defines nothing in the
-# user's workspace. The limits are those of introspect.py, with one exception. If there are more than `max_shown`
-# variables, only the first are described with more than their type, as many as R can describe in `glance_s` seconds. R
-# needs some milliseconds to describe a list.
+# user's workspace. The limits are those of introspect.py and profile.py, with one exception. If there are more than
+# `max_shown` variables, only the first are described with more than their type, as many as R can describe in `glance_s`
+# seconds. R needs some milliseconds to describe a list.
 local({
   preview_chars <- 200; sample_chars <- 2000; sample_rows <- 5; max_columns <- 50; max_items <- 8
   max_sampled <- 20; max_shown <- 100; max_variables <- 1000; limit_s <- 0.2; total_s <- 1; glance_s <- 0.005
   max_help <- 20000
+  max_rows <- 20000; max_values <- 400000; min_rows <- 1000; max_chars <- 2900; line_chars <- c(56, 160)
+  few_values <- 6; shown_values <- 4; frequent <- 0.01; frequent_factor <- 3; deadline_s <- 0.2; profile_s <- 0.3
+  first_rows <- 3; row_chars <- 200; value_chars <- 24
 
   cut_to <- function(text, most) if (nchar(text) > most) paste0(substr(text, 1, most - 1), "\u2026") else text
   printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
@@ -25,10 +28,10 @@ local({
   }
   bare <- function(value) if (isS4(value)) "S4" else paste0(typeof(value), " of length ", length(unclass(value)))
 
-  limited <- function(work, failed) {
+  limited <- function(work, failed, seconds = limit_s) {
     on.exit(setTimeLimit(elapsed = Inf))
     tryCatch({
-      setTimeLimit(elapsed = limit_s, transient = TRUE)
+      setTimeLimit(elapsed = seconds, transient = TRUE)
       suppressWarnings(suppressMessages(work()))
     }, error = failed)
   }
@@ -43,6 +46,74 @@ local({
     }
     cut_to(trimws(printed(
       utils::str(value, max.level = 1, list.len = max_items, nchar.max = most, give.attr = FALSE))), most)
+  }
+
+  percent <- function(part, whole) {
+    share <- 100 * part / whole
+    if (share < 1) "<1%" else if (share > 99 && share < 100) ">99%" else paste0(round(share), "%")
+  }
+
+  # A value as a short text.
+  short <- function(value) {
+    if (is.character(value) || is.factor(value)) encodeString(cut_to(as.character(value), 40), quote = "'")
+    else if (is.numeric(value) && !is.object(value)) format(value, digits = if (abs(value) < 1e4) 4 else 7)
+    else cut_to(format(value), 40)
+  }
+
+  # What is said of values that are not NA. `count` is their number together with the NAs.
+  values_of <- function(values, count) {
+    different <- unique(values)
+    times <- tabulate(match(values, different), length(different))
+    if (length(different) == 1) return(paste("constant", short(different)))
+    if (length(different) > few_values && (is.numeric(values) || inherits(values, c("Date", "POSIXct", "difftime")))) {
+      value <- different[[which.max(times)]]
+      often <- max(times) >= length(values) * max(frequent, frequent_factor / length(different))
+      stands_out <- often && value %in% range(values)
+      often <- if (often) paste(short(value), percent(max(times), length(values)))
+      if (stands_out) values <- values[values != value]
+      ends <- paste0(if (stands_out) "others ", short(min(values)), "..", short(max(values)))
+      mean <- if (is.numeric(values) && !is.object(values)) paste("mean", short(mean(values)))
+      return(c(if (stands_out) c(often, ends) else c(ends, often), mean))
+    }
+    if (length(different) == length(values) && length(different) > few_values)
+      return(c("all different", paste("e.g.", short(values[[1]]))))
+    most <- utils::head(order(-times), if (length(different) <= few_values) few_values else shown_values)
+    shown <- vapply(most, function(i) paste(short(different[[i]]), percent(times[[i]], count)), "")
+    paste0(length(different), " values: ", paste(shown, collapse = ", "))
+  }
+
+  # A line for each column, and then the first rows. Columns that are lists or tables have their type only, and so have
+  # those that are left after `deadline_s`.
+  profile_of <- function(value) {
+    rows <- nrow(value)
+    shown <- utils::head(seq_along(value), max_columns)
+    step <- max(1, ceiling(rows / max(min_rows, min(max_rows, max_values %/% max(length(shown), 1)))))
+    looked_at <- if (rows) seq(1, rows, by = step) else integer()
+    limit <- max(line_chars[[1]], min(line_chars[[2]], max_chars %/% max(length(shown), 1)))
+    until <- proc.time()[["elapsed"]] + deadline_s
+    firsts <- list()
+    lines <- vapply(shown, function(i) {
+      column <- value[[i]]
+      head <- paste(names(value)[[i]], class(column)[[1]])
+      if (!is.atomic(column) || !is.null(dim(column)) || proc.time()[["elapsed"]] > until) return(cut_to(head, limit))
+      first <- utils::head(seq_len(rows), first_rows)
+      firsts <<- c(firsts, list(vapply(first, function(row) cut_to(short(column[[row]]), value_chars), "")))
+      seen <- column[looked_at]
+      values <- seen[!is.na(seen)]
+      nulls <- length(seen) - length(values)
+      share <- if (!length(seen)) "no rows" else if (!length(values)) "all NA" else if (nulls)
+        paste(percent(nulls, length(seen)), "NA")
+      cut_to(paste(c(head, share, if (length(values)) values_of(values, length(seen))), collapse = ", "), limit)
+    }, "")
+    more <- length(value) - length(shown)
+    each <- vapply(utils::head(seq_len(rows), first_rows), function(row) {
+      cut_to(paste0("row ", row, ": ", paste(vapply(firsts, `[[`, "", row), collapse = ", ")), row_chars)
+    }, "")
+    number <- function(count) format(count, big.mark = ",")
+    paste(c(
+      lines, if (more > 0) paste0("[", more, " more columns]"),
+      if (step > 1) paste0("[1 row of ", step, " was looked at: ", number(length(looked_at)), " of ", number(rows), "]"),
+      if (length(firsts)) each), collapse = "\n")
   }
 
   table_of <- function(about, value, rows) {
@@ -79,8 +150,9 @@ local({
       if (is.null(about$type)) about$type <<- "unknown"
       about
     }
-    limited(function() {
-      value <- get(name, envir = globalenv())
+    value <- NULL
+    about <- limited(function() {
+      value <<- get(name, envir = globalenv())
       about$type <<- class(value)[[1]]
       if (much == 3) about$memory <<- as.numeric(utils::object.size(value))
       if (theirs(value)) {
@@ -99,9 +171,18 @@ local({
       if (nchar(text) > preview_chars) about$sample <<- text else about$preview <<- text
       about
     }, slow)
+    # The profile has the first rows too. Without a profile, the sample stays.
+    if (much == 3 && length(about$columns) && !is.null(about$sample)) {
+      profile <- limited(function() profile_of(value), function(error) NULL, profile_s)
+      if (!is.null(profile)) { about$profile <- profile; about$sample <- NULL }
+    }
+    about
   }
 
   variables <- function(names) {
+    # R would compile our functions at each call, which takes longer than running them.
+    before <- compiler::enableJIT(0)
+    on.exit(compiler::enableJIT(before))
     wanted <- if (length(names)) names else ls(globalenv())
     there <- if (length(names)) wanted[vapply(wanted, exists, NA, envir = globalenv(), inherits = FALSE)] else wanted
     told <- utils::head(there, max_variables)
