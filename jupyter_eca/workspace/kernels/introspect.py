@@ -239,7 +239,8 @@ def _add_profile(
         lines.append(f"(the rest takes more than {PROFILE_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # an unusual table; what is known of it without a profile stays
         lines = [*lines, _describe_error(error)] if lines else []
-    if lines:
+    # The user decides separately about tables. A table whose columns are not known here would be disclosed as an array.
+    if lines and ("columns" in description or len(lines) == 1):
         description["profile"] = "\n".join(lines)
         if "columns" in description:
             description.pop("sample", None)
@@ -304,10 +305,10 @@ def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
         return list(zip(_take_first(columns), _take_first(dtypes), strict=False))
     if package == "pyarrow" and hasattr(value, "schema") and hasattr(value, "slice"):
         return [(column.name, column.type) for column in _take_first(value.schema)]
-    if package == "xarray" and hasattr(value, "data_vars"):
+    if hasattr(value, "data_vars"):
         return [(name, variable.dtype) for name, variable in _take_first(value.data_vars.items())]
-    if package == "anndata" and hasattr(value, "obs"):
-        return _list_columns(value.obs, "pandas")
+    if hasattr(value, "obs") and hasattr(value, "var") and hasattr(value, "obsm"):
+        return _list_columns(value.obs, "pandas") or _list_columns(value.var, "pandas")
     return []
 
 

@@ -26,12 +26,12 @@ MIN_ROWS = 1_000
 
 # Columns that have a line, and the characters of all lines together. Few columns have longer lines than many.
 MAX_COLUMNS = 50
-MAX_CHARS = 2_900
-LINE_CHARS = (56, 160)
+MAX_CHARS = 2_400
+LINE_CHARS = (48, 160)
 
 # The first rows at the end: how many, and the characters of a row and of a value in it.
 FIRST_ROWS = 3
-ROW_CHARS = 200
+ROW_CHARS = 120
 VALUE_CHARS = 24
 
 # Up to this number of different values, a column is described by its values and not by its range.

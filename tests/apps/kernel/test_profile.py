@@ -107,13 +107,47 @@ def test_a_profile_that_takes_too_long_ends_and_keeps_its_lines(monkeypatch: pyt
 
     class Table:
         shape = (1, 2)
-        schema = column_names = ("a", "b")
+        schema = column_names = columns = dtypes = ("a", "b")
+
+        def head(self, rows: int) -> str:
+            return f"{rows} rows"
 
         def column(self, place: int) -> Any:
             pandas: Any = importlib.import_module("pandas")
             return Slow() if place else pandas.Series([7])
 
     assert read_lines(Table()) == ["a int64, constant 7", "(the rest takes more than 50 ms)"]
+
+
+def test_a_table_that_would_be_disclosed_as_an_array_has_no_profile() -> None:
+    class Table:
+        """A table of an unknown library, which does not list its columns as others do."""
+
+        shape = (1, 2)
+        schema = column_names = ("a", "b")
+
+        def column(self, place: int) -> Any:
+            pandas: Any = importlib.import_module("pandas")
+            return pandas.Series([place])
+
+    assert "profile" not in describe_named(Table())
+
+
+def test_the_tables_of_anndata_count_as_tables() -> None:
+    pandas: Any = importlib.import_module("pandas")
+
+    class AnnData:
+        """As much of AnnData as matters here: observations without columns, and variables with one."""
+
+        shape = (2, 2)
+        X = None
+        obs = pandas.DataFrame(index=["cell 1", "cell 2"])
+        var = pandas.DataFrame({"gene": ["a", "b"]})
+        obsm = {"pca": 1}  # noqa: RUF012  # read only
+
+    described = describe_named(AnnData())
+    assert [column["name"] for column in described["columns"]] == ["gene"]
+    assert "obsm: pca" in described["profile"]
 
 
 def test_a_table_whose_columns_cannot_be_read_keeps_its_first_rows() -> None:
