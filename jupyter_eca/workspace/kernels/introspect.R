@@ -7,9 +7,9 @@ local({
   preview_chars <- 200; sample_chars <- 2000; sample_rows <- 5; max_columns <- 50; max_items <- 8
   max_sampled <- 20; max_shown <- 100; max_variables <- 1000; limit_s <- 0.2; total_s <- 1; glance_s <- 0.005
   max_help <- 20000
-  max_rows <- 20000; max_values <- 400000; min_rows <- 1000; max_chars <- 2900; line_chars <- c(56, 160)
+  max_rows <- 20000; max_values <- 400000; min_rows <- 1000; max_chars <- 2400; line_chars <- c(48, 160)
   few_values <- 6; shown_values <- 4; frequent <- 0.01; frequent_factor <- 3; deadline_s <- 0.2; profile_s <- 0.3
-  first_rows <- 3; row_chars <- 200; value_chars <- 24
+  first_rows <- 3; row_chars <- 120; value_chars <- 24
 
   cut_to <- function(text, most) if (nchar(text) > most) paste0(substr(text, 1, most - 1), "\u2026") else text
   printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
