@@ -1,5 +1,8 @@
-"""Writes the sections about the environment: the working directory, the kernel and its packages, and the instructions
-of MCP servers.
+"""Writes the sections about the environment: the date, the operating system, the git branch, the Python of the shell,
+the working directory, the kernel and its packages, and the instructions of MCP servers.
+
+All of this is as it was when the chat began: `host/turn/system_prompt.py` keeps the text for the whole chat, so that a
+new day or another branch does not cost the vendor's cache.
 
 It must not start a kernel, or send requests to a server. `installed_packages.py` beside it finds the packages.
 """
@@ -7,6 +10,10 @@ It must not start a kernel, or send requests to a server. `installed_packages.py
 from __future__ import annotations
 
 import asyncio
+import platform
+import shutil
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.texts import Section
@@ -21,12 +28,15 @@ if TYPE_CHECKING:
 # Seconds that a kernel has to report its state. It is short, because the prompt of the user waits for it.
 STATE_SECONDS: Final = 1.0
 
+# What `HEAD` of a git repository begins with when a branch is checked out.
+_BRANCH: Final = "ref: refs/heads/"
+
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
-    """Return one section about the folders and the kernel."""
+    """Return one section about the machine, the folders and the kernel."""
     start = context.files.start
     others = [str(root) for root in context.files.roots if root != start]
-    lines = [f"Working directory: {start}"]
+    lines = [*await asyncio.to_thread(_describe_machine, start), f"Working directory: {start}"]
     if others:
         lines.append(f"Further folders of the workspace: {', '.join(others)}")
     if context.kernel:
@@ -47,6 +57,45 @@ def name_server_source(name: str) -> str:
     return f"Server {name}"
 
 
+def _describe_machine(folder: Path) -> list[str]:
+    """Describe the day, the operating system, the git branch and the Python of the shell. It starts no process, because
+    the prompt of the user waits for it. Blocks."""
+    lines = [
+        f"Date: {datetime.now().astimezone().date().isoformat()}",
+        f"Operating system: {platform.system()} {platform.release()}",
+    ]
+    if branch := find_branch(folder):
+        lines.append(f"Git branch: {branch}")
+    if interpreter := shutil.which("python3") or shutil.which("python"):
+        lines.append(f"Python of the shell: {interpreter}{_name_version(Path(interpreter))}")
+    return lines
+
+
+def _name_version(interpreter: Path) -> str:
+    """Return the name that an interpreter has after all links, such as ` (python3.12)`; empty when it says no more."""
+    name = interpreter.resolve().name
+    return f" ({name})" if name != interpreter.name else ""
+
+
+def find_branch(folder: Path) -> str:
+    """Return the git branch that is checked out in a folder: its name, or the commit without a branch. Empty outside of
+    a repository. Blocks.
+
+    It reads `HEAD` itself, because a `git` process would take longer. In a worktree `.git` is a file that names the
+    folder with `HEAD`.
+    """
+    for parent in (folder, *folder.parents):
+        git = parent / ".git"
+        try:
+            if git.is_file():
+                git = parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):
+            continue
+        return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else f"none, at commit {head[:12]}"
+    return ""
+
+
 async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[str]:
     """Describe the kernel in lines; none when its state is unknown. No code runs in the kernel itself: the packages are
     found by another process of its interpreter."""
@@ -59,6 +108,8 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
         return []
     version, packages = await context.interpreters.find_facts(state.python) if state.python else ("", {})
     lines = [f"Language of the kernel: {' '.join(filter(None, (state.language, version)))}"]
+    if version:
+        lines.append(f"Python of the kernel: {state.python}")
     if packages:
         versions = ", ".join(f"{name} {packages[name]}" for name in PACKAGES if name in packages)
         lines.append(f"Packages, among others: {versions}")

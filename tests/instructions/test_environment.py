@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import shutil
 import sys
 from dataclasses import dataclass, replace
+from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.instructions.environment import find_branch
 from jupyter_eca.instructions.prompt_texts import read_prompt
 from jupyter_eca.protocol.notebook import KernelState
 from jupyter_eca.workspace.ports import RunningKernel
 from tests.instructions.told import HELLO
-from tests.support.host_and_client import desk
+from tests.support.host_and_client import answer, desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +67,7 @@ async def test_the_language_and_the_packages_of_the_kernel_are_told(tmp_path: Pa
     words = await system(tmp_path, AKernel(sys.executable))
     assert f"Working directory: {tmp_path}\nA kernel is there.\n" in words
     assert f"Language of the kernel: python {platform.python_version()}\n" in words
+    assert f"Python of the kernel: {sys.executable}\n" in words
     (packages,) = [line for line in words.splitlines() if line.startswith("Packages, among others: ")]
     assert f"pandas {version('pandas')}" in packages
     assert f"ipywidgets {version('ipywidgets')}" in packages
@@ -97,3 +101,42 @@ async def test_an_interpreter_is_asked_once_however_many_chats_begin(tmp_path: P
         drafts = await asyncio.gather(*(table.host.turns.draft(f"chat {n}") for n in range(5)))
         assert all(platform.python_version() in draft.system for draft in drafts)
     assert count.read_text() == "\n"
+
+
+async def test_the_day_the_machine_the_branch_and_the_python_of_the_shell_are_told(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/fix/a-merge\n")
+    words = await system(tmp_path, AKernel(None))
+    assert f"Date: {datetime.now().astimezone().date().isoformat()}\n" in words
+    assert f"Operating system: {platform.system()} {platform.release()}\n" in words
+    assert "Git branch: fix/a-merge\n" in words
+    assert f"Python of the shell: {shutil.which('python3')}" in words
+
+
+async def test_another_branch_does_not_change_the_prompt_of_a_chat_that_has_begun(tmp_path: Path) -> None:
+    head = tmp_path / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/main\n")
+    async with desk(tmp_path, HELLO) as table:
+        await answer(await table.client(), "hi")
+        before = (await table.host.turns.draft("chat")).system
+        head.write_text("ref: refs/heads/other\n")
+        assert (await table.host.turns.draft("chat")).system == before
+        assert "Git branch: other\n" in (await table.host.turns.draft("new")).system
+    assert "Git branch: main\n" in before
+
+
+@pytest.mark.parametrize(
+    ("head", "branch"),
+    [("ref: refs/heads/main\n", "main"), ("0123456789abcdef\n", "none, at commit 0123456789ab"), (None, "")],
+)
+async def test_the_branch_of_a_worktree_is_found_from_a_folder_in_it(
+    tmp_path: Path, head: str | None, branch: str
+) -> None:
+    git, inside = tmp_path / "git" / "worktrees" / "w", tmp_path / "w" / "a" / "b"
+    inside.mkdir(parents=True)
+    git.mkdir(parents=True)
+    (tmp_path / "w" / ".git").write_text(f"gitdir: {git}\n")
+    if head is not None:
+        (git / "HEAD").write_text(head)
+    assert find_branch(inside) == branch
