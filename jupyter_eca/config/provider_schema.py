@@ -72,7 +72,7 @@ class LimitConfig(Model):
     context: int = Field(default=0, ge=0)
     """The context window, which holds the whole conversation."""
     output: int = Field(default=0, ge=0)
-    """The longest answer."""
+    """The longest answer. It is sent with each request, unless `extraPayload` has another one."""
 
 
 class ModelConfig(Model):
@@ -108,6 +108,11 @@ class ModelConfig(Model):
     """For a `local` model: a file with a Jinja template, which replaces the one in the GGUF file."""
     tools: bool | None = None
     """For a `local` model: whether it can use tools. Not set: decided by its template."""
+
+    @property
+    def output_limit(self) -> int:
+        """The longest answer in tokens, 0 if it is not configured."""
+        return self.limit.output if self.limit is not None else 0
 
 
 class ProviderConfig(Model):

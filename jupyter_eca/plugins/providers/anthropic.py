@@ -78,7 +78,9 @@ class AnthropicProvider:
         # Other servers that speak this API have no web search.
         searches = self.name == "anthropic" and settings.searches(model)
         adapted_request = adapt_to(request, find_senses(model_id, chosen))
-        return build_body(model_id, adapted_request, settings.payload(model), searches=searches)
+        return build_body(
+            model_id, adapted_request, settings.payload(model), searches=searches, output_limit=chosen.output_limit
+        )
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         provider = request.model.partition("/")[0]

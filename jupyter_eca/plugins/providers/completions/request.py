@@ -43,6 +43,9 @@ Block = dict[str, Any]
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 
+# The names of OpenAI's models that think.
+THINKS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
+
 # The names of Google's models at Google's own endpoint, and Google's signature for a call that another model made.
 _SIGNS = re.compile(r"(?:models/)?gemini-(?:[3-9]|\d\d)")
 UNSIGNED = "skip_thought_signature_validator"
@@ -55,6 +58,9 @@ def build_body(model_id: str, request: ModelRequest, extra: Payload, chosen: Mod
     if request.tools:
         payload["tools"] = [_make_tool(tool) for tool in request.tools]
     payload["stream_options"] = {"include_usage": True}
+    if chosen.output_limit and not extra.keys() & {"max_tokens", "max_completion_tokens"}:
+        # OpenAI's models that think refuse `max_tokens`, and many other servers know nothing else.
+        payload["max_completion_tokens" if THINKS.search(model_id) else "max_tokens"] = chosen.output_limit
     return {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
 
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 Block = dict[str, Any]
 
 # The tokens that an answer may have. This is the smallest limit of all current models (Claude Opus 4.1), and far more
-# than an answer in a notebook needs. Only written tokens cost money. `extraPayload.max_tokens` of a model overrides it.
+# than an answer in a notebook needs. Only written tokens cost money. `limit.output` of a model overrides it, and
+# `extraPayload.max_tokens` overrides both.
 MAX_TOKENS = 32_000
 
 # The smallest budget for thinking that the API accepts.
@@ -62,16 +63,17 @@ NO_RESULT = "This call has no result: it did not finish."
 
 
 def build_body(
-    model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False
+    model_id: str, request: ModelRequest, extra: Mapping[str, Any], *, searches: bool = False, output_limit: int = 0
 ) -> dict[str, Any]:
     """Return the JSON of `POST /v1/messages`.
 
     `extra` is the `extraPayload`: its keys override the others, and null removes a key. Only if the model `searches`
-    the web, the results of earlier searches are sent to it.
+    the web, the results of earlier searches are sent to it. `output_limit` is the longest answer of the model in
+    tokens, 0 if it is not known.
     """
     payload: dict[str, Any] = {
         "model": model_id,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": output_limit or MAX_TOKENS,
         "messages": _make_messages(request, searches),
     }
     if request.system.strip():

@@ -20,6 +20,7 @@ from jupyter_eca.engine.model.request import (
     ToolUsePart,
 )
 from jupyter_eca.plugins.providers.completions.request import (
+    THINKS,
     file_name,
     get_result_text,
     make_image_url,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, ToolSpec
 
 Block = dict[str, Any]
-
-# The names of models that think. The others refuse a request for their thoughts.
-_THINKS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -58,7 +56,9 @@ def build_body(model_id: str, request: ModelRequest, extra: Payload, chosen: Mod
         payload["tools"] = [_make_tool(tool) for tool in request.tools]
     if chosen.web_search:
         payload["tools"] = [_SEARCH, *payload.get("tools", ())]
-    if _THINKS.search(model_id):
+    if chosen.output_limit:
+        payload["max_output_tokens"] = chosen.output_limit
+    if THINKS.search(model_id):  # the others refuse a request for their thoughts
         payload["include"] = ["reasoning.encrypted_content"]
     payload["prompt_cache_key"] = _make_cache_key(request)
     return {name: value for name, value in {**payload, **extra}.items() if value is not None} | {"stream": True}
