@@ -140,7 +140,7 @@ def describe_request(catalog: Catalog, request: ModelRequest) -> str:
 
     Raises: ProviderError when there is no model.
     """
-    chosen = catalog.choose(request.model, request.variant)
+    chosen = catalog.choose(request.model, request.variant, thinks=True)
     if isinstance(chosen.provider, ShowsRequest):
         body = chosen.provider.request_body(chosen.model, request, chosen.settings)
     else:

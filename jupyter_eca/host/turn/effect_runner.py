@@ -264,7 +264,7 @@ class EffectRunner:
         chat.known.begin_request()
         try:
             await self._services.catalog.refresh()
-            chosen = self._services.catalog.choose(effect.request.model, effect.request.variant)
+            chosen = self._services.catalog.choose(effect.request.model, effect.request.variant, thinks=True)
             settings, bill = chosen.settings, ledger.make_bill(chat, effect.request.model)
             async with aclosing(self._metered.stream(bill, chosen, effect.request)) as deltas:
                 async for delta in deltas:

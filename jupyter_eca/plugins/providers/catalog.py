@@ -18,13 +18,14 @@ from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import api_keys, prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
-from jupyter_eca.plugins.providers.variants import merge_payloads, variants
+from jupyter_eca.plugins.providers.variants import default_thinking, merge_payloads, variants
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from jupyter_eca.config import Config
     from jupyter_eca.config.credentials import KeyStore
+    from jupyter_eca.config.provider_schema import Payload
     from jupyter_eca.engine.model.delta import UsageDelta
     from jupyter_eca.plugins.providers.api_keys import ApiKey
     from jupyter_eca.plugins.providers.base import Preset, Provider
@@ -225,9 +226,10 @@ class Catalog:
             usage = replace(usage, cost=0.0)
         return prices.apply_own_rates(usage, chosen)
 
-    def choose(self, full_name: str, variant: str = "") -> Chosen:
+    def choose(self, full_name: str, variant: str = "", *, thinks: bool = False) -> Chosen:
         """Choose the provider of a model. A variant that the model does not have is ignored, as in ECA: an agent names
-        a variant for all models that it may be used with.
+        a variant for all models that it may be used with. With `thinks` the model is asked to think also without a
+        variant. Only chats do this: nobody waits for thoughts before a completion.
 
         Raises: UnknownModel for a name that no provider serves; ProviderError for no name.
         """
@@ -242,8 +244,12 @@ class Catalog:
             raise UnknownModel(f"There is no provider {provider!r}. Known are {known}.")
         entry = entries[provider]
         settings = self._add_time_limits(entry.settings)
-        if variant:
-            settings = self._apply_variant(provider, entry, model, variant, settings)
+        payload = self._find_variant(provider, entry, model, variant) if variant else None
+        if payload is None and thinks:
+            vendors_name = settings.models.get(model, ModelConfig()).model_name or model
+            payload = default_thinking(entry.plug.name, vendors_name, settings.payload(model))
+        if payload:
+            settings = _add_payload(settings, model, payload)
         return Chosen(entry.plug, model, settings, entry.free)
 
     def _add_time_limits(self, settings: ProviderConfig) -> ProviderConfig:
@@ -253,17 +259,19 @@ class Catalog:
         common = {name: seconds for name, seconds in common.items() if seconds is not None}
         return settings.model_copy(update=common) if common else settings
 
-    def _apply_variant(
-        self, name: str, entry: CatalogEntry, model: str, variant: str, settings: ProviderConfig
-    ) -> ProviderConfig:
-        """Return the settings with the payload of a variant."""
+    def _find_variant(self, name: str, entry: CatalogEntry, model: str, variant: str) -> Payload | None:
+        """Return the payload of a variant, None if the model does not have it."""
         payload = self._find_variants(name, entry, model).get(variant)
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
-            return settings
-        chosen = settings.models.get(model, ModelConfig())
-        varied = chosen.model_copy(update={"extra_payload": merge_payloads(chosen.extra_payload, payload)})
-        return settings.model_copy(update={"models": {**settings.models, model: varied}})
+        return payload
+
+
+def _add_payload(settings: ProviderConfig, model: str, payload: Payload) -> ProviderConfig:
+    """Return the settings with a payload merged into that of a model."""
+    chosen = settings.models.get(model, ModelConfig())
+    merged = chosen.model_copy(update={"extra_payload": merge_payloads(chosen.extra_payload, payload)})
+    return settings.model_copy(update={"models": {**settings.models, model: merged}})
 
 
 def _merge_settings(preset: ProviderConfig, own: ProviderConfig) -> ProviderConfig:

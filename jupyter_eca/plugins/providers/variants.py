@@ -2,7 +2,12 @@
 
 A built-in variant sends only what its models accept. Claude models from 4.6 on take an `effort` with adaptive thinking
 (`xhigh` from Opus 4.7 on, which return their thoughts only if the request asks for them). Older ones take a budget of
-tokens. It must not know who has chosen a variant: `catalog` applies it.
+tokens.
+
+Without a variant, a chat asks a Claude model to think as much as it decides itself, and to show its thoughts. Other
+models think without being asked, and `presets` has what Google's models need to show their thoughts.
+
+It must not know who has chosen a variant: `catalog` applies it.
 """
 
 from __future__ import annotations
@@ -38,27 +43,38 @@ def _openai(**payload: Any) -> Variants:
     return {effort: fill(payload, effort) for effort in ("low", "medium", "high")}
 
 
+# Gemini's level of thinking, with the thoughts in the answer.
+_GOOGLE = {"google": {"thinking_config": {"thinking_level": ..., "include_thoughts": True}}}
+
 # The names of OpenAI's models that think.
 _THINKS = r"^(?:openai/)?(?:o\d|gpt-(?:[5-9]|oss)(?!.*-chat))"
 
 # For each row: the API, a pattern in the model's name (in which `.` and `_` count as `-`), and the variants. The
 # budgets are below the 32,000 tokens that an answer may have (`messages/request.py`), so that there is room for the
 # answer.
+_OPUS_4_7 = r"opus-4-[78]|(?:opus|sonnet|haiku|fable|mythos)-5"
+_CLAUDE_4_6 = r"(?:opus|sonnet)-4-6"
+_CLAUDE_4 = r"(?:opus|sonnet|haiku)-4-5|opus-4-1|(?:opus|sonnet)-4(?:-0|-20\d{6}|$)"
 _BUILT_IN: tuple[tuple[str, str, Variants], ...] = (
-    (
-        "anthropic",
-        r"opus-4-[78]|(?:opus|sonnet|haiku|fable|mythos)-5",
-        _efforts("low", "medium", "high", "xhigh", "max", display="summarized"),
-    ),
-    ("anthropic", r"(?:opus|sonnet)-4-6", _efforts("low", "medium", "high", "max")),
-    (
-        "anthropic",
-        r"(?:opus|sonnet|haiku)-4-5|opus-4-1|(?:opus|sonnet)-4(?:-0|-20\d{6}|$)",
-        _budgets(low=4_000, medium=10_000, high=20_000),
-    ),
+    ("anthropic", _OPUS_4_7, _efforts("low", "medium", "high", "xhigh", "max", display="summarized")),
+    ("anthropic", _CLAUDE_4_6, _efforts("low", "medium", "high", "max")),
+    ("anthropic", _CLAUDE_4, _budgets(low=4_000, medium=10_000, high=20_000)),
     ("openai-responses", _THINKS, _openai(reasoning={"effort": ..., "summary": "auto"})),
     ("openai-chat", _THINKS, _openai(reasoning_effort=...)),
+    ("openai-chat", r"^(?:models/)?gemini-(?:[3-9]|\d\d)-", _openai(extra_body=_GOOGLE)),
 )
+
+# For each row: the API, a pattern in the model's name, and what a chat sends without a variant. OpenAI's models think
+# anyway. Their summaries are not asked for, because OpenAI refuses the request of an organization that it has not
+# verified; a variant asks for them.
+_DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
+    ("anthropic", _OPUS_4_7, {"thinking": {"type": "adaptive", "display": "summarized"}}),
+    ("anthropic", _CLAUDE_4_6, {"thinking": {"type": "adaptive"}}),
+    ("anthropic", _CLAUDE_4, {"thinking": {"type": "enabled", "budget_tokens": 4_000}}),
+)
+
+# Fields of a request that Anthropic refuses together with thinking. Who sets one of them does not want to think.
+_REFUSED_WITH_THINKING = frozenset({"temperature", "top_k", "top_p", "tool_choice"})
 
 
 def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: Config) -> Variants:
@@ -74,6 +90,16 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
         if applies and re.search(pattern, vendors_name):
             found |= configured.variants
     return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
+
+
+def default_thinking(api: str, model: str, own: Mapping[str, Any]) -> Payload:
+    """Return what a chat adds to a request so that the model thinks; empty for a model that is not asked to. `own` is
+    the payload of the configuration, which can forbid it: `"extraPayload": {"thinking": null}`."""
+    if own.keys() & (_REFUSED_WITH_THINKING | {"thinking"}):
+        return {}
+    name = re.sub(r"[._]", "-", model)
+    found = (payload for of_api, pattern, payload in _DEFAULTS if of_api == api and re.search(pattern, name))
+    return next(found, dict[str, Any]())
 
 
 def merge_payloads(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:

@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.errors import ConfigError, ProviderError
+from jupyter_eca.plugins.providers import openai_chat
 from jupyter_eca.plugins.providers.anthropic import MODELS, AnthropicProvider
 from jupyter_eca.plugins.providers.catalog import Catalog
 from jupyter_eca.plugins.providers.messages.request import MAX_TOKENS, build_body
@@ -119,6 +120,39 @@ def test_a_variant_replaces_another_kind_of_thinking_and_keeps_what_is_beside_it
         "output_config": {"format": 1, "effort": "low"},
         "top_k": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking"),
+    [
+        *((model, {"type": "adaptive", "display": "summarized"}) for model in MODELS),
+        ("claude-opus-4.6", {"type": "adaptive"}),
+        ("claude-haiku-4-5", {"type": "enabled", "budget_tokens": 4_000}),
+        ("claude-3-5-haiku-latest", None),
+    ],
+)
+def test_a_chat_without_a_variant_asks_a_model_to_think_at_its_own_effort(model: str, thinking: object) -> None:
+    for variant in ("", "huge"):
+        settings = catalog().choose(f"anthropic/{model}", variant, thinks=True).settings
+        assert settings.payload(model) == ({} if thinking is None else {"thinking": thinking})
+    assert catalog().choose(f"anthropic/{model}").settings.payload(model) == {}
+
+
+@pytest.mark.parametrize("payload", [{"thinking": None}, {"temperature": 1}, {"tool_choice": {"type": "none"}}])
+@pytest.mark.parametrize("of_model", [True, False])
+def test_the_configuration_can_forbid_to_think(payload: dict[str, Any], of_model: bool) -> None:
+    own = {"extraPayload": payload}
+    provider = {"models": {"claude-opus-5-5": own}} if of_model else own
+    chosen = catalog(providers={"anthropic": provider}).choose("anthropic/claude-opus-5-5", thinks=True)
+    assert chosen.settings.payload("claude-opus-5-5") == payload
+
+
+def test_a_variant_sets_the_level_of_gemini_and_keeps_its_thoughts() -> None:
+    among = Catalog({"c": openai_chat.PROVIDER}, Config())
+    assert among.variants("google/gemini-3.8-flash") == ("low", "medium", "high")
+    payload = among.choose("google/gemini-3.8-flash", "low", thinks=True).settings.payload("gemini-3.8-flash")
+    thinking = {"include_thoughts": True, "thinking_level": "low"}
+    assert payload == {"extra_body": {"google": {"thinking_config": thinking}}}
 
 
 def test_a_pattern_that_is_none_is_refused_with_its_place() -> None:
