@@ -36,7 +36,7 @@ from jupyter_eca.plugins.providers.sdk_clients import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from anthropic import APIStatusError, AsyncAnthropic
 
@@ -54,6 +54,10 @@ KEY_VARIABLE = "ANTHROPIC_API_KEY"
 _CHECK_PATIENCE = Patience(CHECK_SECONDS, CHECK_SECONDS)
 
 
+def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> Any:
+    return sdk.AsyncAnthropic(api_key=target.key or NO_KEY, **options)
+
+
 @dataclass(frozen=True, slots=True)
 class AnthropicProvider:
     """A provider plug for the Messages API. See `base.Provider` and the other protocols there."""
@@ -65,6 +69,9 @@ class AnthropicProvider:
     patience: Patience = PATIENCE
     priced_as: str = "anthropic"
     """The name of the price list, "" for none."""
+    make_client: Callable[[Any, RequestTarget, dict[str, Any]], Any] = _make_client
+    """Makes the client of the SDK, with the options that all of its clients have. A cloud has a client of its own. It
+    runs in a thread."""
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         configured = tuple(settings.models)
@@ -91,7 +98,7 @@ class AnthropicProvider:
         patience = self.patience.configure(settings)
         request_json = self.request_body(model, request, settings)
         reader = MessagesReader(request.model)
-        client = await get_client("anthropic", target, patience, _connect)
+        client = await get_client(self.name, target, patience, self._connect)
         import httpx2
         from anthropic import AnthropicError, AsyncStream
 
@@ -120,7 +127,7 @@ class AnthropicProvider:
             if not reader.complete:
                 raise (
                     failures.explain_disconnect(target)
-                    if "event-stream" in kind
+                    if "event-stream" in kind or "eventstream" in kind  # Amazon's own kind
                     else failures.explain_wrong_api(target)
                 )
         usage = replace(reader.usage(), output_limit=request_json["max_tokens"])
@@ -130,7 +137,7 @@ class AnthropicProvider:
         target = RequestTarget(self.name, "", _url(settings), _key(settings, self.name))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         # The client is not cached, because the key may be wrong.
-        client = await asyncio.to_thread(_connect, target, _CHECK_PATIENCE)
+        client = await asyncio.to_thread(self._connect, target, _CHECK_PATIENCE)
         async with client:
             await _check_key(client, target, _CHECK_PATIENCE, settings)
 
@@ -138,8 +145,22 @@ class AnthropicProvider:
         target = RequestTarget(provider, "", _url(settings), _key(settings, provider))
         target = check_target(target, needs_key=not settings.url, vendor=self.label)
         patience = self.patience.configure(settings)
-        client = await get_client("anthropic", target, patience, _connect)
+        client = await get_client(self.name, target, patience, self._connect)
         await _check_key(client, target, patience, settings)
+
+    def _connect(self, target: RequestTarget, patience: Patience) -> AsyncAnthropic:
+        sdk = importlib.import_module("anthropic")
+        redaction.install_log_filter()
+        timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
+        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_here(target.url) else None
+        options = {
+            "base_url": target.url,
+            "timeout": timeout,
+            "max_retries": 0,
+            "http_client": http,
+            "default_headers": UNCOMPRESSED,
+        }
+        return self.make_client(sdk, target, options)
 
 
 async def _check_key(
@@ -188,21 +209,6 @@ def _key(settings: ProviderConfig, provider: str) -> str:
 def _url(settings: ProviderConfig) -> str:
     """Return the URL as the SDK chooses it, because error messages name it."""
     return settings.url or os.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-
-
-def _connect(target: RequestTarget, patience: Patience) -> AsyncAnthropic:
-    sdk = importlib.import_module("anthropic")
-    redaction.install_log_filter()
-    timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
-    http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_here(target.url) else None
-    return sdk.AsyncAnthropic(
-        api_key=target.key or NO_KEY,
-        base_url=target.url,
-        timeout=timeout,
-        max_retries=0,
-        http_client=http,
-        default_headers=UNCOMPRESSED,
-    )
 
 
 PROVIDER = AnthropicProvider()

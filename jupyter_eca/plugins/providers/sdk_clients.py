@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -44,6 +45,16 @@ _MISSING_KEY = (
 )
 _ODD_KEY = "The key for {url} has characters no key has. Copy `providers.{provider}.key` or {variable} again."
 _NO_URL = "`providers.{provider}.url` is no address: it must start with https:// or http://."
+
+
+_NO_EXTRA = (
+    '{vendor} needs packages that are not installed. Run `pip install "jupyter-eca[{extra}]"` where Jupyter or your '
+    "editor runs, and restart it."
+)
+_FOREIGN = (
+    "A file of this project sets the address of {vendor}, so your own credentials are not sent there. "
+    "Set the address in ~/.config/eca/config.json, or set a key beside it."
+)
 
 
 class Closing(Protocol):
@@ -93,6 +104,23 @@ def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> Requ
     if not is_valid:
         raise ProviderError(_NO_URL.format(provider=target.provider))
     return target
+
+
+def require_extra(extra: str, package: str, vendor: str) -> None:
+    """Check that the package of an extra is installed. Raises: ProviderError."""
+    try:
+        installed = find_spec(package) is not None
+    except ModuleNotFoundError:  # the package above it is missing
+        installed = False
+    if not installed:
+        raise ProviderError(_NO_EXTRA.format(vendor=vendor, extra=extra))
+
+
+def check_own_address(settings: ProviderConfig, vendor: str) -> None:
+    """Check that the credentials of the machine may be sent to the address of these settings: a project must not be
+    able to get them. Raises: ProviderError."""
+    if settings.foreign_address and settings.key is None:
+        raise ProviderError(_FOREIGN.format(vendor=vendor), kind=failures.classify_status(401)[0])
 
 
 def explain_connection_error(cause: BaseException | None, target: RequestTarget, patience: Patience) -> ProviderError:

@@ -83,7 +83,7 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
     vendors_name = chosen.model_name or model
     found: Variants = {}
     for built_in_api, pattern, built_in in _BUILT_IN:
-        if built_in_api == api and re.search(pattern, re.sub(r"[._]", "-", vendors_name)):
+        if built_in_api == _find_vendors_api(api) and re.search(pattern, re.sub(r"[._]", "-", vendors_name)):
             found |= built_in
     for pattern, configured in config.variants_by_model.items():
         applies = provider not in configured.exclude_providers and (not configured.api or api in configured.api)
@@ -92,14 +92,22 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
     return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
 
 
+# The clouds with Claude models, which take the same requests.
+_CLAUDE_CLOUDS = frozenset({"bedrock", "vertex"})
+
+
 def default_thinking(api: str, model: str, own: Mapping[str, Any]) -> Payload:
     """Return what a chat adds to a request so that the model thinks; empty for a model that is not asked to. `own` is
     the payload of the configuration, which can forbid it: `"extraPayload": {"thinking": null}`."""
     if own.keys() & (_REFUSED_WITH_THINKING | {"thinking"}):
         return {}
-    name = re.sub(r"[._]", "-", model)
+    name, api = re.sub(r"[._]", "-", model), _find_vendors_api(api)
     found = (payload for of_api, pattern, payload in _DEFAULTS if of_api == api and re.search(pattern, name))
     return next(found, dict[str, Any]())
+
+
+def _find_vendors_api(api: str) -> str:
+    return "anthropic" if api in _CLAUDE_CLOUDS else api
 
 
 def merge_payloads(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:

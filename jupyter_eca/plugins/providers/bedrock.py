@@ -1,0 +1,113 @@
+"""The provider of Claude at Amazon Bedrock, with the client of Anthropic's SDK for it (the extra `bedrock`).
+
+It owns the region and the credentials of AWS: a key of Bedrock, or what the AWS tools use (variables, profiles, roles).
+The models are those of the configuration, because an account must enable each one. Everything else is the Messages API:
+`anthropic` has it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import re
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.errors import FailureKind, ProviderError
+from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
+from jupyter_eca.plugins.providers.sdk_clients import check_own_address, require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.plugins.providers.failures import RequestTarget
+
+_LABEL: Final = "Amazon Bedrock"
+_REGION: Final = re.compile(r"//bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
+
+_NO_REGION: Final = (
+    "Amazon Bedrock needs a region. Set AWS_REGION and restart Jupyter or your editor, or set `providers.bedrock.url` "
+    "to https://bedrock-runtime.REGION.amazonaws.com in ~/.config/eca/config.json."
+)
+_NO_CREDENTIALS: Final = (
+    "There are no valid AWS credentials for Amazon Bedrock ({reason}). Sign in with `aws sso login`, or set "
+    "AWS_BEARER_TOKEN_BEDROCK or `providers.bedrock.key`."
+)
+_UNTRIED: Final = "Amazon Bedrock tells with the first question whether it takes the key."
+
+
+class BedrockProvider:
+    """The provider plug. See `base.Provider`."""
+
+    name = "bedrock"
+    label = _LABEL
+    key_variable = "AWS_BEARER_TOKEN_BEDROCK"
+    rank = 18
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        return tuple(settings.models)
+
+    def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
+        return _MESSAGES.request_body(model, request, settings)
+
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        settings = await asyncio.to_thread(_locate, settings)
+        credential_error: type[Exception] = importlib.import_module("botocore.exceptions").BotoCoreError
+
+        try:
+            async with aclosing(_MESSAGES.stream(model, request, settings)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        except credential_error as error:
+            raise _explain_credentials(type(error).__name__) from None
+        except RuntimeError as error:  # the SDK has found no credentials
+            raise _explain_credentials(str(error)) from None
+
+    async def check(self, settings: ProviderConfig) -> None:
+        await asyncio.to_thread(_locate, settings)
+        raise ProviderError(_UNTRIED)
+
+
+def _locate(settings: ProviderConfig) -> ProviderConfig:
+    """Return the settings with a URL. Blocks. Raises: ProviderError without the extra, or without a region."""
+    require_extra("bedrock", "boto3", _LABEL)
+    check_own_address(settings, _LABEL)
+    if settings.url:
+        return settings
+    region = _find_region()
+    if not region:
+        raise ProviderError(_NO_REGION)
+    return settings.model_copy(update={"url": f"https://bedrock-runtime.{region}.amazonaws.com"})
+
+
+def _find_region() -> str:
+    """Return the region of the environment or of the AWS profile, "" for none."""
+    if region := os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
+        return region
+    session: Any = importlib.import_module("boto3").Session
+    try:
+        return session().region_name or ""
+    except importlib.import_module("botocore.exceptions").BotoCoreError as error:  # a profile that does not exist
+        raise _explain_credentials(type(error).__name__) from None
+
+
+def _explain_credentials(reason: str) -> ProviderError:
+    return ProviderError(_NO_CREDENTIALS.format(reason=reason), kind=FailureKind.AUTH)
+
+
+def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> Any:
+    found = _REGION.search(target.url)
+    return sdk.AsyncAnthropicBedrock(
+        api_key=target.key or None,
+        aws_region=(found.group(1) if found else _find_region()) or "us-east-1",
+        **options,
+    )
+
+
+_MESSAGES: Final = AnthropicProvider(name="bedrock", label=_LABEL, priced_as="aws", make_client=_make_client)
+
+PROVIDER = BedrockProvider()
