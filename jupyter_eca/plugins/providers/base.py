@@ -4,7 +4,7 @@ other protocols here are optional abilities. It must not know a provider: `catal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -76,6 +76,35 @@ class Preset:
     """Whether its models cost nothing."""
     grants: bool = False
     """Whether a user can sign in there with a browser, and gets a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """A sign-in with a code, which the user types in a browser on any device (RFC 8628)."""
+
+    code: str
+    """What the user types."""
+    url: str
+    """The page where the user types it."""
+    secret: str = field(repr=False)
+    """What the provider is asked with, until the user has typed the code."""
+    interval: float = 5.0
+    """The seconds between two questions to the provider."""
+    seconds: float = 900.0
+    """The seconds for which the code is valid."""
+
+
+@runtime_checkable
+class SignsInByDevice(Protocol):
+    """A provider to which users sign in with a code. The token is then stored as its key."""
+
+    async def begin_device(self) -> DeviceCode:
+        """Begin a sign-in. Raises: LocalError."""
+        ...
+
+    async def await_device(self, begun: DeviceCode) -> str:
+        """Wait until the user has typed the code, and return the token. Raises: LocalError when that fails."""
+        ...
 
 
 @runtime_checkable

@@ -42,7 +42,7 @@ from jupyter_eca.plugins.providers.sdk_clients import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
     from openai import AsyncOpenAI
 
@@ -133,7 +133,7 @@ class OpenAIProvider:
         patience = self.patience.configure(settings)
         request_json = self.request_body(model, request, settings)
         reader = self.api.make_reader(request.model, settings)
-        client = await get_client("openai", target, patience, _connect)
+        client = await get_client(self.name, target, patience, self._connect)
         import httpx2
         from openai import AsyncStream, OpenAIError
 
@@ -170,13 +170,13 @@ class OpenAIProvider:
     async def check(self, settings: ProviderConfig) -> None:
         target = self._find_target(self.name, "", settings)
         # The client is not cached, because the key may be wrong.
-        client = await asyncio.to_thread(_connect, target, _CHECK_PATIENCE)
+        client = await asyncio.to_thread(self._connect, target, _CHECK_PATIENCE)
         async with client:
             await self._check_key(client, target, _CHECK_PATIENCE, settings)
 
     async def warm(self, provider: str, settings: ProviderConfig) -> None:
         target, patience = self._find_target(provider, "", settings), self.patience.configure(settings)
-        await self._check_key(await get_client("openai", target, patience, _connect), target, patience, settings)
+        await self._check_key(await get_client(self.name, target, patience, self._connect), target, patience, settings)
 
     def _find_target(self, provider: str, model_id: str, settings: ProviderConfig) -> RequestTarget:
         """Return the target of a request. Raises: ProviderError without an address, or without a key that is needed."""
@@ -209,6 +209,28 @@ class OpenAIProvider:
             await client.get(self._address(target.url, "/models"), cast_to=object, options=options)
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             raise _explain(error, target, patience) from None
+
+    def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
+        """Return the key for the SDK, or a function that it calls for the key of each request."""
+        return target.key or NO_KEY
+
+    def _connect(self, target: RequestTarget, patience: Patience) -> AsyncOpenAI:
+        sdk = importlib.import_module("openai")
+        redaction.install_log_filter()
+        timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
+        is_local = is_here(target.url)
+        # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to
+        # others.
+        is_openai = urlsplit(target.url).hostname == "api.openai.com"
+        no_account_headers = {} if is_openai else {"OpenAI-Organization": sdk.Omit(), "OpenAI-Project": sdk.Omit()}
+        return sdk.AsyncOpenAI(
+            api_key=self.make_api_key(target),
+            base_url=target.url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_local else None,
+            default_headers={**UNCOMPRESSED, **no_account_headers},
+        )
 
     async def _price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
@@ -278,24 +300,6 @@ def _list_models(address: str, key: str) -> tuple[str, ...]:
             return tuple(str(model["id"]) for model in json.load(answer)["data"])
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
         return ()  # no server, or another kind of server
-
-
-def _connect(target: RequestTarget, patience: Patience) -> AsyncOpenAI:
-    sdk = importlib.import_module("openai")
-    redaction.install_log_filter()
-    timeout = sdk.Timeout(patience.idle, connect=patience.connect, pool=patience.connect)
-    is_local = is_here(target.url)
-    # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to others.
-    is_openai = urlsplit(target.url).hostname == "api.openai.com"
-    no_account_headers = {} if is_openai else {"OpenAI-Organization": sdk.Omit(), "OpenAI-Project": sdk.Omit()}
-    return sdk.AsyncOpenAI(
-        api_key=target.key or NO_KEY,
-        base_url=target.url,
-        timeout=timeout,
-        max_retries=0,
-        http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_local else None,
-        default_headers={**UNCOMPRESSED, **no_account_headers},
-    )
 
 
 _RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReading)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pydantic import SecretStr
+
+from jupyter_eca._version import __version__
 from jupyter_eca.config import ModelConfig, ProviderConfig
 from jupyter_eca.plugins.providers.base import Preset
 
@@ -60,4 +63,25 @@ CHAT: Final = {
         extra_payload={"stream_options": None},
     ),
     "lmstudio": _preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
+}
+
+# What GitHub wants to know about the editor that signs in, and Copilot about each request (the headers of ECA).
+COPILOT_EDITOR: Final = {"Editor-Version": f"jupyter-eca/{__version__}", "Editor-Plugin-Version": "jupyter-eca/*"}
+_COPILOT_REQUEST: Final = {
+    **COPILOT_EDITOR,
+    "Copilot-Integration-Id": "vscode-chat",
+    "Copilot-Vision-Request": "true",
+    "OpenAI-Intent": "conversation-panel",
+}
+
+COPILOT: Final = {
+    "github-copilot": _preset(
+        "GitHub Copilot",
+        "https://api.githubcopilot.com",
+        "claude-sonnet-4.5",
+        "gpt-5.2",
+        "gpt-5-mini",
+        "gpt-4.1",
+        extra_headers={name: SecretStr(value) for name, value in _COPILOT_REQUEST.items()},
+    )
 }

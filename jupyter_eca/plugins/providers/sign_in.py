@@ -17,9 +17,10 @@ from jupyter_eca import redaction
 from jupyter_eca.config.credentials import StoredKey
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers import browser_sign_in, prices
-from jupyter_eca.plugins.providers.base import Keyed, MayLackTools
+from jupyter_eca.plugins.providers.base import Keyed, MayLackTools, SignsInByDevice
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.protocol import provider as wire
+from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -39,6 +40,11 @@ _MEMORY_ONLY_KEY_LABEL = "API key (kept in memory only: it is gone when {until})
 # A method that ECA does not have. Its clients show every method that they get.
 BROWSER: Final = "browser"
 _BROWSER_LABEL = "Sign in in the browser"
+# ECA's name for the method in which the user types a code of the provider in a browser.
+DEVICE: Final = "device"
+_DEVICE_LABEL = "Sign in with a code"
+_TYPE_CODE = "Open the page of {label} and type the code there. It goes on here by itself."
+_DEVICE_FAILED = "The sign-in to {label} did not work: {reason}."
 _SIGN_IN = "Sign in to {label} in the browser. It comes back here by itself."
 _MEMORY_ONLY = "The key is kept in memory only: it is gone when {until}."
 _HOW_TO_PERSIST = 'To have it last, `pip install "jupyter-eca[keyring]"` where the system has a keyring'
@@ -78,7 +84,7 @@ class Logins:
         self._catalog = catalog
         self._credentials = credentials
         self._changed = changed
-        self._attempts: dict[str, tuple[Attempt, asyncio.Task[None]]] = {}
+        self._attempts: dict[str, tuple[Attempt | None, asyncio.Task[None]]] = {}
         self.until = "this server ends"
         """When a key is gone that is kept in memory only, as a part of a sentence."""
 
@@ -114,6 +120,8 @@ class Logins:
             raise LocalError(_NO_METHOD.format(name=name, method=method, known=keys))
         if method == BROWSER and user is not None:
             return await self._begin_in_browser(name, entry, user)
+        if method == DEVICE and user is not None and isinstance(entry.plug, SignsInByDevice):
+            return await self._begin_by_device(name, entry.label or name, entry.plug, user)
         label = _KEY_LABEL if await self._is_persistent() else _MEMORY_ONLY_KEY_LABEL.format(until=self.until)
         fields = [wire.LoginField(key="key", label=label, type="secret")]
         if _asks_for_url(entry):
@@ -137,14 +145,36 @@ class Logins:
         task.add_done_callback(partial(self._finish_attempt, name, attempt))
         return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
 
-    def _finish_attempt(self, name: str, attempt: Attempt, task: asyncio.Task[None]) -> None:
+    async def _begin_by_device(self, name: str, label: str, plug: SignsInByDevice, user: User) -> wire.LoginStep:
+        """Begin a sign-in with a code, which continues after this returns. An earlier one is cancelled."""
+        begun = await plug.begin_device()
+        self._cancel_attempt(name)
+
+        async def run() -> None:
+            try:
+                remark = (await self.enter(name, {"key": await plug.await_device(begun)})).message
+                user.say(MessageType.INFO, remark or _SIGNED_IN.format(label=label))
+            except LocalError as error:
+                reason = str(error).removesuffix(".")
+                user.say(MessageType.ERROR, _DEVICE_FAILED.format(label=label, reason=reason))
+
+        task = user.start(run())
+        self._attempts[name] = None, task
+        task.add_done_callback(partial(self._finish_attempt, name, None))
+        message = _TYPE_CODE.format(label=label)
+        if not await self._is_persistent():
+            message = f"{message} {self._memory_only_remark}"
+        return wire.LoginStep(action=wire.LoginAction.DEVICE_CODE, url=begun.url, code=begun.code, message=message)
+
+    def _finish_attempt(self, name: str, attempt: Attempt | None, task: asyncio.Task[None]) -> None:
         if self._attempts.get(name) == (attempt, task):
             self._cancel_attempt(name)
 
     def _cancel_attempt(self, name: str) -> None:
         if (running := self._attempts.pop(name, None)) is not None:
             attempt, task = running
-            attempt.visit.end(browser_sign_in.OVER)  # because the task may not have begun yet
+            if attempt is not None:
+                attempt.visit.end(browser_sign_in.OVER)  # because the task may not have begun yet
             task.cancel()
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
@@ -281,6 +311,8 @@ def _describe_auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
 def _list_methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
     """Return the methods of signing in. `browser` is whether the user has a browser."""
     typed = wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
+    if browser and isinstance(entry.plug, SignsInByDevice):
+        return (wire.LoginMethod(key=DEVICE, label=_DEVICE_LABEL), typed)
     return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)
 
 

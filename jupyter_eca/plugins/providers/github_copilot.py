@@ -1,0 +1,156 @@
+"""The provider of GitHub Copilot, which speaks Chat Completions.
+
+It owns the sign-in with a code ("device flow", RFC 8628) and the two tokens, as in ECA:
+
+1. The user types a code at github.com. Then GitHub gives a token of the user, which is stored like a key.
+2. That token is exchanged for one of Copilot, which holds for less than half an hour and is only kept in memory.
+
+It must not store a token: `sign_in` does. `openai` has the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca import redaction
+from jupyter_eca.errors import FailureKind, LocalError, ProviderError
+from jupyter_eca.plugins.providers import failures
+from jupyter_eca.plugins.providers.base import DeviceCode
+from jupyter_eca.plugins.providers.messages.local_address import is_here
+from jupyter_eca.plugins.providers.openai import OpenAIProvider
+from jupyter_eca.plugins.providers.openai_chat import CHAT_COMPLETIONS
+from jupyter_eca.plugins.providers.presets import COPILOT, COPILOT_EDITOR
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.plugins.providers.failures import RequestTarget
+
+# The id of Copilot at GitHub, which all its clients send (ECA too).
+_CLIENT: Final = "Iv1.b507a08c87ecfe98"
+_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+
+_SECONDS: Final = 15.0
+# A token is exchanged anew this long before its end, because clocks differ and an answer takes a while to begin.
+_EARLY_SECONDS: Final = 120.0
+# What RFC 8628 adds to the interval when GitHub answers `slow_down`.
+_SLOWER_SECONDS: Final = 5.0
+
+_UNREACHABLE: Final = "GitHub cannot be reached at {url}. Check the network, VPN and proxy, then try again."
+_NO_CODE: Final = "GitHub gave no code to sign in with ({status})."
+_NOT_ALLOWED: Final = {
+    "expired_token": "the code was not typed in in time",
+    "access_denied": "it was refused at GitHub",
+}
+_REFUSED: Final = "GitHub did not complete the sign-in ({reason})"
+_NO_COPILOT: Final = (
+    "This account may not use GitHub Copilot (status {status}). Enable it at "
+    "https://github.com/settings/copilot/features, or sign in again with `/login github-copilot`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CopilotProvider(OpenAIProvider):
+    """The provider plug. See `base.Provider` and `base.SignsInByDevice`."""
+
+    github: str = "https://github.com"
+    """Where users sign in."""
+    exchange: str = "https://api.github.com"
+    """Where a token of a user becomes one of Copilot."""
+
+    async def check(self, settings: ProviderConfig) -> None:
+        key = settings.key.get_secret_value().strip() if settings.key else ""
+        await _CopilotToken(self.exchange, key).fetch()
+
+    async def begin_device(self) -> DeviceCode:
+        body = {"client_id": _CLIENT, "scope": "read:user"}
+        status, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/device/code", body)
+        match answer:
+            case {"device_code": str(secret), "user_code": str(code), "verification_uri": str(url), **more}:
+                return DeviceCode(code, url, secret, float(more.get("interval", 5)), float(more.get("expires_in", 900)))
+            case _:
+                raise LocalError(_NO_CODE.format(status=status))
+
+    async def await_device(self, begun: DeviceCode) -> str:
+        body = {"client_id": _CLIENT, "device_code": begun.secret, "grant_type": _GRANT}
+        interval, until = begun.interval, time.monotonic() + begun.seconds
+        while time.monotonic() < until:
+            await asyncio.sleep(interval)
+            _, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/oauth/access_token", body)
+            match answer:
+                case {"access_token": str(token)} if token:
+                    return token
+                case {"error": "authorization_pending"}:
+                    pass
+                case {"error": "slow_down"}:
+                    interval += _SLOWER_SECONDS
+                case {"error": str(reason)}:
+                    raise LocalError(_NOT_ALLOWED.get(reason) or _REFUSED.format(reason=reason[:100]))
+                case _:
+                    raise LocalError(_REFUSED.format(reason="an answer without a token"))
+        raise LocalError(_NOT_ALLOWED["expired_token"])
+
+    def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
+        return _CopilotToken(self.exchange, target.key).fetch
+
+
+@dataclass(slots=True)
+class _CopilotToken:
+    """The token of Copilot for a user, exchanged anew before it ends."""
+
+    url: str
+    user_token: str = field(repr=False)
+    _token: str = field(default="", repr=False)
+    _until: float = 0.0
+    """When the token ends, in seconds of the clock of the system."""
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def fetch(self) -> str:
+        """Return the token. Raises: ProviderError when GitHub gives none."""
+        async with self._lock:
+            if time.time() >= self._until - _EARLY_SECONDS:
+                await self._exchange()
+            return self._token
+
+    async def _exchange(self) -> None:
+        url, headers = f"{self.url}/copilot_internal/v2/token", {"Authorization": f"token {self.user_token}"}
+        try:
+            status, answer = await asyncio.to_thread(_send, "GET", url, None, headers)
+        except LocalError as error:
+            raise ProviderError(str(error), kind=FailureKind.NETWORK, retryable=True) from None
+        match answer:
+            case {"token": str(token), "expires_at": int(until)} if token:
+                redaction.register_secret(token)
+                self._token, self._until = token, until
+            case _:
+                kind, retryable = failures.classify_status(status)
+                kind = FailureKind.AUTH if kind is FailureKind.OTHER else kind
+                text = _NO_COPILOT.format(status=status)
+                raise ProviderError(text, status=status, kind=kind, retryable=retryable)
+
+
+def _send(method: str, url: str, body: dict[str, str] | None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+    """Send a request, and return the status and the JSON of the answer, None for another form. Blocks.
+
+    Raises: LocalError without a connection. The answer is not written to an error or a log: it contains tokens.
+    """
+    import httpx2
+
+    sent = {"Accept": "application/json", **COPILOT_EDITOR, **(headers or {})}
+    try:
+        answer = httpx2.request(method, url, json=body, headers=sent, timeout=_SECONDS, trust_env=not is_here(url))
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        raise LocalError(_UNREACHABLE.format(url=url)) from None
+    try:
+        return answer.status_code, answer.json()
+    except ValueError:
+        return answer.status_code, None
+
+
+PROVIDER = CopilotProvider(
+    "github-copilot", CHAT_COMPLETIONS, COPILOT, rank=26, label="GitHub Copilot", key_variable="GITHUB_COPILOT_API_KEY"
+)
