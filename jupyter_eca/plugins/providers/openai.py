@@ -302,6 +302,6 @@ def _list_models(address: str, key: str) -> tuple[str, ...]:
         return ()  # no server, or another kind of server
 
 
-_RESPONSES: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReading)
+RESPONSES_API: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReading)
 
-PROVIDER = OpenAIProvider("openai-responses", _RESPONSES, RESPONSES, rank=15)
+PROVIDER = OpenAIProvider("openai-responses", RESPONSES_API, RESPONSES, rank=15)

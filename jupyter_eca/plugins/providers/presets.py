@@ -34,7 +34,6 @@ RESPONSES: Final = {
     "openai": _preset(
         "OpenAI", "https://api.openai.com/v1", "gpt-6.2-sol", "gpt-6.2-astra", "gpt-6.1-terra", "gpt-6-luna"
     ),
-    "azure": _preset("Azure", None, completion_url_relative_path="/openai/v1/responses"),
     "litellm": _preset("LiteLLM", None),
 }
 
@@ -64,6 +63,8 @@ CHAT: Final = {
     ),
     "lmstudio": _preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
 }
+
+AZURE: Final = {"azure": _preset("Azure", None, completion_url_relative_path="/openai/v1/responses")}
 
 # What GitHub wants to know about the editor that signs in, and Copilot about each request (the headers of ECA).
 COPILOT_EDITOR: Final = {"Editor-Version": f"jupyter-eca/{__version__}", "Editor-Plugin-Version": "jupyter-eca/*"}

@@ -1,0 +1,71 @@
+"""The provider of OpenAI's models at Azure, with their Responses API.
+
+It owns the credentials: a key, or without one the account of Microsoft Entra that the Azure tools are signed in with
+(the extra `azure`). The URL is that of the user's own resource. `openai` has the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.errors import FailureKind, ProviderError
+from jupyter_eca.plugins.providers.openai import RESPONSES_API, OpenAIProvider
+from jupyter_eca.plugins.providers.presets import AZURE
+from jupyter_eca.plugins.providers.sdk_clients import check_own_address, require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from jupyter_eca.config import ProviderConfig
+    from jupyter_eca.engine.model.delta import Delta
+    from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.plugins.providers.failures import RequestTarget
+
+_SCOPE: Final = "https://cognitiveservices.azure.com/.default"
+
+_NO_CREDENTIALS: Final = (
+    "There are no valid Azure credentials ({reason}). Sign in with `az login`, or set AZURE_API_KEY or "
+    "`providers.{provider}.key`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AzureProvider(OpenAIProvider):
+    """The provider plug. See `base.Provider`."""
+
+    async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
+        return tuple(settings.models) if settings.url else ()
+
+    async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
+        if settings.key is None and settings.url:
+            await asyncio.to_thread(require_extra, "azure", "azure.identity", "Azure without a key")
+            check_own_address(settings, self.label)
+            settings = settings.model_copy(update={"requires_auth": False})
+        # The class is named, because `super()` does not work in a dataclass with slots.
+        async with aclosing(OpenAIProvider.stream(self, model, request, settings)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
+        if target.key:
+            return target.key
+        identity = importlib.import_module("azure.identity")
+        # It keeps a token until shortly before its end.
+        fetch: Callable[[], str] = identity.get_bearer_token_provider(identity.DefaultAzureCredential(), _SCOPE)
+        failure: Any = importlib.import_module("azure.core.exceptions").ClientAuthenticationError
+
+        async def fetch_token() -> str:
+            try:
+                return await asyncio.to_thread(fetch)
+            except failure as error:
+                text = _NO_CREDENTIALS.format(reason=type(error).__name__, provider=target.provider)
+                raise ProviderError(text, kind=FailureKind.AUTH) from None
+
+        return fetch_token
+
+
+PROVIDER = AzureProvider("azure", RESPONSES_API, AZURE, rank=17, label="Azure", key_variable="AZURE_API_KEY")

@@ -1,0 +1,84 @@
+"""OpenAI's models at Azure: the recordings of the Responses API, with a key and with an account of Entra."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+import pytest
+
+from jupyter_eca.config import ProviderConfig
+from jupyter_eca.engine.model.delta import Delta
+from jupyter_eca.errors import ProviderError
+from jupyter_eca.plugins.providers import sdk_clients
+from jupyter_eca.plugins.providers.azure import PROVIDER
+from tests.plugins.providers.ask import answer, asking
+from tests.plugins.providers.test_streams import fits, told
+from tests.support.openai_server import LoopbackOpenAI, recording
+
+pytestmark = pytest.mark.asyncio
+
+MODEL = "azure/my-deployment"
+
+
+def at(url: str, **more: Any) -> ProviderConfig:
+    own = ProviderConfig.model_validate({"url": url} | more)
+    return PROVIDER.presets["azure"].settings.model_copy(
+        update={name: getattr(own, name) for name in own.model_fields_set}
+    )
+
+
+def find_nothing(_package: str) -> object:
+    return None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "text_comes_in_pieces",
+        "parallel_calls_come_in_turns",
+        "reasoning_is_summed_up_and_encrypted",
+        "an_error_comes_in_the_stream",
+    ],
+)
+async def test_the_recordings_are_understood_at_azure(name: str) -> None:
+    stream, expected = recording("responses", name)
+    deltas, error = list[Delta](), None
+    with LoopbackOpenAI([stream]) as server:
+        try:
+            await answer(asking("hi", model=MODEL), at(server.url, key="a-key"), PROVIDER, deltas)
+        except ProviderError as raised:
+            error = raised
+        (asked,) = server.requests
+    said = json.loads(json.dumps(expected["says"]).replace("openai-responses/m#", f"{MODEL}#"))
+    assert fits(told(deltas), said), told(deltas)
+    assert (error is None) == ("error" not in expected)
+    assert (asked.path, asked.key) == ("/openai/v1/responses", "a-key")
+
+
+async def test_without_a_key_the_account_of_the_azure_tools_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("azure.identity")
+    scopes: list[str] = []
+
+    def provide(_credential: object, scope: str) -> Any:
+        scopes.append(scope)
+        return lambda: "a-token"
+
+    monkeypatch.setattr(importlib.import_module("azure.identity"), "get_bearer_token_provider", provide)
+    with LoopbackOpenAI([recording("responses", "text_comes_in_pieces")[0]]) as server:
+        await answer(asking("hi", model=MODEL), at(server.url), PROVIDER)
+        assert server.requests[0].key == "a-token"
+    assert scopes == ["https://cognitiveservices.azure.com/.default"]
+
+
+async def test_without_a_key_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk_clients, "find_spec", find_nothing)
+    with pytest.raises(ProviderError, match=r'pip install "jupyter-eca\[azure\]"'):
+        await answer(asking("hi", model=MODEL), at("https://my.openai.azure.com"), PROVIDER)
+
+
+async def test_a_project_that_sets_the_address_does_not_get_the_account() -> None:
+    pytest.importorskip("azure.identity")
+    with pytest.raises(ProviderError, match="not sent there"):
+        await answer(asking("hi", model=MODEL), at("https://evil.example", foreign_address=True), PROVIDER)
