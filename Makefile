@@ -98,6 +98,7 @@ typescript: $(VENV)/.tested
 
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested
+	$(if $(NIGHTLY),$(UV) --group nightly)
 	$(if $(NIGHTLY),npm --prefix tests/npm/opencode install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts)
 	$(PYTEST) $(SHARED) --ignore=tests/apps/server --ignore=tests/e2e/browser
 

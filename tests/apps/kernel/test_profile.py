@@ -44,7 +44,7 @@ def read_lines(value: object) -> list[str]:
 
 
 def make_frame(library: str) -> Any:
-    module: Any = pytest.importorskip(library)
+    module: Any = pytest.importorskip(library, reason=f"{library} is installed for the nightly tests only")
     return module.table(COLUMNS) if library == "pyarrow" else module.DataFrame(COLUMNS)
 
 
