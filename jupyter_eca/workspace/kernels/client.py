@@ -217,8 +217,9 @@ class ClientKernel:
             return languages.parse_variables(
                 await self._run_program(languages.build_variables_program(language, names))
             )
-        sources = inspect.getsource(introspect), inspect.getsource(profile)
-        # Two namespaces: each module has names that the other must not overwrite.
+        # Only variables that are requested by name have a profile. Each module has a namespace of its own, because some
+        # of their names are the same.
+        sources = inspect.getsource(introspect), inspect.getsource(profile) if names else "profile = None"
         expression = (
             f"(lambda space, other: (exec({sources[0]!r}, space), exec({sources[1]!r}, other),"
             f" space['describe'](get_ipython().user_ns, {list(names)!r}, set(get_ipython().user_ns_hidden),"
