@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import re
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.errors import ToolError
 from jupyter_eca.instructions.installed_packages import PACKAGES
+from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
     from jupyter_eca.instructions.base import InstructionContext
@@ -28,15 +30,17 @@ if TYPE_CHECKING:
 # Seconds that a kernel has to report its state. It is short, because the prompt of the user waits for it.
 STATE_SECONDS: Final = 1.0
 
-# What `HEAD` of a git repository begins with when a branch is checked out.
-_BRANCH: Final = "ref: refs/heads/"
+# The content of `HEAD` of a git repository: a branch, or a commit where no branch is checked out. Anybody may have
+# written the file, and text after a space or a line break could be instructions for the model. Git allows neither in a
+# name.
+_HEAD: Final = re.compile(r"ref: refs/heads/(?P<branch>\S{1,200})|(?P<commit>[0-9a-f]{40,64})")
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     """Return one section about the machine, the folders and the kernel."""
     start = context.files.start
     others = [str(root) for root in context.files.roots if root != start]
-    lines = [*await asyncio.to_thread(_describe_machine, start), f"Working directory: {start}"]
+    lines = [*await run_read(_describe_machine, start), f"Working directory: {start}"]
     if others:
         lines.append(f"Further folders of the workspace: {', '.join(others)}")
     if context.kernel:
@@ -92,7 +96,10 @@ def find_branch(folder: Path) -> str:
             head = (git / "HEAD").read_text(encoding="utf-8").strip()
         except (OSError, ValueError):
             continue
-        return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else f"none, at commit {head[:12]}"
+        found = _HEAD.fullmatch(head)
+        if found is None or not head.isprintable():
+            return ""
+        return found["branch"] or f"none, at commit {found['commit'][:12]}"
     return ""
 
 
