@@ -64,8 +64,6 @@ class BedrockProvider:
                     yield delta
         except credential_error as error:
             raise _explain_credentials(type(error).__name__) from None
-        except RuntimeError as error:  # the SDK has found no credentials
-            raise _explain_credentials(str(error)) from None
 
     async def check(self, settings: ProviderConfig) -> None:
         await asyncio.to_thread(_locate, settings)
@@ -100,6 +98,9 @@ def _explain_credentials(reason: str) -> ProviderError:
 
 
 def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> Any:
+    """Make the client. Credentials are looked up first, because without any the SDK raises a bare RuntimeError."""
+    if not target.key and importlib.import_module("boto3").Session().get_credentials() is None:
+        raise _explain_credentials("none were found")
     found = _REGION.search(target.url)
     return sdk.AsyncAnthropicBedrock(
         api_key=target.key or None,

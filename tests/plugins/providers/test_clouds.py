@@ -70,7 +70,7 @@ def find_anything(_package: str) -> object:
     return object()
 
 
-def frame(payload: bytes, **headers: str) -> bytes:
+def make_frame(payload: bytes, **headers: str) -> bytes:
     """A message of Amazon's event stream: lengths, headers, payload, and two checksums."""
     packed = b"".join(
         struct.pack(f">B{len(name)}sBH{len(value)}s", len(name), name.encode(), 7, len(value), value.encode())
@@ -81,14 +81,14 @@ def frame(payload: bytes, **headers: str) -> bytes:
     return message + struct.pack(">I", zlib.crc32(message))
 
 
-def chunk(event: Any) -> bytes:
+def make_chunk(event: Any) -> bytes:
     payload = json.dumps({"bytes": base64.b64encode(json.dumps(event).encode()).decode()}).encode()
-    return frame(payload, event_type="chunk", content_type="application/json", message_type="event")
+    return make_frame(payload, event_type="chunk", content_type="application/json", message_type="event")
 
 
-def thrown(kind: str, said: str) -> bytes:
+def make_exception(kind: str, said: str) -> bytes:
     payload = json.dumps({"message": said}).encode()
-    return frame(payload, exception_type=kind, content_type="application/json", message_type="exception")
+    return make_frame(payload, exception_type=kind, content_type="application/json", message_type="exception")
 
 
 class LoopbackBedrock(LoopbackOpenAI):
@@ -96,7 +96,7 @@ class LoopbackBedrock(LoopbackOpenAI):
 
     def __init__(self, stream: Stream, faults: Iterable[Fault | None] = (), ends: bytes = b"") -> None:
         super().__init__([stream], faults)
-        self._frames = b"".join(chunk(event) for event in stream.events) + ends
+        self._frames = b"".join(make_chunk(event) for event in stream.events) + ends
 
     def answered(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
         fault, _ = super().answered(asked)
@@ -107,7 +107,7 @@ def at(server: LoopbackOpenAI, **settings: Any) -> ProviderConfig:
     return ProviderConfig.model_validate({"url": server.url, "key": TOKEN} | settings)
 
 
-async def heard(model: str, settings: ProviderConfig, provider: Any, expected: dict[str, Any]) -> None:
+async def check_answer(model: str, settings: ProviderConfig, provider: Any, expected: dict[str, Any]) -> None:
     deltas, error = list[Delta](), None
     try:
         await answer(asking("hi", model=model), settings, provider, deltas)
@@ -125,7 +125,7 @@ async def heard(model: str, settings: ProviderConfig, provider: Any, expected: d
 async def test_the_recordings_are_understood_in_the_frames_of_amazon(name: str) -> None:
     stream, expected = recording("anthropic", name)
     with LoopbackBedrock(stream) as server:
-        await heard(f"bedrock/{BEDROCK}", at(server), bedrock.PROVIDER, expected)
+        await check_answer(f"bedrock/{BEDROCK}", at(server), bedrock.PROVIDER, expected)
         (asked,) = server.requests
     assert asked.path.replace("%3A", ":") == f"/model/{BEDROCK}/invoke-with-response-stream"
     assert asked.key == TOKEN
@@ -137,7 +137,7 @@ async def test_the_recordings_are_understood_in_the_frames_of_amazon(name: str) 
 async def test_the_recordings_are_understood_at_google(name: str) -> None:
     stream, expected = recording("anthropic", name)
     with LoopbackOpenAI([stream]) as server:
-        await heard(f"vertex/{VERTEX}", at(server), vertex.PROVIDER, expected)
+        await check_answer(f"vertex/{VERTEX}", at(server), vertex.PROVIDER, expected)
         (asked,) = server.requests
     folder = "/projects/my-project/locations/europe-west1/publishers/anthropic/models/"
     assert asked.path.replace("%40", "@") == f"{folder}{VERTEX}:streamRawPredict"
@@ -149,7 +149,7 @@ async def test_an_exception_of_amazon_in_the_stream_is_an_error_that_is_tried_ag
     stream, _ = recording("anthropic", "text_comes_in_pieces")
     begun = Stream(stream.events[:1])
     with (
-        LoopbackBedrock(begun, ends=thrown("throttlingException", "Too many tokens")) as server,
+        LoopbackBedrock(begun, ends=make_exception("throttlingException", "Too many tokens")) as server,
         pytest.raises(ProviderError) as caught,
     ):
         await answer(asking("hi", model=f"bedrock/{BEDROCK}"), at(server), bedrock.PROVIDER)
@@ -176,6 +176,13 @@ async def test_the_credentials_of_the_aws_tools_sign_a_request_without_a_key(mon
         signed = server.requests[0].headers["authorization"]
     assert signed.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
     assert "/eu-west-1/bedrock/aws4_request" in signed
+
+
+@pytest.mark.usefixtures("aws")
+async def test_without_credentials_of_the_aws_tools_the_error_names_the_command() -> None:
+    with pytest.raises(ProviderError, match="aws sso login") as caught:
+        await answer(asking("hi", model=f"bedrock/{BEDROCK}"), ProviderConfig(), bedrock.PROVIDER)
+    assert caught.value.kind is FailureKind.AUTH
 
 
 @pytest.mark.parametrize(
