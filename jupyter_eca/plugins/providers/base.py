@@ -79,31 +79,35 @@ class Preset:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceCode:
-    """A sign-in with a code, which the user types in a browser on any device (RFC 8628)."""
+class DeviceAuthorization:
+    """A sign-in with a code, which the user types in a browser on any device. The fields are those of RFC 8628, section
+    3.2."""
 
-    code: str
-    """What the user types."""
-    url: str
+    user_code: str
+    """The code that the user types."""
+    verification_uri: str
     """The page where the user types it."""
-    secret: str = field(repr=False)
-    """What the provider is asked with, until the user has typed the code."""
+    device_code: str = field(repr=False)
+    """The secret with which the provider is asked for the token."""
     interval: float = 5.0
-    """The seconds between two questions to the provider."""
-    seconds: float = 900.0
-    """The seconds for which the code is valid."""
+    """The seconds between two requests for the token."""
+    expires_in: float = 900.0
+    """The seconds for which both codes are valid."""
 
 
 @runtime_checkable
 class SignsInByDevice(Protocol):
     """A provider to which users sign in with a code. The token is then stored as its key."""
 
-    async def begin_device(self) -> DeviceCode:
-        """Begin a sign-in. Raises: LocalError."""
+    async def authorize_device(self) -> DeviceAuthorization:
+        """Begin a sign-in. Raises: LocalError when the provider gives no code."""
         ...
 
-    async def await_device(self, begun: DeviceCode) -> str:
-        """Wait until the user has typed the code, and return the token. Raises: LocalError when that fails."""
+    async def await_token(self, authorization: DeviceAuthorization) -> str:
+        """Wait until the user has typed the code, and return the token.
+
+        Raises: LocalError when the user refuses, the code expires, or the provider cannot be reached.
+        """
         ...
 
 

@@ -3,7 +3,9 @@
 It owns the sign-in with a code ("device flow", RFC 8628) and the two tokens, as in ECA:
 
 1. The user types a code at github.com. Then GitHub gives a token of the user, which is stored like a key.
-2. That token is exchanged for one of Copilot, which holds for less than half an hour and is only kept in memory.
+2. That token is exchanged for one of Copilot, which is valid for less than half an hour and is only kept in memory.
+
+GitHub has not documented these requests for other programs. They are those of ECA, and GitHub may change them.
 
 It must not store a token: `sign_in` does. `openai` has the connection.
 """
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca import redaction
 from jupyter_eca.errors import FailureKind, LocalError, ProviderError
 from jupyter_eca.plugins.providers import failures
-from jupyter_eca.plugins.providers.base import DeviceCode
+from jupyter_eca.plugins.providers.base import DeviceAuthorization
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.openai import OpenAIProvider
 from jupyter_eca.plugins.providers.openai_chat import CHAT_COMPLETIONS
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.plugins.providers.failures import RequestTarget
 
-# The id of Copilot at GitHub, which all its clients send (ECA too).
-_CLIENT: Final = "Iv1.b507a08c87ecfe98"
-_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+# The client id of GitHub's own Copilot plugin for editors. ECA sends it too: GitHub gives none to other programs.
+_CLIENT_ID: Final = "Iv1.b507a08c87ecfe98"
+_GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 
-_SECONDS: Final = 15.0
+_REQUEST_SECONDS: Final = 15.0
 # A token is exchanged anew this long before its end, because clocks differ and an answer takes a while to begin.
 _EARLY_SECONDS: Final = 120.0
 # What RFC 8628 adds to the interval when GitHub answers `slow_down`.
@@ -43,7 +45,7 @@ _SLOWER_SECONDS: Final = 5.0
 _UNREACHABLE: Final = "GitHub cannot be reached at {url}. Check the network, VPN and proxy, then try again."
 _NO_CODE: Final = "GitHub gave no code to sign in with ({status})."
 _NOT_ALLOWED: Final = {
-    "expired_token": "the code was not typed in in time",
+    "expired_token": "the code was not typed in time",
     "access_denied": "it was refused at GitHub",
 }
 _REFUSED: Final = "GitHub did not complete the sign-in ({reason})"
@@ -66,18 +68,19 @@ class CopilotProvider(OpenAIProvider):
         key = settings.key.get_secret_value().strip() if settings.key else ""
         await _CopilotToken(self.exchange, key).fetch()
 
-    async def begin_device(self) -> DeviceCode:
-        body = {"client_id": _CLIENT, "scope": "read:user"}
+    async def authorize_device(self) -> DeviceAuthorization:
+        body = {"client_id": _CLIENT_ID, "scope": "read:user"}
         status, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/device/code", body)
         match answer:
-            case {"device_code": str(secret), "user_code": str(code), "verification_uri": str(url), **more}:
-                return DeviceCode(code, url, secret, float(more.get("interval", 5)), float(more.get("expires_in", 900)))
+            case {"device_code": str(device_code), "user_code": str(user_code), "verification_uri": str(uri), **times}:
+                interval, expires_in = float(times.get("interval", 5)), float(times.get("expires_in", 900))
+                return DeviceAuthorization(user_code, uri, device_code, interval, expires_in)
             case _:
                 raise LocalError(_NO_CODE.format(status=status))
 
-    async def await_device(self, begun: DeviceCode) -> str:
-        body = {"client_id": _CLIENT, "device_code": begun.secret, "grant_type": _GRANT}
-        interval, until = begun.interval, time.monotonic() + begun.seconds
+    async def await_token(self, authorization: DeviceAuthorization) -> str:
+        body = {"client_id": _CLIENT_ID, "device_code": authorization.device_code, "grant_type": _GRANT_TYPE}
+        interval, until = authorization.interval, time.monotonic() + authorization.expires_in
         while time.monotonic() < until:
             await asyncio.sleep(interval)
             _, answer = await asyncio.to_thread(_send, "POST", f"{self.github}/login/oauth/access_token", body)
@@ -142,7 +145,9 @@ def _send(method: str, url: str, body: dict[str, str] | None, headers: dict[str,
 
     sent = {"Accept": "application/json", **COPILOT_EDITOR, **(headers or {})}
     try:
-        answer = httpx2.request(method, url, json=body, headers=sent, timeout=_SECONDS, trust_env=not is_here(url))
+        answer = httpx2.request(
+            method, url, json=body, headers=sent, timeout=_REQUEST_SECONDS, trust_env=not is_here(url)
+        )
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise LocalError(_UNREACHABLE.format(url=url)) from None
     try:

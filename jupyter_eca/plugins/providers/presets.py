@@ -66,7 +66,8 @@ CHAT: Final = {
 
 AZURE: Final = {"azure": _preset("Azure", None, completion_url_relative_path="/openai/v1/responses")}
 
-# What GitHub wants to know about the editor that signs in, and Copilot about each request (the headers of ECA).
+# The headers of ECA: GitHub asks which editor signs in, and Copilot asks for each request which of GitHub's own clients
+# sends it. Copilot knows no id for other clients.
 COPILOT_EDITOR: Final = {"Editor-Version": f"jupyter-eca/{__version__}", "Editor-Plugin-Version": "jupyter-eca/*"}
 _COPILOT_REQUEST: Final = {
     **COPILOT_EDITOR,

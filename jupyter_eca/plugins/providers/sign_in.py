@@ -121,7 +121,7 @@ class Logins:
         if method == BROWSER and user is not None:
             return await self._begin_in_browser(name, entry, user)
         if method == DEVICE and user is not None and isinstance(entry.plug, SignsInByDevice):
-            return await self._begin_by_device(name, entry.label or name, entry.plug, user)
+            return await self._begin_with_code(name, entry.label or name, entry.plug, user)
         label = _KEY_LABEL if await self._is_persistent() else _MEMORY_ONLY_KEY_LABEL.format(until=self.until)
         fields = [wire.LoginField(key="key", label=label, type="secret")]
         if _asks_for_url(entry):
@@ -145,14 +145,17 @@ class Logins:
         task.add_done_callback(partial(self._finish_attempt, name, attempt))
         return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
 
-    async def _begin_by_device(self, name: str, label: str, plug: SignsInByDevice, user: User) -> wire.LoginStep:
-        """Begin a sign-in with a code, which continues after this returns. An earlier one is cancelled."""
-        begun = await plug.begin_device()
+    async def _begin_with_code(self, name: str, label: str, plug: SignsInByDevice, user: User) -> wire.LoginStep:
+        """Begin a sign-in with a code, which continues after this returns. An earlier one is cancelled.
+
+        Raises: LocalError when the provider gives no code.
+        """
+        authorization = await plug.authorize_device()
         self._cancel_attempt(name)
 
         async def run() -> None:
             try:
-                remark = (await self.enter(name, {"key": await plug.await_device(begun)})).message
+                remark = (await self.enter(name, {"key": await plug.await_token(authorization)})).message
                 user.say(MessageType.INFO, remark or _SIGNED_IN.format(label=label))
             except LocalError as error:
                 reason = str(error).removesuffix(".")
@@ -164,7 +167,12 @@ class Logins:
         message = _TYPE_CODE.format(label=label)
         if not await self._is_persistent():
             message = f"{message} {self._memory_only_remark}"
-        return wire.LoginStep(action=wire.LoginAction.DEVICE_CODE, url=begun.url, code=begun.code, message=message)
+        return wire.LoginStep(
+            action=wire.LoginAction.DEVICE_CODE,
+            url=authorization.verification_uri,
+            code=authorization.user_code,
+            message=message,
+        )
 
     def _finish_attempt(self, name: str, attempt: Attempt | None, task: asyncio.Task[None]) -> None:
         if self._attempts.get(name) == (attempt, task):

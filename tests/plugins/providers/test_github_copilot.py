@@ -102,7 +102,7 @@ class Somebody:
         self.said.append(f"{type.value}: {message}")
 
 
-async def signed_in(folder: Path, server: LoopbackOpenAI, somebody: User) -> tuple[Any, KeyStore]:
+async def sign_in(folder: Path, server: LoopbackOpenAI, somebody: User) -> tuple[Any, KeyStore]:
     """The step that the user is shown, and the keys after the sign-in has ended."""
 
     async def changed(_status: ProviderStatus, _default: str | None) -> None:
@@ -120,7 +120,7 @@ async def signed_in(folder: Path, server: LoopbackOpenAI, somebody: User) -> tup
 async def test_a_user_who_types_the_code_is_signed_in(tmp_path: Path) -> None:
     waiting, somebody = {"error": "authorization_pending"}, Somebody()
     with LoopbackCopilot(recording("chat", HELLO)[0], waiting, waiting, {"access_token": OF_USER}) as server:
-        step, store = await signed_in(tmp_path, server, somebody)
+        step, store = await sign_in(tmp_path, server, somebody)
         asked = [one.body for one in server.requests if one.path == "/login/oauth/access_token"]
     assert (step.action, step.code, step.url) == ("device-code", "ABCD-1234", CODE["verification_uri"])
     assert somebody.said == ["info: You are signed in to GitHub Copilot."]
@@ -134,7 +134,7 @@ async def test_a_user_who_types_the_code_is_signed_in(tmp_path: Path) -> None:
     ("typed", "status", "words"),
     [
         ({"error": "access_denied"}, 200, "it was refused at GitHub"),
-        ({"error": "expired_token"}, 200, "not typed in in time"),
+        ({"error": "expired_token"}, 200, "not typed in time"),
         ({"access_token": OF_USER}, 401, "did not take this key"),
     ],
 )
@@ -143,7 +143,7 @@ async def test_a_sign_in_that_fails_says_why_and_keeps_nothing(
 ) -> None:
     somebody = Somebody()
     with LoopbackCopilot(recording("chat", HELLO)[0], typed, status=status) as server:
-        _, store = await signed_in(tmp_path, server, somebody)
+        _, store = await sign_in(tmp_path, server, somebody)
     assert words in somebody.said[0]
     assert store.get("github-copilot") is None
 
