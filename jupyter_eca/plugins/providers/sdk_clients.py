@@ -45,8 +45,6 @@ _MISSING_KEY = (
 )
 _ODD_KEY = "The key for {url} has characters no key has. Copy `providers.{provider}.key` or {variable} again."
 _NO_URL = "`providers.{provider}.url` is no address: it must start with https:// or http://."
-
-
 _NO_EXTRA = (
     '{vendor} needs packages that are not installed. Run `pip install "jupyter-eca[{extra}]"` where Jupyter or your '
     "editor runs, and restart it."

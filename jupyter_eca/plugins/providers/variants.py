@@ -4,8 +4,9 @@ A built-in variant sends only what its models accept. Claude models from 4.6 on 
 (`xhigh` from Opus 4.7 on, which return their thoughts only if the request asks for them). Older ones take a budget of
 tokens.
 
-Without a variant, a chat asks a Claude model to think as much as it decides itself, and to show its thoughts. Other
-models think without being asked, and `presets` has what Google's models need to show their thoughts.
+Without a variant, a chat asks a Claude model to think and to show its thoughts: as much as the model decides, or with
+the smallest of our budgets. Other models think without being asked. `presets` has what Google's models need to show
+their thoughts.
 
 It must not know who has chosen a variant: `catalog` applies it.
 """
@@ -73,7 +74,11 @@ _DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
     ("anthropic", _CLAUDE_4, {"thinking": {"type": "enabled", "budget_tokens": 4_000}}),
 )
 
-# Fields of a request that Anthropic refuses together with thinking. Who sets one of them does not want to think.
+# The clouds with Claude models, which accept the same requests.
+_CLAUDE_CLOUDS = frozenset({"bedrock", "vertex"})
+
+# Fields of a request that Anthropic refuses together with thinking. A configuration that sets one of them turns
+# thinking off.
 _REFUSED_WITH_THINKING = frozenset({"temperature", "top_k", "top_p", "tool_choice"})
 
 
@@ -92,13 +97,9 @@ def variants(provider: str, api: str, model: str, chosen: ModelConfig, config: C
     return {name: payload for name, payload in {**found, **chosen.variants}.items() if payload}
 
 
-# The clouds with Claude models, which take the same requests.
-_CLAUDE_CLOUDS = frozenset({"bedrock", "vertex"})
-
-
-def default_thinking(api: str, model: str, own: Mapping[str, Any]) -> Payload:
+def find_default_thinking(api: str, model: str, own: Mapping[str, Any]) -> Payload:
     """Return what a chat adds to a request so that the model thinks; empty for a model that is not asked to. `own` is
-    the payload of the configuration, which can forbid it: `"extraPayload": {"thinking": null}`."""
+    the payload of the configuration, which can turn thinking off: `"extraPayload": {"thinking": null}`."""
     if own.keys() & (_REFUSED_WITH_THINKING | {"thinking"}):
         return {}
     name, api = re.sub(r"[._]", "-", model), _find_vendors_api(api)
