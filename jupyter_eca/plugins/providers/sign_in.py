@@ -17,7 +17,7 @@ from jupyter_eca import redaction
 from jupyter_eca.config.credentials import StoredKey
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers import browser_sign_in, prices
-from jupyter_eca.plugins.providers.base import Keyed, MayLackTools, SignsInByDevice
+from jupyter_eca.plugins.providers.base import Keyed, MayLackTools, Serves, SignsInByDevice
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.protocol import provider as wire
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -66,8 +66,8 @@ _CONFIGURED = "The key was kept, but `providers.{name}.key` of the configuration
 # The names of models that can read images. No price list has this fact.
 _READS_IMAGES: Final = re.compile(r"claude|gpt-(?:4o|4\.1|[5-9])|gemini|(?:^|/)o[34]|pixtral")
 
-# The APIs that have a web search.
-_SEARCHING_APIS: Final = {"anthropic", "openai-responses"}
+# The plugs that have a web search.
+_SEARCHING_PLUGS: Final = {"anthropic", "azure", "openai-responses"}
 
 
 class Logins:
@@ -281,7 +281,7 @@ class Logins:
                     reason=bool(self._catalog.variants(f"{name}/{model}")),
                     vision=bool(_READS_IMAGES.search(vendor)),
                     tools=model not in toolless,
-                    web_search=entry.plug.name in _SEARCHING_APIS and entry.settings.searches(model),
+                    web_search=entry.plug.name in _SEARCHING_PLUGS and entry.settings.searches(model),
                 ),
                 cost=_choose_cost(chosen.get(model), rates.get(vendor)),
             )
@@ -318,7 +318,8 @@ def _describe_auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
 
 def _list_methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
     """Return the methods of signing in. `browser` is whether the user has a browser."""
-    typed = wire.LoginMethod(key=MANUAL if name in {entry.plug.name, "openai"} else API_KEY, label=_LABEL)
+    is_vendor = name == "openai" or (name == entry.plug.name and not isinstance(entry.plug, Serves))
+    typed = wire.LoginMethod(key=MANUAL if is_vendor else API_KEY, label=_LABEL)
     if browser and isinstance(entry.plug, SignsInByDevice):
         return (wire.LoginMethod(key=DEVICE, label=_DEVICE_LABEL), typed)
     return (wire.LoginMethod(key=BROWSER, label=_BROWSER_LABEL), typed) if entry.grants and browser else (typed,)

@@ -74,8 +74,8 @@ _DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
     ("anthropic", _CLAUDE_4, {"thinking": {"type": "enabled", "budget_tokens": 4_000}}),
 )
 
-# The clouds with Claude models, which accept the same requests.
-_CLAUDE_CLOUDS = frozenset({"bedrock", "vertex"})
+# The clouds with a plug of their own, and the API of the vendor whose requests they accept.
+_CLOUDS = {"azure": "openai-responses", "bedrock": "anthropic", "vertex": "anthropic"}
 
 # Fields of a request that Anthropic refuses together with thinking. A configuration that sets one of them turns
 # thinking off.
@@ -108,7 +108,7 @@ def find_default_thinking(api: str, model: str, own: Mapping[str, Any]) -> Paylo
 
 
 def _find_vendors_api(api: str) -> str:
-    return "anthropic" if api in _CLAUDE_CLOUDS else api
+    return _CLOUDS.get(api, api)
 
 
 def merge_payloads(payload: Mapping[str, Any], over: Mapping[str, Any]) -> Payload:

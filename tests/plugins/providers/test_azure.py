@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.config import ProviderConfig
+from jupyter_eca.config import Config, ProviderConfig
+from jupyter_eca.config.credentials import KeyStore
 from jupyter_eca.engine.model.delta import Delta
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import sdk_clients
 from jupyter_eca.plugins.providers.azure import PROVIDER
+from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.sign_in import Logins
 from tests.plugins.providers.ask import answer, asking
 from tests.plugins.providers.test_streams import fits, told
+from tests.support.keyrings import Ring
 from tests.support.openai_server import LoopbackOpenAI, recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.protocol.provider import ProviderStatus
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,6 +64,21 @@ async def test_the_recordings_are_understood_at_azure(name: str) -> None:
     assert fits(told(deltas), said), told(deltas)
     assert (error is None) == ("error" not in expected)
     assert (asked.path, asked.key) == ("/openai/v1/responses", "a-key")
+
+
+async def test_the_models_of_azure_have_the_variants_and_the_web_search_of_openai(tmp_path: Path) -> None:
+    own = {"url": "https://my.openai.azure.com", "key": "a-key", "models": {"gpt-5.2": None}, "webSearch": True}
+    store = KeyStore(tmp_path / "auth.json", Ring())
+    catalog = Catalog({"azure": PROVIDER}, Config.model_validate({"providers": {"azure": own}}), store)
+    assert catalog.variants("azure/gpt-5.2") == ("low", "medium", "high")
+
+    async def ignore(_status: ProviderStatus, _default: str | None) -> None:
+        pass
+
+    status = await Logins(catalog, store, ignore).status("azure")
+    assert status.models[0].capabilities.web_search
+    assert status.login is not None
+    assert [method.key for method in status.login.methods] == ["api-key"]
 
 
 async def test_without_a_key_the_account_of_the_azure_tools_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
