@@ -18,7 +18,7 @@ from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import api_keys, prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
-from jupyter_eca.plugins.providers.variants import find_default_thinking, merge_payloads, variants
+from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -245,7 +245,7 @@ class Catalog:
         entry = entries[provider]
         settings = self._add_time_limits(entry.settings)
         payload = self._find_variant(provider, entry, model, variant) if variant else None
-        if payload is None and thinks:
+        if payload is None and thinks and entry.plug.name in ASKED_TO_THINK:
             vendors_name = settings.models.get(model, ModelConfig()).model_name or model
             payload = find_default_thinking(entry.plug.name, vendors_name, settings.payload(model))
         if payload:

@@ -77,6 +77,10 @@ _DEFAULTS: tuple[tuple[str, str, Payload], ...] = (
 # The clouds with a plug of their own, and the API of the vendor whose requests they accept.
 _CLOUDS = {"azure": "openai-responses", "bedrock": "anthropic", "vertex": "anthropic"}
 
+# The plugs with models that a chat asks to think.
+_ASKED_APIS = {api for api, _, _ in _DEFAULTS}
+ASKED_TO_THINK = frozenset(_ASKED_APIS | {cloud for cloud, api in _CLOUDS.items() if api in _ASKED_APIS})
+
 # Fields of a request that Anthropic refuses together with thinking. A configuration that sets one of them turns
 # thinking off.
 _REFUSED_WITH_THINKING = frozenset({"temperature", "top_k", "top_p", "tool_choice"})
