@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -183,6 +183,17 @@ def extras(value: Any, path: str = "") -> Iterator[str]:
             yield from extras(one, path)
 
 
+# The editor prompts first, and its turn ends before the turn of the client could begin.
+OVERTAKEN: list[tuple[int, Json | str]] = [
+    (0, {"type": "session/turnStarted", "turnId": "t2", "userMessage": {"text": "ask"}}),
+    (1, "editor"),
+    (1, {"type": "session/isArchivedChanged", "isArchived": True}),
+    (0, {"type": "session/turnStarted", "turnId": "t1", "userMessage": {"text": "lent"}}),
+    (1, {"type": "session/configChanged", "config": {"agent": "plan"}}),
+]
+
+
+@example(steps=OVERTAKEN)
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS)
 def test_what_the_server_holds_is_what_each_client_folds(steps: list[tuple[int, Json | str]]) -> None:

@@ -193,6 +193,7 @@ class AhpSession:
         if event.role is Role.USER and isinstance(event.content, TextContent):
             self._unseen.discard(event.turn)
             self.starting.pop(event.turn, None)
+            self._cancel_other_starts(event.turn)
             self._publish_model()
         if event.outcome is Outcome.FAILED:
             self._start(self._publish_choice)
@@ -458,6 +459,14 @@ class AhpSession:
             with suppress(EcaError):
                 await self._host.archive.rename(self.chat, state["summary"]["title"])
         self._steer()
+
+    def _cancel_other_starts(self, begun: str) -> None:
+        """Cancel the starts of turns whose chat was prompted by another client first. Clients have been told that these
+        turns have failed, so none may begin when the turn `begun` has ended."""
+        for turn, task in list(self._start_tasks.items()):
+            if turn != begun:
+                self._drop_starting(turn)
+                task.cancel()
 
     def _drop_starting(self, turn: str) -> None:
         """Forget the message of a turn that will not begin, because it was refused or cancelled. Otherwise a restarted
