@@ -28,9 +28,9 @@ from jupyter_eca.config.interpolation import Layer, ReadingNotes
 from jupyter_eca.config.merge import merge
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
-from jupyter_eca.config.trust.division import divide
 from jupyter_eca.config.trust.held_settings import describe_held
 from jupyter_eca.config.trust.restrictions import keep_restrictions
+from jupyter_eca.config.trust.split_settings import divide
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:

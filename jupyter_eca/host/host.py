@@ -35,7 +35,6 @@ from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
 from jupyter_eca.host.tools.outputs import ToolOutputs
 from jupyter_eca.host.tools.registry import ToolRegistry
-from jupyter_eca.host.turn.attendance import Attendance
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
 from jupyter_eca.host.turn.locked_answers import LockedAnswers, Locks
@@ -45,6 +44,7 @@ from jupyter_eca.host.turn.subagents import Subagents
 from jupyter_eca.host.turn.system_prompt import SystemPrompts
 from jupyter_eca.host.turn.tool_context import ToolContexts
 from jupyter_eca.host.turn.turns import Turns
+from jupyter_eca.host.turn.unattended_calls import Attendance
 from jupyter_eca.host.turn.warmup import Warmup
 from jupyter_eca.instructions import Interpreters
 from jupyter_eca.mcp_client import McpManager

@@ -1,8 +1,8 @@
 """Owns the subscribers of a host, which are its connected clients: it sends them events and notices, and asks them
 questions.
 
-It must not know the protocols of clients: each front implements `Subscriber`. `host.turn.attendance` denies the calls
-that a client leaves undecided.
+It must not know the protocols of clients: each front implements `Subscriber`. `host.turn.unattended_calls` denies the
+calls that a client leaves undecided.
 """
 
 from __future__ import annotations

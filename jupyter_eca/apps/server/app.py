@@ -1,6 +1,6 @@
 """Owns the one host of a Jupyter server, and the sessions and fronts that use it. The first client starts the host.
 
-It must not know HTTP: `handlers.py` and `asgi.py` connect the clients, and `kernel_comms.py` connects the kernels.
+It must not know HTTP: `websockets.py` and `asgi.py` connect the clients, and `kernel_comms.py` connects the kernels.
 """
 
 from __future__ import annotations

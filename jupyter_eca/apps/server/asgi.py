@@ -17,7 +17,7 @@ from jupyter_server.base.handlers import APIHandler
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
-from jupyter_eca.apps.server.handlers import may_approve
+from jupyter_eca.apps.server.websockets import may_approve
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.fronts.mount import UnknownFront
 

@@ -13,7 +13,7 @@ from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.base.handlers import JupyterHandler
 from tornado.web import HTTPError, authenticated
 
-from jupyter_eca.apps.server.handlers import may_execute
+from jupyter_eca.apps.server.websockets import may_execute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

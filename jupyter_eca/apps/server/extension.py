@@ -14,8 +14,8 @@ from jupyter_eca.apps.server.app import CALLBACK, EcaServer
 from jupyter_eca.apps.server.asgi import AsgiHandler
 from jupyter_eca.apps.server.callback import SignInCallback
 from jupyter_eca.apps.server.file_events import declare_event
-from jupyter_eca.apps.server.handlers import EcaWebSocket, FrontWebSocket
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
+from jupyter_eca.apps.server.websockets import EcaWebSocket, FrontWebSocket
 
 
 class EcaApp(ExtensionApp):

@@ -1,6 +1,6 @@
 """Describes the settings that wait for trust: a summary, each setting by itself, and a digest of all of them.
 
-It must not decide which settings wait: its neighbour `division` does.
+It must not decide which settings wait: its neighbour `split_settings` does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stores which settings of which folders the user trusts. The file is outside of all projects.
 
-It must not know what the settings are: its neighbours `division` and `held_settings` do. Everything here blocks.
+It must not know what the settings are: its neighbours `split_settings` and `held_settings` do. Everything here blocks.
 
 The user trusts a content, not a folder: the digest of the settings is stored. When the settings change, the user is
 asked again, no matter who has changed them.

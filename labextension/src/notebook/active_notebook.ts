@@ -16,7 +16,7 @@ import { FindCell } from '../chat/pasted_cells';
 import { baseName, toPlainText } from '../render/format';
 import { Surroundings } from '../view/App';
 import { NotebookPlace } from '../view/composer/Chips';
-import { CodePlace } from '../render/code_types';
+import { CodePlace } from '../render/code_tool_types';
 
 /** The most characters of a traceback that are sent. The last ones matter most. */
 const LONGEST_ERROR = 4000;

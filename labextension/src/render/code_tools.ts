@@ -1,12 +1,12 @@
 /**
  * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
  *
- * This module knows no notebook: `CodeTools` (in `code_types.ts`) has the functions that the buttons call.
+ * This module knows no notebook: `CodeTools` (in `code_tool_types.ts`) has the functions that the buttons call.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { CodeTools } from './code_types';
+import type { CodeTools } from './code_tool_types';
 
 /** Add buttons to all blocks of code in an element that was just rendered. */
 export function addCodeTools(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {

@@ -11,7 +11,7 @@ import { addCodeTools } from './code_tools';
 import { addDiagramButtons, disableDiagrams } from './diagrams';
 import { sanitizeHtml } from './sanitize';
 import { toPlainText } from './format';
-import { CodeTools } from './code_types';
+import { CodeTools } from './code_tool_types';
 
 type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 

@@ -14,7 +14,7 @@ import { PendingDecisions } from '../view/PendingDecisions';
 import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';
 import { createMarkdownRenderer } from './markdown';
-import { WidgetView, Widget } from './model';
+import { WidgetView, Widget } from './anywidget_types';
 import { callLater, createId } from './page';
 import { untranslated } from './untranslated';
 

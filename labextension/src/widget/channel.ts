@@ -11,7 +11,7 @@
  */
 
 import { Link, LinkError } from '../wire/rpc';
-import { WidgetModel } from './model';
+import { WidgetModel } from './anywidget_types';
 
 /** A message of the kernel. Each message has some of these fields. */
 interface KernelMessage {

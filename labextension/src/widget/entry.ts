@@ -6,7 +6,7 @@
 
 import { createCard } from './card';
 import panel from './index';
-import { Widget } from './model';
+import { Widget } from './anywidget_types';
 
 /** anywidget calls this once for each model, and calls `initialize` first. */
 export default (): Widget => {

@@ -23,7 +23,7 @@ import { InstructionsSource } from '../view/Instructions';
 import { openChannel } from './channel';
 import { findLinkedPath } from '../render/sanitize';
 import { createMarkdownRenderer } from './markdown';
-import { findNotebookPath, findTypesetter, Widget, WidgetModel } from './model';
+import { findNotebookPath, findTypesetter, Widget, WidgetModel } from './anywidget_types';
 import { callLater, createId } from './page';
 import { hideRecord } from './record';
 import { WidgetPanel } from './WidgetPanel';

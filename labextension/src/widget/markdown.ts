@@ -14,7 +14,7 @@ import { removeMath, replaceMath } from '@jupyterlab/rendermime/lib/latex';
 import { addCodeTools } from '../render/code_tools';
 import { sanitizeHtml } from '../render/sanitize';
 import { toPlainText } from '../render/format';
-import { CodeTools } from '../render/code_types';
+import { CodeTools } from '../render/code_tool_types';
 
 const parser = new Marked({ gfm: true, async: false });
 

@@ -8,7 +8,7 @@ import { Session } from '../../src/chat/session';
 import { PendingDecisions } from '../../src/view/PendingDecisions';
 import { EnvProvider } from '../../src/view/common/env';
 import { createCardSession } from '../../src/widget/card';
-import { WidgetModel } from '../../src/widget/model';
+import { WidgetModel } from '../../src/widget/anywidget_types';
 import { untranslated } from '../../src/widget/untranslated';
 
 interface Message {

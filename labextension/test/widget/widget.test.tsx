@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 import { LinkError } from '../../src/wire/rpc';
 import { openChannel } from '../../src/widget/channel';
-import { WidgetModel } from '../../src/widget/model';
+import { WidgetModel } from '../../src/widget/anywidget_types';
 import { KernelGone } from '../../src/widget/WidgetPanel';
 import { untranslated } from '../../src/widget/untranslated';
 

@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.config import read_config
 from jupyter_eca.config.schema import Config, VariableDetail
 from jupyter_eca.config.trust import TrustedFolders
-from jupyter_eca.config.trust.division import divide
+from jupyter_eca.config.trust.split_settings import divide
 from jupyter_eca.engine.approval.policy import Decision
 from tests.config.files import globally, locally, write
 

@@ -11,7 +11,7 @@ import * as React from 'react';
 import type { ApprovalRules } from '../../chat/approval_rules';
 import type { Flags } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
-import type { CodeTools } from '../../render/code_types';
+import type { CodeTools } from '../../render/code_tool_types';
 import { DEFAULTS, Preferences } from './preferences';
 
 /** What a view may use of its page. An optional part is absent where the page cannot do it. */
