@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca import redaction
 from jupyter_eca.config import credentials, watch
 from jupyter_eca.errors import NotSaved
-from jupyter_eca.host import notifications
+from jupyter_eca.host import notices
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.registry import Chats
 from jupyter_eca.host.chat.tasks import ChatTasks
@@ -112,17 +112,17 @@ class Host:
         self.folder_trust = FolderTrust(current, trusted, read, self.reload)
         subscribers = self.subscribers = Subscribers()
         catalog = self.catalog = Catalog(loader.find("providers", "PROVIDER"), config, keys)
-        self.logins = Logins(catalog, keys, partial(notifications.announce_sign_in, subscribers, catalog))
+        self.logins = Logins(catalog, keys, partial(notices.announce_sign_in, subscribers, catalog))
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
-        store.on_unsaved = partial(notifications.announce_unsaved, subscribers)
-        store.on_saved = partial(notifications.announce_saved, subscribers)
+        store.on_unsaved = partial(notices.announce_unsaved, subscribers)
+        store.on_saved = partial(notices.announce_saved, subscribers)
         store.on_refused = lambda chat, reason: self.turns.break_off(chat, f"Something could not be stored: {reason}.")
         self.checkpoints = Checkpoints(store)
         self.outputs = ToolOutputs(database.with_name("outputs"))
         self.index = FileIndex(workspace.files)
         self.jobs = BackgroundJobs(
             lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
-            on_end=lambda job, note: notifications.announce_job_end(self.turns, job, note),
+            on_end=lambda job, note: notices.announce_job_end(self.turns, job, note),
         )
 
         # The chats and their costs.
@@ -181,7 +181,7 @@ class Host:
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
-        self.notifications = notifications.Notifications(services, contexts, setups)
+        self.notifications = notices.Notifications(services, contexts, setups)
         self.warming = Warmup(chats, catalog)
 
     @property
@@ -209,7 +209,7 @@ class Host:
                 failed = partial(self.subscribers.message, MessageType.ERROR)
                 works.append(lambda: watch(self.config, read, self.configure, failed, run_read=run_read))
             serving = [tasks.create_task(_keep_running(work)) for work in works]
-            self.orphan_warnings = [notifications.announce_orphan(self.turns, orphan) for orphan in orphans]
+            self.orphan_warnings = [notices.announce_orphan(self.turns, orphan) for orphan in orphans]
             self.ready.set()
             await self._ended.wait()
             for chat in self.chats.all_live():
