@@ -181,7 +181,7 @@ class Host:
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
-        self.notifications = notices.Notifications(services, contexts, setups)
+        self.notices = notices.Notices(services, contexts, setups)
         self.warming = Warmup(chats, catalog)
 
     @property
@@ -243,7 +243,7 @@ class Host:
         self.catalog.configure(config)
         self.toolbox.configure(config)
         await self.mcp.apply(config)
-        await self.notifications.announce_configuration()
+        await self.notices.announce_configuration()
 
     async def reload(self) -> None:
         """Read the configuration and apply it. Called after one of its files was written. Raises: ConfigError."""

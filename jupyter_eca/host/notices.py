@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 _NOTE_CHARS = 300
 
 
-class Notifications:
+class Notices:
     """Describes the set-up of one host to its clients."""
 
     def __init__(self, services: Services, contexts: ToolContexts, setups: Setups) -> None:
@@ -108,10 +108,11 @@ class Notifications:
             return server
         return server.model_copy(update={"tools": tools})
 
-    def find_unsaved(self, chat: str) -> ShowMessageParams | None:
-        """Return the message for a client that opens a chat which cannot be stored now. The others have had it."""
+    def describe_unsaved(self, chat: str) -> ShowMessageParams | None:
+        """Return the message for a client that opens a chat which cannot be stored now; None
+        when it is stored. The clients that were there before already have the message."""
         reason = self._services.store.explain_unsaved(chat)
-        return _describe_unsaved(chat, reason) if reason else None
+        return _make_unsaved_message(chat, reason) if reason else None
 
     async def announce_configuration(self) -> None:
         """Send the configuration to all clients after it has changed."""
@@ -138,10 +139,10 @@ def announce_job_end(turns: Turns, job: Job, note: str) -> None:
 
 
 def announce_orphan(turns: Turns, orphan: Orphan) -> str:
-    """Tell the chat of an orphan that it was ended: a process that went on after its server was killed. Return the
-    message for the user."""
+    """Tell a chat that its orphan was ended, and return the message for the user. An orphan is a process that ran on
+    after its server was killed."""
     name = " ".join(orphan.name.split())[:_NOTE_CHARS]
-    text = f"The server was killed before. What it had started was still running, and was ended now: {name}"
+    text = f"The server was killed before. A process that it had started was still running, and was ended now: {name}"
     _log.warning("%s", text)
     if orphan.chat:
         words = f"[The server was killed while this command ran. It was still running, and was ended now: {name}]"
@@ -151,7 +152,7 @@ def announce_orphan(turns: Turns, orphan: Orphan) -> str:
 
 def announce_unsaved(subscribers: Subscribers, chat: str, reason: str) -> None:
     """Tell the clients of a chat that it cannot be stored now."""
-    _announce(subscribers, chat, _describe_unsaved(chat, reason))
+    _announce(subscribers, chat, _make_unsaved_message(chat, reason))
 
 
 def announce_saved(subscribers: Subscribers, chat: str) -> None:
@@ -160,7 +161,7 @@ def announce_saved(subscribers: Subscribers, chat: str) -> None:
     _announce(subscribers, chat, ShowMessageParams(type=MessageType.INFO, message=message, chat_id=chat))
 
 
-def _describe_unsaved(chat: str, reason: str) -> ShowMessageParams:
+def _make_unsaved_message(chat: str, reason: str) -> ShowMessageParams:
     message = (
         f"This chat is not saved at the moment. {reason} Until then it is kept in memory, and no new prompt is taken."
     )

@@ -53,7 +53,7 @@ async def list_customizations(host: Host) -> list[Json]:
 async def _list_servers(host: Host) -> list[Json]:
     """List the MCP servers. A session can disable each of them."""
     servers: list[Json] = []
-    for server in host.notifications.list_servers():
+    for server in host.notices.list_servers():
         if server.type == "mcp":
             description = (server.instructions or "").partition("\n")[0]
             customization = _make_customization(

@@ -345,7 +345,7 @@ class EcaSession:
 
     def describe_server(self, server: ToolServerUpdatedParams) -> ToolServerUpdatedParams:
         """Return a tool server in the form that this client may see."""
-        return self.host.notifications.describe_server(server, self.agent or self.default_agent, self.kernel)
+        return self.host.notices.describe_server(server, self.agent or self.default_agent, self.kernel)
 
     def wire_id(self, chat: str) -> ChatId:
         return self.wire_ids.get(chat, chat)

@@ -198,7 +198,7 @@ class RestFront:
         return next((server for server in self._host.mcp.list_servers() if server.name == name), None)
 
     def _list_tools(self, server: ToolServerUpdatedParams) -> tuple[rest.RestTool, ...]:
-        tools = self._host.notifications.describe_server(server, "").tools or ()
+        tools = self._host.notices.describe_server(server, "").tools or ()
         return tuple(rest.RestTool(name=tool.name, description=tool.description) for tool in tools if not tool.disabled)
 
     # -- chats
@@ -296,7 +296,7 @@ class RestFront:
         tools = (server.tools or ()) if server else ()
         names = {make_tool_name(self._connected, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
-        if unsaved := self._host.notifications.find_unsaved(id):
+        if unsaved := self._host.notices.describe_unsaved(id):
             reader.messages.append(unsaved.message)
         self._readers.add(reader)
         held = held_characters if live.state.setup.tools else 0

@@ -166,7 +166,7 @@ class AhpSession:
 
     def _show_unsaved(self) -> None:
         """Show that the chat cannot be stored now, if that is so: nothing else is shown between turns."""
-        if unsaved := self._host.notifications.find_unsaved(self.chat):
+        if unsaved := self._host.notices.describe_unsaved(self.chat):
             self.show_message(unsaved.message)
 
     def _catch_up(self, events: list[Event]) -> None:

@@ -173,7 +173,7 @@ def _select_agent(session: EcaSession, chat_id: ChatId | None, agent: str) -> No
     agent = ALIASES.get(agent, agent)
     _save_choice(session, chat_id, Choice(agent=agent))
     session.agent = agent
-    for server in session.host.notifications.list_servers():
+    for server in session.host.notices.list_servers():
         session.tell(Notice("tool/serverUpdated", server))
 
 

@@ -58,7 +58,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
         selection = _make_selection(session, id, row)
         await _notify_selection(session, id, title, selection)
-        if unsaved := session.host.notifications.find_unsaved(id):
+        if unsaved := session.host.notices.describe_unsaved(id):
             await session.notify("$/showMessage", unsaved, id)
     return chats.ChatOpenResult(
         found=True, chat_id=params.chat_id, title=title, selection=selection, meta=_make_page_meta(page)

@@ -94,13 +94,13 @@ async def _announce(session: EcaSession) -> None:
     await _notify_progress(session, "start")
     if host.config.held_back:
         await trust.announce(session, host.config.held_back)
-    for server in host.notifications.list_servers():
+    for server in host.notices.list_servers():
         await session.notify("tool/serverUpdated", session.describe_server(server))
     # Before the choices, which take time: a cell shows the warnings when its first answer has ended.
     for warning in (*_take_orphan_warnings(session), *host.config.warnings):
         message = lifecycle.ShowMessageParams(type=lifecycle.MessageType.WARNING, message=warning)
         await session.notify("$/showMessage", message)
-    config = await host.notifications.describe_choices(session.default_agent)
+    config = await host.notices.describe_choices(session.default_agent)
     await session.notify("config/updated", lifecycle.ConfigUpdatedParams(chat=config))
     await _notify_progress(session, "finish")
 
