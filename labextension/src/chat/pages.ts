@@ -1,14 +1,17 @@
 /**
  * Puts an older page of a chat's history before the transcript that is shown. Pure.
  *
- * A chat opens with its newest page, however long it is. This module knows no session: `history_page.ts` fetches the
+ * Even a long chat opens with only its newest page. This module knows no session: `history_page.ts` fetches the
  * pages.
  */
 
 import type { Transcript } from './transcript';
 import type { Earlier } from './types';
 
-/** The least number of contents in a page: a few screens. The server goes back to the beginning of a turn. */
+/**
+ * A page has at least this many contents, which are a few screens. The server adds the rest of the first turn, so that no
+ * turn is cut.
+ */
 export const PAGE = 120;
 
 /**

@@ -13,7 +13,7 @@ export interface QueueOwner {
   /** The chat that is shown. */
   readonly chat: Chat;
   /** Called with text that goes back to the prompt box. */
-  readonly onDraft: (text: string) => void;
+  readonly onInsertText: (text: string) => void;
   dispatch(action: Action): void;
 }
 
@@ -27,7 +27,7 @@ export function enqueue(owner: QueueOwner, question: Queued): void {
 export function dequeue(owner: QueueOwner, index: number): void {
   const { id: chatId, queue = [] } = owner.chat;
   owner.dispatch({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });
-  owner.onDraft(queue[index]?.text ?? '');
+  owner.onInsertText(queue[index]?.text ?? '');
 }
 
 /**

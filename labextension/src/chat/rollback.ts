@@ -17,7 +17,7 @@ export async function rollBack(session: Session, { contentId, text }: UserBlock,
   const include = extent === 'all' ? (['messages', 'tools'] as const) : (['messages'] as const);
   const { id: chatId } = session.chat;
   if (contentId !== undefined && (await session.ask('chat/rollback', { chatId, contentId, include })) !== undefined) {
-    session.onDraft(text);
+    session.onInsertText(text);
   }
 }
 

@@ -52,7 +52,7 @@ const READING_MS = 8000;
 export class Session implements Attendant {
   state: State;
   /** Called with a text that goes back into the prompt box. Its message was rolled back, or waited and was not sent. */
-  onDraft: (text: string) => void = () => undefined;
+  onInsertText: (text: string) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
   onDeleted: (chatId: ChatId) => void = () => undefined;
   /** Called when the server offers the user an action outside of the chat; see `Offer`. */
@@ -269,7 +269,7 @@ export class Session implements Attendant {
     if (next !== undefined) {
       void this.prompt(next.text, next.contexts, chat).then(accepted => {
         if (!accepted) {
-          this.onDraft(next.text);
+          this.onInsertText(next.text);
         }
       });
     }
@@ -310,7 +310,7 @@ export class Session implements Attendant {
   takeBackSteers(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
-    this.onDraft([...chat.steers, ...(chat.queue ?? []).map(({ text }) => text)].join('\n\n'));
+    this.onInsertText([...chat.steers, ...(chat.queue ?? []).map(({ text }) => text)].join('\n\n'));
     this.dispatch({ type: 'steered', chatId: chat.id, steers: [] });
     this.dispatch({ type: 'queued', chatId: chat.id, queue: [] });
   }

@@ -1,7 +1,7 @@
 /**
  * Writes the text of Lab's status bar: the model, what the assistant is doing, and the cost. Pure.
  *
- * This module knows no element: `status/plugin.ts` shows the text.
+ * This module draws nothing: `status/plugin.ts` shows the text.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

@@ -15,7 +15,7 @@ import { describeFile, toFileContext, findFile, formatLines, Place, readPlace, d
 import { FindCell } from '../chat/pasted_cells';
 import { baseName, toPlainText } from '../render/format';
 import { Surroundings } from '../view/App';
-import { NotebookPlace } from '../view/composer/Chips';
+import { EditorPlace } from '../view/composer/Chips';
 import { CodePlace } from '../render/code_tool_types';
 
 /** The most characters of a traceback that are sent. The last ones matter most. */
@@ -61,7 +61,7 @@ export function createCellFinder(tracker: INotebookTracker): FindCell {
 
 /** The place where the user works: the active cell of a notebook and the selection in it, or the file in front. */
 export class NotebookSurroundings implements Surroundings {
-  private last: NotebookPlace | undefined;
+  private last: EditorPlace | undefined;
 
   constructor(
     private readonly tracker: INotebookTracker,
@@ -81,7 +81,7 @@ export class NotebookSurroundings implements Surroundings {
   };
 
   /** Return the place. As long as nothing has changed, this is the same object, as React requires. */
-  readonly current = (): NotebookPlace | undefined => {
+  readonly current = (): EditorPlace | undefined => {
     const now = this.describe();
     if (now?.label !== this.last?.label || now?.detail !== this.last?.detail) {
       this.last = now;
@@ -97,7 +97,7 @@ export class NotebookSurroundings implements Surroundings {
   };
 
   /** Describe the place for the user. */
-  private describe(): NotebookPlace | undefined {
+  private describe(): EditorPlace | undefined {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.frontWidget());
     if (file !== undefined) {

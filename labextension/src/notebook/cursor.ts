@@ -12,9 +12,12 @@ import type { Widget } from '@lumino/widgets';
 
 import { TextContext } from '../wire/protocol';
 import { baseName } from '../render/format';
-import { NotebookPlace } from '../view/composer/Chips';
+import { EditorPlace } from '../view/composer/Chips';
 
-/** How many lines before and after the cursor are sent: usually a function. The server sends as many of a file. */
+/**
+ * How many lines before and after the cursor are sent. That is usually enough for one function. The server sends the same
+ * number of lines of a file.
+ */
 const AROUND = 20;
 
 /** The lines of the cursor or the selection. */
@@ -65,7 +68,7 @@ export function findFile(widget: Widget | null | undefined): OpenFile | undefine
     : { path: context.localPath, editor };
 }
 
-export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): NotebookPlace {
+export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): EditorPlace {
   const place = describePlace(readPlace(editor), trans);
   return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}` };
 }

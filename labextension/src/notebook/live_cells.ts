@@ -171,8 +171,8 @@ export function applySteps(model: YNotebook, steps: readonly Step[]): void {
     const { undoManager } = cell as typeof cell & Pick<YNotebook, 'undoManager'>;
     return written.has(cell.id) ? [undoManager] : [];
   });
-  const alone = written.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
-  applyAsOneStep(model.undoManager, histories, alone, () => {
+  const onlySource = written.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
+  applyAsOneStep(model.undoManager, histories, onlySource, () => {
     makeSteps(model, steps);
   });
 }

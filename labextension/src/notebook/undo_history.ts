@@ -31,13 +31,18 @@ const shared = new WeakSet<Step>();
 let isApplying = false;
 
 /**
- * Make `change` one step in the history of the notebook, `whole`, and in the histories of its changed `cells`. `alone`:
- * the change is only in the source of one cell.
+ * Make `change` one step in the history of the notebook and in the histories of its changed `cells`. `onlySource`: the
+ * change is only in the source of one cell.
  */
-export function applyAsOneStep(whole: History, cells: readonly History[], alone: boolean, change: () => void): void {
-  const parts = cells.filter(part => part !== whole);
-  const all = [whole, ...parts];
-  // The origin is new, because it is removed below, and the histories must not stop tracking their own origin.
+export function applyAsOneStep(
+  notebookHistory: History,
+  cells: readonly History[],
+  onlySource: boolean,
+  change: () => void
+): void {
+  const cellHistories = cells.filter(history => history !== notebookHistory);
+  const all = [notebookHistory, ...cellHistories];
+  // A new origin, because it is removed below. The histories must go on tracking their own origin.
   const origin = {};
   for (const history of all) {
     history.addTrackedOrigin(origin);
@@ -47,7 +52,7 @@ export function applyAsOneStep(whole: History, cells: readonly History[], alone:
   const before = all.map(history => history.undoStack.at(-1));
   isApplying = true;
   try {
-    whole.doc.transact(change, origin);
+    notebookHistory.doc.transact(change, origin);
   } finally {
     isApplying = false;
     for (const history of all) {
@@ -55,46 +60,49 @@ export function applyAsOneStep(whole: History, cells: readonly History[], alone:
       history.stopCapturing();
     }
   }
-  const [step, ...partial] = all.map(({ undoStack }, n) =>
+  const [step, ...cellSteps] = all.map(({ undoStack }, n) =>
     undoStack.at(-1) === before[n] ? undefined : undoStack.at(-1)
   );
-  linkSteps(whole, step, parts, partial, alone);
+  linkSteps(notebookHistory, step, cellHistories, cellSteps, onlySource);
 }
 
-/** Apply the rules above to the new step of the notebook, and to its parts in the histories of cells. */
+/**
+ * Apply the rules above to the new step of the notebook, and to `cellSteps`, the steps of the same change in
+ * `cellHistories`. The steps are in the order of the histories; undefined where a history has no new step.
+ */
 function linkSteps(
-  whole: History,
+  notebookHistory: History,
   step: Step | undefined,
-  parts: readonly History[],
-  partial: readonly (Step | undefined)[],
-  alone: boolean
+  cellHistories: readonly History[],
+  cellSteps: readonly (Step | undefined)[],
+  onlySource: boolean
 ): void {
-  callOnUndo(whole, step, () => {
-    parts.forEach((part, n) => {
-      forgetStep(part, partial[n]);
+  callOnUndo(notebookHistory, step, () => {
+    cellHistories.forEach((history, n) => {
+      forgetStep(history, cellSteps[n]);
     });
   });
-  whole.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
-    for (const part of type === 'redo' ? parts : []) {
-      part.undoStack = part.undoStack.filter(candidate => !shared.has(candidate));
+  notebookHistory.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
+    for (const history of type === 'redo' ? cellHistories : []) {
+      history.undoStack = history.undoStack.filter(candidate => !shared.has(candidate));
     }
   });
-  parts.forEach((part, n) => {
-    const partialStep = partial[n];
-    if (partialStep !== undefined) {
-      shared.add(partialStep);
+  cellHistories.forEach((history, n) => {
+    const cellStep = cellSteps[n];
+    if (cellStep !== undefined) {
+      shared.add(cellStep);
     }
-    part.on('stack-item-added', ({ type }: { readonly type: 'undo' | 'redo' }) => {
-      if (alone && partialStep !== undefined && type === 'undo' && !isApplying) {
-        shared.delete(partialStep);
-        whole.undoStack = whole.undoStack.filter(candidate => candidate !== step);
+    history.on('stack-item-added', ({ type }: { readonly type: 'undo' | 'redo' }) => {
+      if (onlySource && cellStep !== undefined && type === 'undo' && !isApplying) {
+        shared.delete(cellStep);
+        notebookHistory.undoStack = notebookHistory.undoStack.filter(candidate => candidate !== step);
       }
     });
-    callOnUndo(part, partialStep, () => {
-      if (!alone) {
-        part.redoStack.pop();
+    callOnUndo(history, cellStep, () => {
+      if (!onlySource) {
+        history.redoStack.pop();
       }
-      forgetStep(whole, alone ? step : undefined);
+      forgetStep(notebookHistory, onlySource ? step : undefined);
     });
   });
 }

@@ -148,7 +148,7 @@ export class AssistantPanel extends ReactWidget {
       this.session.startChat();
     }
     if (!(await this.session.prompt(message, contexts))) {
-      this.session.onDraft(message);
+      this.session.onInsertText(message);
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * The types of the functions that a user can call for a block of code in an answer.
  *
- * This module knows no element: `code_tools.ts` draws the buttons, and the panel and the widget provide the functions.
+ * This module draws nothing: `code_tools.ts` draws the buttons, and the panel and the widget provide the functions.
  */
 
 export interface CodeTools {

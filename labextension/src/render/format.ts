@@ -1,7 +1,7 @@
 /**
  * Formats text and figures for a reader. Pure.
  *
- * This module knows no element and no translation: Markdown is rendered in `markdown.ts`.
+ * This module draws nothing and knows no translation: Markdown is rendered in `markdown.ts`.
  */
 
 const ESCAPES =

@@ -1,7 +1,7 @@
 /**
  * Formats structured results of tools (JSON), and decides whether the text of a result repeats its JSON. Pure.
  *
- * This module knows no element. `jupyter_eca/apps/kernel/answer/json_results.py` decides the same for cells.
+ * This module draws nothing. `jupyter_eca/apps/kernel/answer/json_results.py` decides the same for cells.
  */
 
 /** Return the JSON with indents. A text that is not JSON is returned unchanged. */

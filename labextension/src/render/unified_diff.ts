@@ -1,7 +1,7 @@
 /**
  * Parses a diff in the unified format into lines with their numbers. Pure.
  *
- * This module knows no element: `view/common/Diff.tsx` draws the lines.
+ * This module draws nothing: `view/common/Diff.tsx` draws the lines.
  */
 
 export type DiffKind = 'add' | 'remove' | 'same' | 'gap';

@@ -24,8 +24,8 @@ import { Trigger } from '../chat/completion_trigger';
 import { describeForScreenReader } from './announcement';
 import { Boundary } from './common/Boundary';
 import { ChatList } from './ChatList';
-import { NotebookPlace } from './composer/Chips';
-import { Composer, Draft } from './composer/Composer';
+import { EditorPlace } from './composer/Chips';
+import { Composer, InsertedText } from './composer/Composer';
 import { useEnv } from './common/env';
 import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
@@ -46,7 +46,7 @@ import { Welcome } from './Welcome';
 export interface Surroundings {
   readonly subscribe: (subscriber: () => void) => () => void;
   /** Returns the place in words; undefined when there is none. */
-  readonly current: () => NotebookPlace | undefined;
+  readonly current: () => EditorPlace | undefined;
   /** Returns the place as contexts of a prompt, as it is at that moment. */
   readonly read: () => readonly ChatContext[];
 }
@@ -193,7 +193,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
   const [chosen, setChosen] = React.useState<UserBlock>();
   // The message may be gone by now: the chat was rolled back, here or in another tab.
   const edited = chosen !== undefined && chat.blocks.some(block => isSameMessage(block, chosen)) ? chosen : undefined;
-  const [draft, setDraft] = useDraft(session);
+  const [insertedText, insertText] = useTextInsertion(session);
   const [sent, setSent] = React.useState(0);
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks), [chat.blocks]);
@@ -224,14 +224,14 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
   const onEdit = React.useCallback(
     (block: UserBlock) => {
       setChosen(block);
-      setDraft(block.text, 'replace');
+      insertText(block.text, 'replace');
     },
-    [setDraft]
+    [insertText]
   );
   const onCancelEdit = React.useCallback(() => {
     setChosen(undefined);
-    setDraft(drafts.get(chat.id).text, 'replace');
-  }, [drafts, setDraft, chat.id]);
+    insertText(drafts.get(chat.id).text, 'replace');
+  }, [drafts, insertText, chat.id]);
   const onUnsent = React.useCallback(
     (message: UnsentMessage) => {
       drafts.set(chat.id, message);
@@ -280,7 +280,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
     const accepted = await askAgain(session, edited.contentId, text, all);
     if (accepted) {
       setChosen(undefined);
-      setDraft(unsent, 'replace');
+      insertText(unsent, 'replace');
     }
     return accepted;
   };
@@ -293,7 +293,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
             models={state.models}
             welcome={state.welcome}
             onTry={text => {
-              setDraft(text, 'replace');
+              insertText(text, 'replace');
             }}
             report={async () => (await session.ask('workspace/doctor', {}))?.text}
           />
@@ -362,7 +362,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
         busy={busy}
         connected={state.connection === 'open'}
         editing={edited !== undefined}
-        draft={draft}
+        insertedText={insertedText}
         unsent={drafts.get(chat.id)}
         onUnsent={onUnsent}
         place={place}
@@ -444,18 +444,18 @@ function isSameMessage(block: Block, message: UserBlock): boolean {
 }
 
 /** Return the text that was last put into the prompt box from outside, and a function that puts a text into it. */
-function useDraft(session: Session): readonly [Draft, (text: string, how: Draft['how']) => void] {
-  const [draft, setDraft] = React.useState<Draft>({ key: 0, text: '', how: 'add' });
-  const put = React.useCallback((text: string, how: Draft['how']) => {
-    setDraft(before => ({ key: before.key + 1, text, how }));
+function useTextInsertion(session: Session): readonly [InsertedText, (text: string, how: InsertedText['how']) => void] {
+  const [insertedText, setInsertedText] = React.useState<InsertedText>({ key: 0, text: '', how: 'add' });
+  const insertText = React.useCallback((text: string, how: InsertedText['how']) => {
+    setInsertedText(before => ({ key: before.key + 1, text, how }));
   }, []);
   React.useEffect(() => {
-    session.onDraft = text => {
-      put(text, 'add');
+    session.onInsertText = text => {
+      insertText(text, 'add');
     };
     return () => {
-      session.onDraft = () => undefined;
+      session.onInsertText = () => undefined;
     };
-  }, [session, put]);
-  return [draft, put];
+  }, [session, insertText]);
+  return [insertedText, insertText];
 }

@@ -2,7 +2,7 @@
  * Writes what a screen reader says about a chat: one line when its status changes, and not each word of an answer.
  * Pure.
  *
- * This module knows no element: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
+ * This module draws nothing: `App.tsx` and `PendingDecisions.tsx` put the line into a live region.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

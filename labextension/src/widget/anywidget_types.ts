@@ -25,8 +25,8 @@ interface ManagedModel {
 }
 
 /**
- * The widget manager of this page is found through the layout, which every widget has, because anywidget hides the manager
- * of the widget's own model.
+ * Return the widget manager of this page. Anywidget hides the manager of its own model. So the manager is found through
+ * the layout, which every widget has.
  */
 function findManager(model: WidgetModel): ManagedModel['widget_manager'] {
   return (model.get('layout') as ManagedModel | undefined)?.widget_manager;

@@ -230,8 +230,8 @@ test('steering that the model did not read before its turn ended becomes the nex
 
 test('waiting messages go back to the prompt box when the turn is stopped', async () => {
   const [session, world] = await connected();
-  const drafts: string[] = [];
-  session.onDraft = draft => drafts.push(draft);
+  const inserted: string[] = [];
+  session.onInsertText = text => inserted.push(text);
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
   await until(() => session.chat.status === 'running');
   session.steer('in red');
@@ -239,7 +239,7 @@ test('waiting messages go back to the prompt box when the turn is stopped', asyn
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
   await until(() => session.chat.status === 'idle');
   await session.loadChats();
-  expect(drafts).toEqual(['in red']);
+  expect(inserted).toEqual(['in red']);
   expect(world.server.of('chat/promptStop')).toEqual([{ chatId: 'c1' }]);
   expect(world.server.of('chat/prompt')).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
  * Catches the error of a view that cannot be drawn, so that the rest of the panel stays.
  *
- * This module knows no view: its user passes the text that is shown in place of the broken view.
+ * This module knows no view: the component that uses it passes the text that is shown in place of the broken view.
  */
 
 import * as React from 'react';

@@ -1,7 +1,7 @@
 /**
  * A button that opens and closes a part of a card.
  *
- * It keeps no state: its user passes whether the part is open.
+ * It keeps no state: the component that uses it passes whether the part is open.
  */
 
 import * as React from 'react';

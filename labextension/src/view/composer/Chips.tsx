@@ -12,8 +12,8 @@ import { getKindIcon } from './Completion';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
-/** The place in the notebook that would be sent: the active cell, or the selection in it. */
-export interface NotebookPlace {
+/** The place that would be sent: the active cell or the selection in a notebook, or the lines in a file. */
+export interface EditorPlace {
   /** The place in a few words, for the chip. */
   readonly label: string;
   /** The place with the whole path. */
@@ -21,7 +21,7 @@ export interface NotebookPlace {
 }
 
 interface Props {
-  readonly place: NotebookPlace | undefined;
+  readonly place: EditorPlace | undefined;
   /** Whether the place is sent. */
   readonly placeOn: boolean;
   readonly onPlaceOn: (on: boolean) => void;

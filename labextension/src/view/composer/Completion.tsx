@@ -40,16 +40,16 @@ export function getKindIcon(kind: string): IconName {
 const PAUSE_MS = 60;
 
 /** A list of suggestions that is shown. */
-export interface Completing {
+export interface SuggestionList {
   readonly trigger: Trigger;
   /** The suggestions; undefined until the first answer has come, null when the request failed. */
-  readonly offers: readonly Suggestion[] | null | undefined;
+  readonly suggestions: readonly Suggestion[] | null | undefined;
   /** The index of the suggestion that the keyboard would choose. */
   readonly active: number;
 }
 
 interface Completer {
-  readonly completing: Completing | undefined;
+  readonly list: SuggestionList | undefined;
   /** Moves the active suggestion by this many lines. */
   readonly move: (by: number) => void;
   /** Closes the list until another trigger is typed. */
@@ -76,15 +76,15 @@ export function useCompletion(
     let current = true;
     const timer = window.setTimeout(() => {
       query({ kind, start, query: word }).then(
-        offers => {
+        suggestions => {
           if (current) {
-            setAnswer({ word, offers });
+            setAnswer({ word, suggestions });
             setActive(0);
           }
         },
         () => {
           if (current) {
-            setAnswer({ word, offers: null });
+            setAnswer({ word, suggestions: null });
           }
         }
       );
@@ -94,13 +94,13 @@ export function useCompletion(
       window.clearTimeout(timer);
     };
   }, [kind, start, word, query]);
-  const offers = React.useMemo(() => listFitting(answer, kind, word), [answer, kind, word]);
-  const size = offers?.length ?? 0;
+  const suggestions = React.useMemo(() => listMatchingSuggestions(answer, kind, word), [answer, kind, word]);
+  const size = suggestions?.length ?? 0;
   return {
-    completing:
+    list:
       found === undefined || closed === place
         ? undefined
-        : { trigger: found, offers, active: Math.min(active, Math.max(0, size - 1)) },
+        : { trigger: found, suggestions, active: Math.min(active, Math.max(0, size - 1)) },
     move: by => {
       setActive(size === 0 ? 0 : (Math.min(active, size - 1) + by + size) % size);
     },
@@ -115,65 +115,65 @@ interface Answer {
   /** What was typed when the suggestions were requested. */
   readonly word: string;
   /** The suggestions; null when the request failed. */
-  readonly offers: readonly Suggestion[] | null;
+  readonly suggestions: readonly Suggestion[] | null;
 }
 
 /**
  * Return the suggestions of the last answer that are shown. If the answer is a list of commands for an earlier text,
  * these are only the commands that match what is typed now.
  */
-function listFitting(
+function listMatchingSuggestions(
   answer: Answer | undefined,
   kind: Trigger['kind'] | undefined,
   word: string | undefined
 ): readonly Suggestion[] | null | undefined {
-  if (answer?.offers == null || kind !== '/' || word === undefined || answer.word === word) {
-    return answer?.offers;
+  if (answer?.suggestions == null || kind !== '/' || word === undefined || answer.word === word) {
+    return answer?.suggestions;
   }
-  return narrowCommands(answer.offers, word);
+  return narrowCommands(answer.suggestions, word);
 }
 
 interface Props {
   readonly id: string;
-  readonly completing: Completing;
+  readonly list: SuggestionList;
   /** Called with the suggestion that the user chooses. */
-  readonly onTake: (offer: Suggestion) => void;
+  readonly onTake: (suggestion: Suggestion) => void;
 }
 
-export function Completion({ id, completing, onTake }: Props): React.ReactElement | null {
+export function Completion({ id, list, onTake }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const { offers, active } = completing;
-  const list = React.useRef<HTMLUListElement>(null);
+  const { suggestions, active } = list;
+  const element = React.useRef<HTMLUListElement>(null);
   React.useLayoutEffect(() => {
-    list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
-  }, [active, offers]);
-  if (offers === undefined) {
+    element.current?.children[active]?.scrollIntoView({ block: 'nearest' });
+  }, [active, suggestions]);
+  if (suggestions === undefined) {
     return null;
   }
-  if (offers === null || offers.length === 0) {
+  if (suggestions === null || suggestions.length === 0) {
     return (
       <p className="eca-Completion eca-Note">
-        {offers === null ? trans.__('The server has no suggestions for this.') : trans.__('Nothing found.')}
+        {suggestions === null ? trans.__('The server has no suggestions for this.') : trans.__('Nothing found.')}
       </p>
     );
   }
   return (
-    <ul className="eca-Completion" id={id} role="listbox" aria-label={trans.__('Completions')} ref={list}>
-      {offers.map((offer, index) => (
+    <ul className="eca-Completion" id={id} role="listbox" aria-label={trans.__('Completions')} ref={element}>
+      {suggestions.map((suggestion, index) => (
         <li
-          key={offer.key}
+          key={suggestion.key}
           id={`${id}-${String(index)}`}
           role="option"
           aria-selected={index === active}
           // The prompt box keeps the focus.
           onMouseDown={event => {
             event.preventDefault();
-            onTake(offer);
+            onTake(suggestion);
           }}
         >
-          <Icon name={getKindIcon(offer.kind)} />
-          <span className="eca-Completion-label">{offer.label}</span>
-          <span className="eca-Completion-detail">{offer.detail}</span>
+          <Icon name={getKindIcon(suggestion.kind)} />
+          <span className="eca-Completion-label">{suggestion.label}</span>
+          <span className="eca-Completion-detail">{suggestion.detail}</span>
         </li>
       ))}
     </ul>

@@ -2,8 +2,8 @@
  * The prompt box: its text, the contexts, and the completion.
  *
  * Enter sends and Shift+Enter begins a new line, or the other way round if the user prefers that. While a turn runs, a
- * message steers the turn. With Alt+Enter, the message waits for the end of the turn. This module knows no session:
- * `App.tsx` sends the message.
+ * message steers the turn: the model reads it during the turn. With Alt+Enter, the message waits for the end of the
+ * turn. This module knows no session: `App.tsx` sends the message.
  */
 
 import * as React from 'react';
@@ -15,15 +15,15 @@ import { createContextKey, Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
 import { useCellDrop } from './cell_drop';
-import { NotebookPlace, Chips } from './Chips';
+import { EditorPlace, Chips } from './Chips';
 import { Completion, useCompletion } from './Completion';
 import { useEnv, usePreferences } from '../common/env';
 import { EstimateSource, EstimateLine } from './Estimate';
 import { Icon, IconButton, StopIcon } from '../common/Icon';
 
-/** Text that is put into the prompt box from outside. */
-export interface Draft {
-  /** Differs for each draft, also when the text is the same twice. */
+/** A text that another part of the panel puts into the prompt box. */
+export interface InsertedText {
+  /** Differs for each insertion, also when the text is the same twice. */
   readonly key: number;
   readonly text: string;
   /**
@@ -38,12 +38,12 @@ interface Props {
   readonly connected: boolean;
   /** Whether the user changes an earlier message. */
   readonly editing: boolean;
-  readonly draft: Draft;
+  readonly insertedText: InsertedText;
   /** What was typed in this chat earlier and not sent. */
   readonly unsent: UnsentMessage;
   /** Called with the content of the box whenever it changes, except while the user changes an earlier message. */
   readonly onUnsent: (message: UnsentMessage) => void;
-  readonly place: NotebookPlace | undefined;
+  readonly place: EditorPlace | undefined;
   readonly estimates: EstimateSource;
   readonly query: (trigger: Trigger, contexts: readonly ChatContext[]) => Promise<readonly Suggestion[]>;
   /**
@@ -79,9 +79,9 @@ export function Composer(props: Props): React.ReactElement {
   const [placeOn, setPlaceOn] = React.useState(true);
   const [sending, setSending] = React.useState(false);
   const queryWithContexts = React.useCallback((trigger: Trigger) => query(trigger, contexts), [query, contexts]);
-  const { completing, move, close } = useCompletion(text, cursor, queryWithContexts);
+  const { list, move, close } = useCompletion(text, cursor, queryWithContexts);
   const put = useSetText(box, setText, setCursor);
-  useDraft(props.draft, text, put, box);
+  useInsertedText(props.insertedText, text, put, box);
   useAutoHeight(box, text);
   React.useEffect(() => {
     if (!editing) {
@@ -89,11 +89,11 @@ export function Composer(props: Props): React.ReactElement {
     }
   }, [editing, onUnsent, text, contexts]);
 
-  const takeSuggestion = (offer: Suggestion): void => {
-    if (completing !== undefined) {
-      put(...replaceTrigger(text, completing.trigger, offer.insert ?? ''));
-      if (offer.context !== undefined) {
-        add(offer.context);
+  const takeSuggestion = (suggestion: Suggestion): void => {
+    if (list !== undefined) {
+      put(...replaceTrigger(text, list.trigger, suggestion.insert ?? ''));
+      if (suggestion.context !== undefined) {
+        add(suggestion.context);
       }
     }
   };
@@ -137,12 +137,12 @@ export function Composer(props: Props): React.ReactElement {
     }
   };
   const onKeyDown = (event: React.KeyboardEvent): void => {
-    const offer = completing?.offers?.[completing.active];
+    const suggestion = list?.suggestions?.[list.active];
     if (event.nativeEvent.isComposing) {
       return;
     }
-    const isComplete = completing?.trigger.kind === '/' && completing.trigger.query === offer?.key;
-    const action = readKeyAction(event, { offer, completing, isComplete, shifted: sendKey === 'Shift+Enter' });
+    const isComplete = list?.trigger.kind === '/' && list.trigger.query === suggestion?.key;
+    const action = readKeyAction(event, { suggestion, list, isComplete, shifted: sendKey === 'Shift+Enter' });
     if (action === undefined) {
       if (event.key === 'ArrowUp' && text === '' && !busy) {
         props.onEditLast();
@@ -157,14 +157,14 @@ export function Composer(props: Props): React.ReactElement {
       void send(event.altKey);
     } else if (action === 'close') {
       close();
-    } else if (action === 'take' && offer !== undefined) {
-      takeSuggestion(offer);
+    } else if (action === 'take' && suggestion !== undefined) {
+      takeSuggestion(suggestion);
     } else {
       move(action === 'next' ? 1 : -1);
     }
   };
 
-  const open = completing?.offers?.length !== undefined && completing.offers.length > 0;
+  const open = list?.suggestions?.length !== undefined && list.suggestions.length > 0;
   return (
     <div
       ref={frame}
@@ -178,7 +178,7 @@ export function Composer(props: Props): React.ReactElement {
         }
       }}
     >
-      {completing !== undefined && <Completion id={id} completing={completing} onTake={takeSuggestion} />}
+      {list !== undefined && <Completion id={id} list={list} onTake={takeSuggestion} />}
       {editing && (
         <p className="eca-Composer-editing">
           {trans.__('Changing your last message')}
@@ -206,7 +206,7 @@ export function Composer(props: Props): React.ReactElement {
         aria-autocomplete="list"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        aria-activedescendant={open ? `${id}-${String(completing.active)}` : undefined}
+        aria-activedescendant={open ? `${id}-${String(list.active)}` : undefined}
         placeholder={busy ? trans.__('Steer the assistant…') : trans.__('Ask… @ adds context, / commands')}
         onChange={event => {
           setText(event.target.value);
@@ -275,9 +275,9 @@ type KeyAction = 'send' | 'take' | 'close' | 'next' | 'previous';
 /** What decides about the meaning of a key. */
 interface KeySituation {
   /** The active suggestion. */
-  readonly offer: Suggestion | undefined;
+  readonly suggestion: Suggestion | undefined;
   /** Defined while the list of suggestions is open. */
-  readonly completing: unknown;
+  readonly list: unknown;
   /** Whether the text is the whole name of the suggested command. Then Enter runs the command. */
   readonly isComplete: boolean;
   /** Whether the user sends with Shift+Enter. */
@@ -287,20 +287,20 @@ interface KeySituation {
 /** Return what a key does; undefined when it does what it does in any text area. */
 function readKeyAction(
   event: React.KeyboardEvent,
-  { offer, completing, isComplete, shifted }: KeySituation
+  { suggestion, list, isComplete, shifted }: KeySituation
 ): KeyAction | undefined {
-  const offered = offer !== undefined;
+  const hasSuggestion = suggestion !== undefined;
   switch (event.key) {
     case 'Enter':
-      return !event.shiftKey && offered && !isComplete ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
+      return !event.shiftKey && hasSuggestion && !isComplete ? 'take' : event.shiftKey === shifted ? 'send' : undefined;
     case 'Tab':
-      return offered && !event.shiftKey ? 'take' : undefined;
+      return hasSuggestion && !event.shiftKey ? 'take' : undefined;
     case 'Escape':
-      return completing !== undefined ? 'close' : undefined;
+      return list !== undefined ? 'close' : undefined;
     case 'ArrowDown':
-      return offered ? 'next' : undefined;
+      return hasSuggestion ? 'next' : undefined;
     case 'ArrowUp':
-      return offered ? 'previous' : undefined;
+      return hasSuggestion ? 'previous' : undefined;
     default:
       return undefined;
   }
@@ -328,9 +328,9 @@ function useSetText(
   );
 }
 
-/** Put each new draft into the box, and the cursor at its end. */
-function useDraft(
-  draft: Draft,
+/** Put each new text into the box, and the cursor at its end. */
+function useInsertedText(
+  inserted: InsertedText,
   text: string,
   put: (text: string, cursor: number) => void,
   box: React.RefObject<HTMLTextAreaElement>
@@ -338,14 +338,15 @@ function useDraft(
   const latest = React.useRef(text);
   latest.current = text;
   React.useEffect(() => {
-    if (draft.key > 0) {
-      const whole = draft.how === 'replace' ? draft.text : [latest.current, draft.text].filter(Boolean).join('\n\n');
+    if (inserted.key > 0) {
+      const whole =
+        inserted.how === 'replace' ? inserted.text : [latest.current, inserted.text].filter(Boolean).join('\n\n');
       put(whole, whole.length);
-      if (draft.how === 'replace') {
+      if (inserted.how === 'replace') {
         box.current?.focus();
       }
     }
-  }, [draft, put, box]);
+  }, [inserted, put, box]);
 }
 
 /** Make the box as high as its text. The style sheet limits the height. */
