@@ -13,6 +13,7 @@ import { draftReasons } from '../../src/view/tools/Approval';
 import { nameCall } from '../../src/chat/approval_rules';
 import { BlockView } from '../../src/view/transcript/BlockView';
 import { Chips } from '../../src/view/composer/Chips';
+import { Completion } from '../../src/view/composer/Completion';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
@@ -386,4 +387,12 @@ test('a reason that the user is writing is kept when its card is drawn again', (
   expect(block(CALL)).toContain('value="It is the &lt;only&gt; copy"');
   draftReasons.delete(nameCall('c', 't'));
   expect(block(CALL)).not.toContain('<input');
+});
+
+test.each([
+  ['no suggestion fits', [], 'Nothing found.'],
+  ['the request failed', null, 'The suggestions could not be loaded.']
+])('when %s, the list says so', (_, suggestions, text) => {
+  const list = { trigger: { kind: '@' as const, start: 0, query: 'a' }, suggestions, active: 0 };
+  expect(shown(<Completion id="c" list={list} onTake={nothing} />)).toContain(text);
 });

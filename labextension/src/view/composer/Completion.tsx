@@ -153,7 +153,7 @@ export function Completion({ id, list, onTake }: Props): React.ReactElement | nu
   if (suggestions === null || suggestions.length === 0) {
     return (
       <p className="eca-Completion eca-Note">
-        {suggestions === null ? trans.__('The server has no suggestions for this.') : trans.__('Nothing found.')}
+        {suggestions === null ? trans.__('The suggestions could not be loaded.') : trans.__('Nothing found.')}
       </p>
     );
   }
