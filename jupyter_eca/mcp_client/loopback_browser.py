@@ -15,7 +15,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
-from jupyter_eca.mcp_client.sign_in import FIELDS, Arrivals, Landing, SignInPage
+from jupyter_eca.mcp_client.sign_in import LANDING_PARAMETERS, Landing, SignInPage, WaitingSignIns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +32,14 @@ class Loopback:
     async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
         """Listen on a port of this machine. See `sign_in.Browser`."""
         bound = _bind(port, used)
-        arrivals = Arrivals()
+        waiting_sign_ins = WaitingSignIns()
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await _answer(arrivals, reader, writer)
+            await _answer(waiting_sign_ins, reader, writer)
 
         listener = await asyncio.start_server(answer, sock=bound)
         address = f"http://{_HOST}:{bound.getsockname()[1]}{_PATH}"
-        return Landing(address, arrivals, _open, listener.close, own=True)
+        return Landing(address, waiting_sign_ins, _open, listener.close, needs_no_cookie=True)
 
 
 def _bind(port: int | None, used: Sequence[str]) -> socket.socket:
@@ -77,7 +77,7 @@ def _run(command: list[str]) -> None:
         """Nothing is lost: the user has the address too."""
 
 
-async def _answer(arrivals: Arrivals, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(waiting_sign_ins: WaitingSignIns, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one request of a browser. Only a request that brings the answer of an authorization server has an
     effect."""
     try:
@@ -87,7 +87,7 @@ async def _answer(arrivals: Arrivals, reader: asyncio.StreamReader, writer: asyn
         page = SignInPage(404, "Not found", "There is nothing here.")
         if (method, split.path) == ("GET", _PATH):
             query = parse_qs(split.query)
-            page = await arrivals.arrive({name: query[name][0] for name in FIELDS if name in query})
+            page = await waiting_sign_ins.arrive({name: query[name][0] for name in LANDING_PARAMETERS if name in query})
         body = page.html.encode()
         head = (
             f"HTTP/1.1 {page.status} {page.title}",

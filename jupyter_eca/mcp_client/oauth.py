@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from jupyter_eca.config import McpServerConfig
-    from jupyter_eca.mcp_client.sign_in import Visit
+    from jupyter_eca.mcp_client.sign_in import SignInAttempt
     from jupyter_eca.mcp_client.sign_in_store import SignInStore
 
 _SIGN_IN_AGAIN: Final = "it wants its user to sign in again"
@@ -50,9 +50,9 @@ logging.getLogger("mcp.client.auth.oauth2").addFilter(lambda record: record.msg 
 class ServerSignIn:
     """The sign-in to one server. It implements the SDK's protocol `TokenStorage`.
 
-    `stored` is what an earlier sign-in left. With a `visit`, the user may be sent to a browser, once. Without one, only
-    the stored tokens are used. `stale` means that these must be renewed before they are used. `wanted_scope` is the
-    scope that was missing when the server refused a request.
+    `stored` is what an earlier sign-in left. With an `attempt`, the user may be sent to a browser, once. Without one,
+    only the stored tokens are used. `stale` means that these must be renewed before they are used. `wanted_scope` is
+    the scope that was missing when the server refused a request.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class ServerSignIn:
         settings: McpServerConfig,
         store: SignInStore,
         stored: StoredSignIn,
-        visit: Visit | None,
+        attempt: SignInAttempt | None,
         *,
         stale: bool = False,
         wanted_scope: str | None = None,
     ) -> None:
         self.url = settings.url or ""
         # The tokens; None until the user has signed in.
-        self.grant: TokenGrant | None = None if visit else find_usable_grant(stored, settings)
-        self.visit = visit
+        self.grant: TokenGrant | None = None if attempt else find_usable_grant(stored, settings)
+        self.attempt = attempt
         # Why nobody is signed in.
         self.refusal: str | None = None
         self.stale = stale
@@ -78,7 +78,7 @@ class ServerSignIn:
         self._settings = settings
         self._store = store
         self._code = ""
-        redirect_uri = visit.landing.address if visit else "http://127.0.0.1/callback"
+        redirect_uri = attempt.landing.address if attempt else "http://127.0.0.1/callback"
         self._client = _make_configured_client(settings, redirect_uri) or self._find_client(stored)
         scope = settings.auth_scope or wanted_scope
         metadata = (_FixedScopeMetadata if scope else OAuthClientMetadata)(
@@ -101,12 +101,11 @@ class ServerSignIn:
     def _find_client(self, stored: StoredSignIn) -> OAuthClientInformationFull | None:
         """Return our stored registration as an OAuth client: the one that the tokens were issued to. For a new sign-in,
         it is the one with the present redirect URI. None if there is none, or if its secret has expired."""
-        data = (
-            self.grant.client if self.grant else stored.clients.get(self.visit.landing.address) if self.visit else None
-        )
+        registered = stored.clients.get(self.attempt.landing.address) if self.attempt else None
+        data = self.grant.client if self.grant else registered
         client = OAuthClientInformationFull.model_validate(data) if data else None
         has_expired = client is not None and 0 < (client.client_secret_expires_at or 0) < time.time()
-        return None if has_expired and self.visit else client
+        return None if has_expired and self.attempt else client
 
     def _restore(self, grant: TokenGrant) -> None:
         """Restore the state that the SDK has after a sign-in. Without it, the SDK would not renew the tokens."""
@@ -129,20 +128,20 @@ class ServerSignIn:
         client_secret = self._client.client_secret if self._client else None
         return tuple(SecretStr(value) for value in (*secrets, client_secret) if value)
 
-    def end(self, why: str | None) -> Visit | None:
+    def end(self, why: str | None) -> SignInAttempt | None:
         """End the attempt of the user, and return it. `why` says why it failed; None means that it worked."""
-        visit, self.visit = self.visit, None
-        if visit is not None:
-            visit.end(why)
-        return visit
+        attempt, self.attempt = self.attempt, None
+        if attempt is not None:
+            attempt.end(why)
+        return attempt
 
     async def fail(self, why: str) -> None:
         """End the attempt of the user, because it failed. If the browser did not come back, the authorization server
         may have forgotten our registration. Then the stored registration is removed, so that the next attempt registers
         again."""
-        visit = self.end(why)
-        if visit is not None and visit.sent and not visit.has_returned and not self.dropped:
-            await self._store.store_registration(self.url, visit.landing.address, None)
+        attempt = self.end(why)
+        if attempt is not None and attempt.sent and not attempt.has_returned and not self.dropped:
+            await self._store.store_registration(self.url, attempt.landing.address, None)
 
     def drop(self, why: str) -> None:
         """Give up the sign-in. Tokens that it still receives are not stored."""
@@ -173,9 +172,9 @@ class ServerSignIn:
         self.stale = False
         if (statuses := transports.REFUSED_STATUSES.get()) is not None:
             statuses.clear()  # the sign-in answered these refusals. A later failure has another reason
-        lasts = await self._store.store_grant(self.url, self.grant)
-        if self.visit is not None:
-            self.visit.lasts = lasts
+        survives_restart = await self._store.store_grant(self.url, self.grant)
+        if self.attempt is not None:
+            self.attempt.survives_restart = survives_restart
         self.end(None)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -183,20 +182,20 @@ class ServerSignIn:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._client = client_info
-        if self.visit is not None:
-            await self._store.store_registration(self.url, self.visit.landing.address, _as_json(client_info))
+        if self.attempt is not None:
+            await self._store.store_registration(self.url, self.attempt.landing.address, _as_json(client_info))
 
     # -- the SDK's callbacks
 
     async def _redirect(self, url: str) -> None:
         """Send the user to the authorization server. Raises: OAuthFlowError when the user must not be sent now."""
-        if self.visit is None or self.visit.sent:
+        if self.attempt is None or self.attempt.sent:
             self.wanted_scope = self.provider.context.client_metadata.scope
             self._refuse(self.refusal or _SIGN_IN_AGAIN)
         if urlsplit(url).scheme not in {"http", "https"}:
             self._refuse(_NO_WEB_ADDRESS)
         self._choose_client_authentication()
-        self.visit.send(url)
+        self.attempt.send(url)
 
     def _choose_client_authentication(self) -> None:
         """Choose how a configured client secret is sent. Without a registration nothing says it, so the metadata of the
@@ -209,8 +208,8 @@ class ServerSignIn:
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:
         """Wait until the browser comes back, and return the code. Raises: OAuthFlowError when it brings none."""
-        assert self.visit is not None  # noqa: S101  # the SDK sends before it waits
-        found = await self.visit.wait_for_return()
+        assert self.attempt is not None  # noqa: S101  # the SDK sends before it waits
+        found = await self.attempt.wait_for_return()
         if "error" in found or "code" not in found:
             why = found.get("error_description") or found.get("error") or "it gave no code"
             self._refuse(f"its authorization server said no: {' '.join(why.split())[:_MAX_REASON]}")

@@ -187,7 +187,7 @@ class McpServer:
         # it.
         stopping = self.status is ServerStatus.STOPPING
         sign_in = None if stopping else self.credentials.get_sign_in(self.name, self.settings)
-        timing = self.timing.login if sign_in and sign_in.visit else self.timing.timeout
+        timing = self.timing.login if sign_in and sign_in.attempt else self.timing.timeout
         self._scope = scope = CancelScope(deadline=current_time() + timing)
         if stopping:
             scope.cancel()
@@ -227,8 +227,8 @@ class McpServer:
     async def _handle_failure(self, ending: SessionEnd, sign_in: ServerSignIn | None) -> None:
         """Report a session that failed, and find out whether another attempt is worth it."""
         why, refused = ending.why, ending.is_refused
-        visit = sign_in.visit if sign_in else None
-        if visit is not None and visit.sent and not visit.has_returned:
+        attempt = sign_in.attempt if sign_in else None
+        if attempt is not None and attempt.sent and not attempt.has_returned:
             why, refused = f"nobody signed in within {self.timing.login:g} s", True
         elif sign_in is not None and sign_in.refusal is not None:
             why, refused = sign_in.refusal, True
@@ -244,8 +244,8 @@ class McpServer:
         self.log.write("error", self.error)
         if sign_in is not None:
             await sign_in.fail(self.error)
-        if visit is not None and visit.sent:
-            visit.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
+        if attempt is not None and attempt.sent:
+            attempt.say(MessageType.WARNING, f"Nobody is signed in to the MCP server {self.name!r}: {self.error}.")
         self._failure_is_temporary = ending.is_temporary and not refused
         self._can_retry_sign_in = refused and await self.credentials.can_retry(self.name, self.settings)
         if self.status is not ServerStatus.STOPPING:

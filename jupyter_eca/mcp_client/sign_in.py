@@ -2,8 +2,8 @@
 to us with a code (it lands), and shows a page at the end.
 
 The port `Browser` decides where the browser lands, and who opens it. There are two implementations:
-`loopback_browser.py`, and the Jupyter server (`apps/server`). When the browser lands, they call `Arrivals.arrive`. The
-module must not know OAuth or the SDK: `oauth.py` does.
+`loopback_browser.py`, and the Jupyter server (`apps/server`). When the browser lands, they call
+`WaitingSignIns.arrive`. The module must not know OAuth or the SDK: `oauth.py` does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     """Shows a message to the user who signs in."""
 
 # The parameters that an authorization server adds to the address of the landing (RFC 6749, 4.1.2; RFC 9207).
-FIELDS: Final = ("code", "state", "iss", "error", "error_description")
+LANDING_PARAMETERS: Final = ("code", "state", "iss", "error", "error_description")
 
 # Seconds that the browser waits for its page while we exchange the code for tokens.
 _EXCHANGE_SECONDS: Final = 30.0
@@ -33,7 +33,7 @@ _UNKNOWN: Final = (
     "Start the sign-in again where you started it."
 )
 _SLOW: Final = "The sign-in is not finished yet. You will see the result where you started it."
-_DONE: Final = "You are signed in to {where}.{lasts} This page can be closed."
+_DONE: Final = "You are signed in to {where}.{duration} This page can be closed."
 _FOR_NOW: Final = " There is no system keyring to store it in, so it ends with the program that you signed in from."
 _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
@@ -60,13 +60,13 @@ class Landing:
 
     address: str
     """The redirect URI."""
-    arrivals: Arrivals
+    waiting_sign_ins: WaitingSignIns
     """The sign-ins that wait for a browser at this address."""
     open: Callable[[str], None] = lambda _: None
     """Opens the user's browser. It does nothing where the client of the user opens it."""
     close: Callable[[], None] = lambda: None
     """Stops listening at the address."""
-    own: bool = False
+    needs_no_cookie: bool = False
     """Whether the address needs no cookie of Jupyter. Only such an address may be replaced by another name of the same
     machine, such as `localhost`: under that name a cookie would be missing."""
 
@@ -84,7 +84,7 @@ class Browser(Protocol):
 
 
 @dataclass(eq=False)
-class Visit:
+class SignInAttempt:
     """One attempt of a user to sign in."""
 
     name: str
@@ -96,10 +96,10 @@ class Visit:
     """What stands before the name on the page."""
     sent: bool = False
     """Whether the browser was sent to the authorization server."""
-    lasts: bool = True
+    survives_restart: bool = True
     """Whether the sign-in survives a restart of our program."""
-    held: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the browser brought, while the user must first log in to Jupyter. See `Arrivals.hold`."""
+    held_parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the browser brought, while the user must first log in to Jupyter. See `WaitingSignIns.hold`."""
     _returned: asyncio.Future[Mapping[str, str]] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -116,7 +116,7 @@ class Visit:
     def expect(self, state: str) -> None:
         """Wait for a browser that brings this `state`. Call it directly if the caller itself sends the browser."""
         self.sent = True
-        self.landing.arrivals.expect(state, self)
+        self.landing.waiting_sign_ins.expect(state, self)
 
     @property
     def has_returned(self) -> bool:
@@ -136,43 +136,43 @@ class Visit:
         except TimeoutError:
             return SignInPage(202, "Not finished yet", _SLOW)
         if why is None:
-            lasts = "" if self.lasts else _FOR_NOW
-            return SignInPage(200, "Signed in", _DONE.format(where=self.kind + self.name, lasts=lasts))
+            duration = "" if self.survives_restart else _FOR_NOW
+            return SignInPage(200, "Signed in", _DONE.format(where=self.kind + self.name, duration=duration))
         return SignInPage(400, "Not signed in", _FAILED.format(where=self.kind + self.name, why=why))
 
     def end(self, why: str | None) -> None:
         """End the attempt. `why` says why it failed, and None means that it worked. Further calls have no effect."""
-        self.landing.arrivals.forget(self)
+        self.landing.waiting_sign_ins.forget(self)
         self.landing.close()
         if not self._outcome.done():
             self._outcome.set_result(why)
 
 
-class Arrivals:
+class WaitingSignIns:
     """The sign-ins that wait for a browser, by their `state`. Only the authorization server knows this random value."""
 
     def __init__(self) -> None:
-        self._visits: dict[str, Visit] = {}
+        self._attempts: dict[str, SignInAttempt] = {}
 
-    def expect(self, state: str, visit: Visit) -> None:
-        self._visits[state] = visit
+    def expect(self, state: str, attempt: SignInAttempt) -> None:
+        self._attempts[state] = attempt
 
-    def forget(self, visit: Visit) -> None:
-        self._visits = {state: other for state, other in self._visits.items() if other is not visit}
+    def forget(self, attempt: SignInAttempt) -> None:
+        self._attempts = {state: other for state, other in self._attempts.items() if other is not attempt}
 
     def hold(self, parameters: Mapping[str, str]) -> str:
         """Keep the parameters of a browser whose user must first log in to Jupyter. Return the `state`, with which the
         browser comes again after the login. The code itself must not be part of the address of a login page, because
         such addresses are logged."""
         state = parameters.get("state", "")
-        if (visit := self._visits.get(state)) is not None:
-            visit.held = parameters
+        if (attempt := self._attempts.get(state)) is not None:
+            attempt.held_parameters = parameters
         return state
 
     async def arrive(self, parameters: Mapping[str, str]) -> SignInPage:
         """Pass the parameters of a browser to its sign-in, and return the page to show. Each `state` is accepted
         once."""
-        visit = self._visits.pop(parameters.get("state", ""), None)
-        if visit is None:
+        attempt = self._attempts.pop(parameters.get("state", ""), None)
+        if attempt is None:
             return SignInPage(404, "Nothing to do", _UNKNOWN)
-        return await visit.arrive(visit.held if set(parameters) == {"state"} else parameters)
+        return await attempt.arrive(attempt.held_parameters if set(parameters) == {"state"} else parameters)

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import McpRefusal
-from jupyter_eca.mcp_client.sign_in import Visit
+from jupyter_eca.mcp_client.sign_in import SignInAttempt
 from jupyter_eca.mcp_client.sign_in_store import SignInStore, StoredSignIn
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ class SignIns:
                 why = f"The port for the sign-in is not available: {error.strerror}."
                 raise McpRefusal("requires-auth", why) from error
             self._sign_ins[name] = ServerSignIn(
-                settings, self._store, stored, Visit(name, landing, say), wanted_scope=wanted_scope
+                settings, self._store, stored, SignInAttempt(name, landing, say), wanted_scope=wanted_scope
             )
 
     def get_sign_in(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
         """Return the sign-in for a new session; None when nothing is stored and no user is about to sign in."""
         sign_in = self._sign_ins.get(name)
-        if sign_in is not None and sign_in.url == settings.url and (sign_in.visit or sign_in.grant):
+        if sign_in is not None and sign_in.url == settings.url and (sign_in.attempt or sign_in.grant):
             return sign_in
         self.drop(name, "the server was changed")
         stored = self._store.get(settings.url or "")

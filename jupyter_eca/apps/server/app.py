@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.apps.server.notebook_chats import KernelChats
     from jupyter_eca.fronts.base import Shells
     from jupyter_eca.host.host import Host
-    from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
+    from jupyter_eca.mcp_client.sign_in import Landing, WaitingSignIns
     from jupyter_eca.protocol.lifecycle import InitializeParams
     from jupyter_eca.transport.link import Link
     from jupyter_eca.workspace.kernels.jupyter_server import ServerKernels
@@ -39,7 +39,7 @@ class EcaServer:
         self._kernels: ServerKernels | None = None
         self._host_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._arrivals: Arrivals | None = None
+        self._waiting_sign_ins: WaitingSignIns | None = None
         self.fronts = FrontMount(self.host, self._find_shells)
 
     @property
@@ -161,13 +161,13 @@ class EcaServer:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def get_arrivals(self) -> Arrivals:
+    async def get_waiting_sign_ins(self) -> WaitingSignIns:
         """Return the sign-ins that still wait for the user's browser."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.sign_in")
-        from jupyter_eca.mcp_client.sign_in import Arrivals
+        from jupyter_eca.mcp_client.sign_in import WaitingSignIns
 
-        self._arrivals = self._arrivals or Arrivals()
-        return self._arrivals
+        self._waiting_sign_ins = self._waiting_sign_ins or WaitingSignIns()
+        return self._waiting_sign_ins
 
     async def close(self) -> None:
         """End the sessions, then the fronts, and then the host, which stores its running turns."""
@@ -206,7 +206,7 @@ class ServerBrowser:
     async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002  # the URL is fixed
         from jupyter_eca.mcp_client.sign_in import Landing
 
-        return Landing(self._address, await self._eca_server.get_arrivals())
+        return Landing(self._address, await self._eca_server.get_waiting_sign_ins())
 
 
 class ServerDoor:

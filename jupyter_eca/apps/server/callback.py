@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.apps.server.app import EcaServer
-    from jupyter_eca.mcp_client.sign_in import Arrivals
+    from jupyter_eca.mcp_client.sign_in import WaitingSignIns
 
 
 class SignInCallback(JupyterHandler):
@@ -35,22 +35,22 @@ class SignInCallback(JupyterHandler):
     async def get(self) -> None:
         """Answer the browser. The code of the sign-in must not be in the URL of the login page, which is logged. So the
         parameters are stored meanwhile, and the URL has only a `state` that identifies them."""
-        arrivals = await self._eca_server.get_arrivals()
-        from jupyter_eca.mcp_client.sign_in import FIELDS
+        waiting_sign_ins = await self._eca_server.get_waiting_sign_ins()
+        from jupyter_eca.mcp_client.sign_in import LANDING_PARAMETERS
 
-        fields = {name: self.get_query_argument(name, None) for name in FIELDS}
-        present = {name: value for name, value in fields.items() if value is not None}
+        parameters = {name: self.get_query_argument(name, None) for name in LANDING_PARAMETERS}
+        present = {name: value for name, value in parameters.items() if value is not None}
         if self.current_user is None:
-            self.request.uri = f"{self.request.path}?{urlencode({'state': arrivals.hold(present)})}"
-        if (answering := self._answer(arrivals, present)) is not None:
+            self.request.uri = f"{self.request.path}?{urlencode({'state': waiting_sign_ins.hold(present)})}"
+        if (answering := self._answer(waiting_sign_ins, present)) is not None:
             await answering
 
     @authenticated  # It redirects a browser without a login, and then returns None.
-    async def _answer(self, arrivals: Arrivals, fields: Mapping[str, str]) -> None:
+    async def _answer(self, waiting_sign_ins: WaitingSignIns, parameters: Mapping[str, str]) -> None:
         """Pass the parameters to the sign-in, and show its page."""
         if not await may_execute(self):
             raise HTTPError(403)
-        page = await arrivals.arrive(fields)
+        page = await waiting_sign_ins.arrive(parameters)
         self.set_status(page.status)
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")

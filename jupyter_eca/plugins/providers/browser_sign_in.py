@@ -27,7 +27,7 @@ from jupyter_eca.protocol.lifecycle import MessageType
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from jupyter_eca.mcp_client.sign_in import Browser, Visit
+    from jupyter_eca.mcp_client.sign_in import Browser, SignInAttempt
 
 # The seconds to wait for the user to come back. A port may be open meanwhile.
 AWAY_SECONDS: Final = 600.0
@@ -63,14 +63,14 @@ class User(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class BrowserSignIn:
     """One sign-in with a browser."""
 
     label: str
     """The name of the provider for users."""
     url: str
     """The URL of the provider's API."""
-    visit: Visit
+    attempt: SignInAttempt
     """Waits for the browser to come back."""
     state: str = field(default_factory=secrets.token_urlsafe, repr=False)
     """A secret that proves that the browser comes back from this sign-in."""
@@ -86,8 +86,10 @@ class Attempt:
         of our own is named `localhost`. A page of Jupyter keeps its name, because the login cookie belongs to that
         name.
         """
-        landing = self.visit.landing
-        back = landing.address.replace("://127.0.0.1:", "://localhost:", 1) if landing.own else landing.address
+        landing = self.attempt.landing
+        back = landing.address
+        if landing.needs_no_cookie:
+            back = back.replace("://127.0.0.1:", "://localhost:", 1)
         challenge = urlsafe_b64encode(sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
         query = {
             "callback_url": f"{back}?{urlencode({'state': self.state})}",
@@ -108,12 +110,12 @@ class Attempt:
             why = str(error).removesuffix(".")
             user.say(MessageType.ERROR, f"The sign-in to {self.label} did not work: {why}.")
         finally:
-            self.visit.end(why)
+            self.attempt.end(why)
 
     async def _get_key(self) -> str:
         """Wait for the browser, and exchange its code for a key. Raises: LocalError."""
         try:
-            query = await asyncio.wait_for(self.visit.wait_for_return(), AWAY_SECONDS)
+            query = await asyncio.wait_for(self.attempt.wait_for_return(), AWAY_SECONDS)
         except TimeoutError:
             raise LocalError(_LATE) from None
         if "error" in query or not query.get("code"):
@@ -146,14 +148,14 @@ class Attempt:
             return 200, None
 
 
-async def begin(label: str, url: str, user: User) -> Attempt:
+async def begin(label: str, url: str, user: User) -> BrowserSignIn:
     """Prepare the page to which the browser comes back. Raises: LocalError when this is not possible."""
-    from jupyter_eca.mcp_client.sign_in import Visit
+    from jupyter_eca.mcp_client.sign_in import SignInAttempt
 
     try:
         landing = await user.browser.prepare_landing(None, ())
     except OSError as error:
         raise LocalError(_NO_PORT.format(reason=error.strerror)) from error
-    attempt = Attempt(label, url, Visit(label, landing, user.say, kind=""))
-    attempt.visit.expect(attempt.state)
-    return attempt
+    sign_in = BrowserSignIn(label, url, SignInAttempt(label, landing, user.say, kind=""))
+    sign_in.attempt.expect(sign_in.state)
+    return sign_in

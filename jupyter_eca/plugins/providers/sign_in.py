@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import ModelConfig, ProviderConfig
     from jupyter_eca.config.credentials import KeyStore
-    from jupyter_eca.plugins.providers.browser_sign_in import Attempt, User
+    from jupyter_eca.plugins.providers.browser_sign_in import BrowserSignIn, User
     from jupyter_eca.plugins.providers.catalog import Catalog, CatalogEntry
 
 # ECA's names for the method in which the user types in a key: at the vendor itself, and at another server.
@@ -84,7 +84,7 @@ class Logins:
         self._catalog = catalog
         self._credentials = credentials
         self._changed = changed
-        self._attempts: dict[str, tuple[Attempt | None, asyncio.Task[None]]] = {}
+        self._running: dict[str, tuple[BrowserSignIn | None, asyncio.Task[None]]] = {}
         self.until = "this server ends"
         """When a key is gone that is kept in memory only, as a part of a sentence."""
 
@@ -134,16 +134,16 @@ class Logins:
         message = _SIGN_IN.format(label=label)
         if not await self._is_persistent():
             message = f"{message} {self._memory_only_remark}"
-        attempt = await browser_sign_in.begin(label, entry.settings.url or "", user)
-        self._cancel_attempt(name)
+        sign_in = await browser_sign_in.begin(label, entry.settings.url or "", user)
+        self._cancel_sign_in(name)
 
         async def keep(key: str) -> str | None:
             return (await self.enter(name, {"key": key})).message
 
-        task = user.start(attempt.run(user, keep))
-        self._attempts[name] = attempt, task
-        task.add_done_callback(partial(self._finish_attempt, name, attempt))
-        return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=attempt.address, message=message)
+        task = user.start(sign_in.run(user, keep))
+        self._running[name] = sign_in, task
+        task.add_done_callback(partial(self._finish_sign_in, name, sign_in))
+        return wire.LoginStep(action=wire.LoginAction.AUTHORIZE, url=sign_in.address, message=message)
 
     async def _begin_with_code(self, name: str, label: str, plug: SignsInByDevice, user: User) -> wire.LoginStep:
         """Begin a sign-in with a code, which continues after this returns. An earlier one is cancelled.
@@ -151,7 +151,7 @@ class Logins:
         Raises: LocalError when the provider gives no code.
         """
         authorization = await plug.authorize_device()
-        self._cancel_attempt(name)
+        self._cancel_sign_in(name)
 
         async def run() -> None:
             try:
@@ -162,8 +162,8 @@ class Logins:
                 user.say(MessageType.ERROR, _DEVICE_FAILED.format(label=label, reason=reason))
 
         task = user.start(run())
-        self._attempts[name] = None, task
-        task.add_done_callback(partial(self._finish_attempt, name, None))
+        self._running[name] = None, task
+        task.add_done_callback(partial(self._finish_sign_in, name, None))
         message = _TYPE_CODE.format(label=label)
         if not await self._is_persistent():
             message = f"{message} {self._memory_only_remark}"
@@ -174,15 +174,15 @@ class Logins:
             message=message,
         )
 
-    def _finish_attempt(self, name: str, attempt: Attempt | None, task: asyncio.Task[None]) -> None:
-        if self._attempts.get(name) == (attempt, task):
-            self._cancel_attempt(name)
+    def _finish_sign_in(self, name: str, sign_in: BrowserSignIn | None, task: asyncio.Task[None]) -> None:
+        if self._running.get(name) == (sign_in, task):
+            self._cancel_sign_in(name)
 
-    def _cancel_attempt(self, name: str) -> None:
-        if (running := self._attempts.pop(name, None)) is not None:
-            attempt, task = running
-            if attempt is not None:
-                attempt.visit.end(browser_sign_in.OVER)  # because the task may not have begun yet
+    def _cancel_sign_in(self, name: str) -> None:
+        if (running := self._running.pop(name, None)) is not None:
+            sign_in, task = running
+            if sign_in is not None:
+                sign_in.attempt.end(browser_sign_in.OVER)  # because the task may not have begun yet
             task.cancel()
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
@@ -224,7 +224,7 @@ class Logins:
     async def logout(self, name: str) -> None:
         """Delete the key that the user has typed in. Raises: LocalError for an unknown provider."""
         self._find_entry(name)
-        self._cancel_attempt(name)
+        self._cancel_sign_in(name)
         before = await self._catalog.default()
         await self._write_keys(lambda: self._credentials.forget(name))
         await self._announce(name, before)

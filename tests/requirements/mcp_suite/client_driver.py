@@ -57,7 +57,7 @@ class Browser:
 
     async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
         landing = await Loopback().prepare_landing(port, used)
-        return Landing(landing.address, landing.arrivals, self._go, landing.close)
+        return Landing(landing.address, landing.waiting_sign_ins, self._go, landing.close)
 
     def _go(self, url: str) -> None:
         self._tasks.create_task(self._visit(url))

@@ -16,7 +16,7 @@ from jupyter_eca import redaction
 from jupyter_eca.errors import McpRefusal, ToolError
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.loopback_browser import Loopback
-from jupyter_eca.mcp_client.sign_in import Arrivals, Landing
+from jupyter_eca.mcp_client.sign_in import Landing, WaitingSignIns
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.config.test_credentials import holding
@@ -45,7 +45,7 @@ class User:
 
     async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
         landing = await Loopback().prepare_landing(port, used)
-        return Landing(landing.address, landing.arrivals, close=landing.close)
+        return Landing(landing.address, landing.waiting_sign_ins, close=landing.close)
 
     def say(self, type: MessageType, message: str) -> None:
         if type is MessageType.INFO:
@@ -194,11 +194,11 @@ async def test_we_are_registered_once_for_an_address_and_anew_at_another(tmp_pat
         await user.signs_in(at)
         await user.signs_in(at)
         assert len(site.gate.registered) == 1
-        arrivals = Arrivals()
+        waiting_sign_ins = WaitingSignIns()
 
         class Elsewhere(User):
             async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:  # noqa: ARG002
-                return Landing("https://hub.example/user/me/eca/oauth/callback", arrivals)
+                return Landing("https://hub.example/user/me/eca/oauth/callback", waiting_sign_ins)
 
         url = await Elsewhere().connects(at)
         assert "hub.example" in url
