@@ -44,7 +44,7 @@ from jupyter_eca.host.turn.subagents import Subagents
 from jupyter_eca.host.turn.system_prompt import SystemPrompts
 from jupyter_eca.host.turn.tool_context import ToolContexts
 from jupyter_eca.host.turn.turns import Turns
-from jupyter_eca.host.turn.unattended_calls import Attendance
+from jupyter_eca.host.turn.unattended_calls import UnattendedCalls
 from jupyter_eca.host.turn.warmup import Warmup
 from jupyter_eca.instructions import Interpreters
 from jupyter_eca.mcp_client import McpManager
@@ -168,7 +168,7 @@ class Host:
         turns = self.turns = Turns(services, chats, tasks, setups, self.subagents, commands)
         self.subagents.turns = turns
         tasks.on_failure = turns.break_off
-        self.attendance = Attendance(subscribers, chats, tasks)
+        self.unattended_calls = UnattendedCalls(subscribers, chats, tasks)
         locked_answers = LockedAnswers(services, Locks(database.with_name("locks")))
         chats.on_subagent_events.append(self.subagents.note_events)
         chats.on_change.append(self.hooks.notify_status)
@@ -262,7 +262,7 @@ class Host:
 
     def leave(self, subscriber: Subscriber) -> None:
         """Disconnect a client."""
-        self.attendance.leave(subscriber)
+        self.unattended_calls.disconnect(subscriber)
 
 
 async def _keep_running(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -131,7 +131,7 @@ async def test_with_nobody_there_a_call_that_needs_approval_is_denied(tmp_path: 
 
 async def test_when_the_last_approver_leaves_a_waiting_call_is_denied_and_the_turn_ends(tmp_path: Path) -> None:
     async with desk(tmp_path, RUN) as table:
-        table.host.attendance.grace = 0.0
+        table.host.unattended_calls.grace = 0.0
         asker, other = await table.client(Notebook()), await table.client(unattended=True)
         heard: list[ChatContentReceivedParams] = []
         ended = asyncio.Event()

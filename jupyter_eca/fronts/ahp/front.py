@@ -375,7 +375,7 @@ class AhpFront:
         if self._has_ended:
             return
         if (session := self.sessions.get(uri)) and not self.hub.is_watched(uri):
-            self.host.attendance.check(session.chat)
+            self.host.unattended_calls.restart_timer(session.chat)
             self._drop_later(session)
 
     def _drop_later(self, session: AhpSession) -> None:
@@ -389,7 +389,7 @@ class AhpFront:
         try:
             while self.sessions.get(uri) is session:
                 session.is_needed = False
-                await asyncio.sleep(self.host.attendance.grace)
+                await asyncio.sleep(self.host.unattended_calls.grace)
                 if self.hub.is_watched(uri):
                     return
                 session.input_requests.cancel_all()

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 GRACE_SECONDS: Final = 60.0
 
 
-class Attendance:
-    """Watches which clients leave, and denies the calls of unattended chats after a while."""
+class UnattendedCalls:
+    """The calls that wait for approval in chats that no client attends. They are denied after a while."""
 
     def __init__(self, subscribers: Subscribers, chats: Chats, tasks: ChatTasks) -> None:
         self._subscribers = subscribers
@@ -33,15 +33,15 @@ class Attendance:
         self.grace = GRACE_SECONDS
         """Seconds before the calls of an unattended chat are denied."""
 
-    def leave(self, subscriber: Subscriber) -> None:
+    def disconnect(self, subscriber: Subscriber) -> None:
         """Disconnect a client. Calls that only this client could approve are denied after `grace` seconds."""
         self._subscribers.leave(subscriber)
         for chat in self._chats.all_live():
             if (turn := chat.under_way) and turn.kernel is subscriber.kernel:
                 turn.kernel = None
-            self.check(chat.state.id)
+            self.restart_timer(chat.state.id)
 
-    def check(self, chat: str) -> None:
+    def restart_timer(self, chat: str) -> None:
         """Restart the timer that denies the calls of a chat, if no client is left that could approve them. Called
         whenever a client leaves or may no longer approve."""
         live = self._chats.live(chat)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The seconds in which a model is prepared only once: each key that the user types calls this. The connection is then
-# gone, since an SDK closes one that is not used for five seconds, but the SDK stays imported.
-AGAIN_SECONDS = 60.0
+# `warm` is called for each key that is typed, but prepares a model again only after this many seconds. By then the
+# connection is closed, because an SDK closes a connection that is not used for five seconds. The SDK stays imported.
+REPEAT_SECONDS = 60.0
 
 
 class Warmup:
@@ -39,7 +39,7 @@ class Warmup:
         live = self._chats.live(chat)
         try:
             name = model or (live.choice.model if live else "") or await self._catalog.default()
-            if not name or now - self._warmed.get(name, -AGAIN_SECONDS) < AGAIN_SECONDS:
+            if not name or now - self._warmed.get(name, -REPEAT_SECONDS) < REPEAT_SECONDS:
                 return
             self._warmed[name] = now
             chosen = self._catalog.choose(name)

@@ -37,7 +37,7 @@ async def unsubscribe(client: Client, uri: str = S) -> None:
 
 async def test_a_session_that_nobody_looks_at_is_dropped_and_loaded_anew_as_it_was(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
-        at.host.attendance.grace = 0.05
+        at.host.unattended_calls.grace = 0.05
         client = await at.connect()
         await client.create(S, config={"agent": "plan"})
         await client.ask(S, "t1", "you")
@@ -59,7 +59,7 @@ async def test_a_session_that_nobody_looks_at_is_dropped_and_loaded_anew_as_it_w
 
 async def test_who_comes_back_to_a_session_that_was_dropped_is_sent_it_whole(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
-        at.host.attendance.grace = 0.05
+        at.host.unattended_calls.grace = 0.05
         client = await at.connect()
         await client.create(S)
         await client.ask(S, "t1", "you")
@@ -82,7 +82,7 @@ async def test_who_comes_back_to_a_session_that_was_dropped_is_sent_it_whole(tmp
 
 async def test_a_session_in_which_something_goes_on_is_not_dropped(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
-        at.host.attendance.grace = 0.05
+        at.host.unattended_calls.grace = 0.05
         client, other = await at.connect("one"), await at.connect("two")
         await client.create(S)
         await client.ask(S, "t1", "slow")

@@ -92,7 +92,7 @@ async def test_there_is_one_active_client_at_a_time(tmp_path: Path) -> None:
 
 async def test_a_client_that_leaves_is_active_no_longer_and_its_call_fails_after_a_while(tmp_path: Path) -> None:
     async with place(tmp_path) as at:
-        at.host.attendance.grace = 0.05
+        at.host.unattended_calls.grace = 0.05
         client, other = await at.connect("one"), await at.connect("two")
         await client.create(S, activeClient=client_of("one"))
         await other.subscribe(S)
