@@ -78,7 +78,8 @@ def _add_reasoning(builder: StepBuilder, text: str) -> None:
 
 
 def close_reasoning(builder: StepBuilder, signature: str = "") -> None:
-    """End the reasoning under way, if there is any. `signature` is the vendor's proof of it, see `ReasoningEnd`."""
+    """End the reasoning under way, if there is any. `signature` is the vendor's signature of the reasoning, see
+    `ReasoningEnd`."""
     id = builder.state.reasoning
     if id:
         builder.update(reasoning="")
@@ -96,7 +97,8 @@ def _add_to_chat_cost(builder: StepBuilder, cost: float | None) -> str | None:
 
 
 def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
-    """Show what a reply in another chat cost, such as a subagent's. The usage of the context window does not change."""
+    """Add and show what a reply in another chat cost, such as a subagent's. The usage of the context window does not
+    change."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
     fields = {
         "message_input_tokens": spent.tokens_in,
@@ -110,7 +112,7 @@ def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
 
 
 def add_usage(builder: StepBuilder, usage: UsageDelta) -> None:
-    """Show the tokens that a request used and what it cost."""
+    """Add and show the tokens that a request used and what it cost."""
     tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     limit = Limit(context=usage.context_limit, output=usage.output_limit) if usage.context_limit else None
     builder.update(window=WindowUsage(tokens_in + usage.output_tokens, usage.context_limit or 0))

@@ -45,7 +45,7 @@ Outcome: TypeAlias = CommandAnswer | Compaction | CommandReplacement
 """The result of a command."""
 
 
-class Sees(Protocol):
+class ChatFilter(Protocol):
     """A function that decides which chats a client may know."""
 
     def __call__(self, chat: str, /) -> bool:
@@ -62,11 +62,11 @@ class CommandRunner(Protocol):
         ...
 
     async def run(
-        self, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
+        self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
     ) -> Outcome | None:
         """Run a command. Return None for a message that is no command.
 
-        `sees` tells which chats the client may know. Without it, it is only this chat.
+        `may_see` tells which chats the client may know. Without it, it is only this chat.
         """
         ...
 

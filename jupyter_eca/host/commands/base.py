@@ -12,7 +12,7 @@ from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.ports import Outcome, Sees
+    from jupyter_eca.host.chat.ports import ChatFilter, Outcome
     from jupyter_eca.host.host import Host
     from jupyter_eca.workspace.ports import Kernel
 
@@ -26,8 +26,8 @@ class CommandPlace:
     """The id of the chat."""
     kernel: Kernel | None
     """The kernel of the cell that the command was typed in. None where it was typed elsewhere."""
-    sees: Sees
-    """Tells which chats the user of this client may know."""
+    may_see: ChatFilter
+    """Returns whether the user of this client may know of a chat."""
 
 
 class CommandFunction(Protocol):
@@ -47,7 +47,7 @@ class NativeCommand:
     """What can be written after the name, in this order."""
     may_ask_model: bool = False
     """Whether the function may return a `CommandReplacement`: a message that the model gets in place of the command.
-    The model never sees the turns of other commands."""
+    If it is False, the model never sees the turn of the command."""
 
     def describe(self, name: str) -> ChatCommand:
         """Return the command as clients list it."""

@@ -31,7 +31,7 @@ LISTED = 20
 
 async def resume(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """List the other chats, or let the client show one of them."""
-    rows = [row for row in await place.host.chats.list_rows() if row.id != place.chat and place.sees(row.id)]
+    rows = [row for row in await place.host.chats.list_rows() if row.id != place.chat and place.may_see(row.id)]
     if not rows:
         return CommandAnswer("There is no other chat to go on with.")
     if not call.text:

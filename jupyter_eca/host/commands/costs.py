@@ -16,7 +16,7 @@ from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.host.commands.instructions import brief
 from jupyter_eca.host.operations.estimates import describe_request
-from jupyter_eca.host.store import Extent, Total
+from jupyter_eca.host.store import CostFilter, Total
 from jupyter_eca.protocol.command import CommandArgument
 from jupyter_eca.protocol.content import UsageContent
 
@@ -30,8 +30,8 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     user."""
     host = place.host
     account = await host.ledger.read_account(place.chat, now())
-    session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.sees(row.id)]
-    totals = [await host.ledger.sum_costs(Extent(chat, since=host.started)) for chat in session]
+    session = [row.id for row in await host.chats.list_rows() if row.updated >= host.started and place.may_see(row.id)]
+    totals = [await host.ledger.sum_costs(CostFilter(chat, since=host.started)) for chat in session]
     rows = [("this chat", account.chat), ("this session", sum(totals, Total()))]
     rows += [("this notebook", account.notebook)] if account.notebook_path else []
     rows += [("today, all chats", account.today)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.ports import Outcome, Sees
+    from jupyter_eca.host.chat.ports import ChatFilter, Outcome
     from jupyter_eca.host.commands.base import NativeCommand
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.command import ChatCommand
@@ -100,11 +100,11 @@ async def answers_here(host: Host, message: str) -> bool:
 
 
 async def run(
-    host: Host, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
+    host: Host, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
 ) -> Outcome | None:
     """Run a message that is a command, or the answer to a question of a command. Return None for any other message.
 
-    `sees` tells which chats the client may know. By default it is only this one.
+    `may_see` tells which chats the client may know. By default it is only this one.
     """
     live = host.chats.live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.accepts(message):
@@ -115,7 +115,7 @@ async def run(
     call = parse(message)
     if call is None:
         return None
-    place = CommandPlace(host, chat, kernel, sees or (lambda other: other == chat))
+    place = CommandPlace(host, chat, kernel, may_see or (lambda other: other == chat))
     try:
         return await _run(place, call)
     except EcaError as error:
@@ -160,9 +160,9 @@ class HostCommands:
         return await answers_here(self.host, message)
 
     async def run(
-        self, chat: str, message: str, kernel: Kernel | None = None, sees: Sees | None = None
+        self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None
     ) -> Outcome | None:
-        return await run(self.host, chat, message, kernel, sees)
+        return await run(self.host, chat, message, kernel, may_see)
 
 
 # The loader finds this for the host. The host cannot import it, because this module imports the host.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, BudgetExcess, Purse, find_excess, format_increase
 from jupyter_eca.errors import OverBudget
 from jupyter_eca.host.costs.ledger import find_midnight
-from jupyter_eca.host.store import Extent
+from jupyter_eca.host.store import CostFilter
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 
@@ -52,15 +52,15 @@ class Budgets:
     async def _list_budgets(self, bill: Bill) -> list[Budget]:
         """Return the budgets that a request counts for."""
         today = _get_midnight()
-        extents = {Purse.DAY: Extent(since=today)}
+        filters = {Purse.DAY: CostFilter(since=today)}
         if bill.chat:
-            extents[Purse.CHAT] = Extent(bill.chat)
+            filters[Purse.CHAT] = CostFilter(bill.chat)
         if bill.notebook:
-            extents[Purse.NOTEBOOK] = Extent(notebook=bill.notebook)
+            filters[Purse.NOTEBOOK] = CostFilter(notebook=bill.notebook)
         budgets: list[Budget] = []
         for purse, limit in self._current.resolved.limits.items():
-            if purse in extents:
-                total = await self._ledger.sum_costs(extents[purse])
+            if purse in filters:
+                total = await self._ledger.sum_costs(filters[purse])
                 increase = self._raised.get((bill.chat, purse, today), 0.0)
                 budgets.append(Budget(purse, limit, total.cost, total.unpriced, increase))
         return budgets

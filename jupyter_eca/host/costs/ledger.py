@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.store import Extent, Spending, Total
+from jupyter_eca.host.store import CostFilter, Spending, Total
 from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
 
 if TYPE_CHECKING:
@@ -136,9 +136,9 @@ class Ledger:
         where = bill.chat, bill.turn, bill.notebook, bill.model
         self._store.spend(Spending(_now(), *where, read, cached, usage.output_tokens, usage.cost))
 
-    async def sum_costs(self, extent: Extent) -> Total:
-        """Return the sum over the requests of an extent."""
-        return await self._store.do(lambda tables: tables.sum_spending(extent))
+    async def sum_costs(self, cost_filter: CostFilter) -> Total:
+        """Return the sum over the requests that `cost_filter` selects."""
+        return await self._store.do(lambda tables: tables.sum_spending(cost_filter))
 
     async def read_account(self, chat: str, at: int) -> Account:
         """Return the costs that a client shows for a chat. `at` is a time of the day that counts as today, in
@@ -146,11 +146,11 @@ class Ledger:
         live = self._chats.live(chat)
         turn, notebook = (live.paid, live.notebook) if live else ("", "")
         return Account(
-            await self.sum_costs(Extent(chat, turn)) if turn else Total(),
-            await self.sum_costs(Extent(chat)),
+            await self.sum_costs(CostFilter(chat, turn)) if turn else Total(),
+            await self.sum_costs(CostFilter(chat)),
             notebook,
-            await self.sum_costs(Extent(notebook=notebook)) if notebook else Total(),
-            await self.sum_costs(Extent(since=find_midnight(at))),
+            await self.sum_costs(CostFilter(notebook=notebook)) if notebook else Total(),
+            await self.sum_costs(CostFilter(since=find_midnight(at))),
         )
 
     def find_notebook(self, chat: LiveChat) -> str:

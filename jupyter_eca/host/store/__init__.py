@@ -5,7 +5,7 @@ the tables and their migrations, and `rows` and `spending` the values.
 """
 
 from jupyter_eca.host.store.rows import UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
-from jupyter_eca.host.store.spending import Extent, Spending, Total
+from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 from jupyter_eca.host.store.store import Store, is_alive
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "CellCheckpoint",
     "ChatRow",
     "Checkpoint",
-    "Extent",
+    "CostFilter",
     "Spending",
     "Store",
     "StoredSelection",

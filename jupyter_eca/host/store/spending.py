@@ -1,4 +1,4 @@
-"""Owns the rows of costs: one row for each request to a model. It stays when its chat is deleted or cut back.
+"""Owns the rows of costs: one row for each request to a model. It stays when its chat is deleted or rolled back.
 
 It must not know prices or budgets: `host/costs` does.
 """
@@ -39,7 +39,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class CostFilter:
     """Selects the requests that are summed, in all workspaces. A field that is None selects all."""
 
     chat: str | None = None
@@ -76,13 +76,13 @@ def add_spending(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
     )
 
 
-def sum_spending(db: sqlite3.Connection, extent: Extent) -> Total:
-    """Return the sum over the requests of an extent."""
+def sum_spending(db: sqlite3.Connection, cost_filter: CostFilter) -> Total:
+    """Return the sum over the requests that `cost_filter` selects."""
     conditions = (
-        ("at >= ?", extent.since),
-        ("chat = ?", extent.chat),
-        ("turn = ?", extent.turn),
-        ("notebook = ?", extent.notebook),
+        ("at >= ?", cost_filter.since),
+        ("chat = ?", cost_filter.chat),
+        ("turn = ?", cost_filter.turn),
+        ("notebook = ?", cost_filter.notebook),
     )
     bounds = {bound: value for bound, value in conditions if value is not None}
     where = " AND ".join(bounds)

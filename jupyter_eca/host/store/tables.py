@@ -21,7 +21,7 @@ from jupyter_eca.protocol.event import Aside, Event, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
-    from jupyter_eca.host.store.spending import Extent, Spending, Total
+    from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 
 _CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
 _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
@@ -350,9 +350,9 @@ class Tables:
 
     # -- costs
 
-    def sum_spending(self, extent: Extent) -> Total:
-        """Return the sum over the requests of an extent."""
-        return sum_spending(self._db, extent)
+    def sum_spending(self, cost_filter: CostFilter) -> Total:
+        """Return the sum over the requests that `cost_filter` selects."""
+        return sum_spending(self._db, cost_filter)
 
     # -- data of fronts
 

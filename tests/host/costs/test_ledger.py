@@ -13,7 +13,7 @@ from jupyter_eca.config import Config
 from jupyter_eca.host.chat.live_chat import Prompt
 from jupyter_eca.host.costs.ledger import find_midnight
 from jupyter_eca.host.store.schema import MIGRATIONS, connect
-from jupyter_eca.host.store.spending import Extent, sum_spending
+from jupyter_eca.host.store.spending import CostFilter, sum_spending
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chat import ChatLock
 from jupyter_eca.protocol.chats import ChatDeleteParams
@@ -187,9 +187,9 @@ async def test_chats_of_an_older_version_are_in_the_sums_once(tmp_path: Path) ->
         )
         db.commit()
     with closing(connect(path)) as db:
-        found = sum_spending(db, Extent())
+        found = sum_spending(db, CostFilter())
         assert (found.requests, found.cost, found.unpriced) == (2, 0.5, 1)
-        assert sum_spending(db, Extent(chat="a", turn="t")) == found
+        assert sum_spending(db, CostFilter(chat="a", turn="t")) == found
 
 
 def test_a_rate_cannot_be_negative() -> None:
