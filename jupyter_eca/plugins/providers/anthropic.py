@@ -21,7 +21,7 @@ from jupyter_eca.plugins.providers.failures import RequestTarget
 from jupyter_eca.plugins.providers.messages.events import MessagesReader
 from jupyter_eca.plugins.providers.messages.local_address import is_here
 from jupyter_eca.plugins.providers.messages.request import build_body
-from jupyter_eca.plugins.providers.modalities import adapt_to, find_senses
+from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 from jupyter_eca.plugins.providers.retry_after import retry_after
 from jupyter_eca.plugins.providers.sdk_clients import (
     CHECK_SECONDS,
@@ -84,7 +84,7 @@ class AnthropicProvider:
         model_id = chosen.model_name or model
         # Other servers that speak this API have no web search.
         searches = self.name == "anthropic" and settings.searches(model)
-        adapted_request = adapt_to(request, find_senses(model_id, chosen))
+        adapted_request = adapt_to(request, find_modalities(model_id, chosen))
         return build_body(
             model_id, adapted_request, settings.payload(model), searches=searches, output_limit=chosen.output_limit
         )

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest, Part
 
 # The names of models that cannot read images, and of models that can read PDF documents.
-_BLIND: Final = re.compile(
+_WITHOUT_IMAGES: Final = re.compile(
     r"deepseek-(?:chat|reasoner|coder|r\d|v[23])|gpt-3\.5|gpt-oss|(?:^|/)o1-mini|o3-mini|codestral|devstral|smollm2"
     r"|llama-?3(?:\.[0-3])?(?=[:-]|$)(?!.*vision)|qwen(?:2\.5|3)-?coder|phi-?[34](?!.*(?:vision|multimodal))",
     re.IGNORECASE,
 )
-_READS: Final = re.compile(r"claude|gpt-(?:4o|4\.1|[5-9])|(?:^|/)o(?:1(?!-mini)|3(?!-mini)|4)")
+_WITH_PDF: Final = re.compile(r"claude|gpt-(?:4o|4\.1|[5-9])|(?:^|/)o(?:1(?!-mini)|3(?!-mini)|4)")
 
-NO_EYES: Final = "(An image stood here. You cannot see images; say so if it matters.)"
-NO_READER: Final = (
+IMAGE_PLACEHOLDER: Final = "(An image stood here. You cannot see images; say so if it matters.)"
+PDF_PLACEHOLDER: Final = (
     "(The PDF {} stood here. You cannot read PDFs: take its text out with code, or say so if it matters.)"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Senses:
+class Modalities:
     """What a model can read besides text."""
 
     images: bool = True
@@ -39,28 +39,28 @@ class Senses:
     """Whether it can read PDF documents."""
 
 
-def find_senses(model_id: str, chosen: ModelConfig) -> Senses:
+def find_modalities(model_id: str, chosen: ModelConfig) -> Modalities:
     """Return what a model can read. `model_id` is the vendor's name of the model. The configuration of the model,
     `chosen`, comes first."""
-    sees = not _BLIND.search(model_id) if chosen.image_input is None else chosen.image_input
-    reads = bool(_READS.search(model_id)) if chosen.document_input is None else chosen.document_input
-    return Senses(sees, reads)
+    images = not _WITHOUT_IMAGES.search(model_id) if chosen.image_input is None else chosen.image_input
+    documents = bool(_WITH_PDF.search(model_id)) if chosen.document_input is None else chosen.document_input
+    return Modalities(images, documents)
 
 
-def adapt_to(request: ModelRequest, senses: Senses) -> ModelRequest:
+def adapt_to(request: ModelRequest, modalities: Modalities) -> ModelRequest:
     """Return the request with only those parts that the model can read. The others are replaced by a text."""
     messages = tuple(
-        replace(message, parts=tuple(_adapt_part(part, senses) for part in message.parts))
+        replace(message, parts=tuple(_adapt_part(part, modalities) for part in message.parts))
         for message in request.messages
     )
     return replace(request, messages=messages)
 
 
-def _adapt_part(part: Part, senses: Senses) -> Part:
+def _adapt_part(part: Part, modalities: Modalities) -> Part:
     match part:
-        case ImagePart() if not senses.images:
-            return TextPart(NO_EYES)
-        case DocumentPart(name=name) if not senses.documents:
-            return TextPart(NO_READER.format(name))
+        case ImagePart() if not modalities.images:
+            return TextPart(IMAGE_PLACEHOLDER)
+        case DocumentPart(name=name) if not modalities.documents:
+            return TextPart(PDF_PLACEHOLDER.format(name))
         case _:
             return part

@@ -33,7 +33,7 @@ URL = "http://127.0.0.1:11434"
 TAGS_SECONDS = 0.3
 
 # Ollama sends nothing while it loads a model and reads a long prompt. Without a GPU this takes minutes.
-_MESSAGES = AnthropicProvider(name="ollama", patience=Patience(idle=600.0), priced_as="")
+_MESSAGES_PROVIDER = AnthropicProvider(name="ollama", patience=Patience(idle=600.0), priced_as="")
 
 _OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
 _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`, then ask again."
@@ -48,17 +48,17 @@ class OllamaProvider:
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         url, configured = settings.url or URL, tuple(settings.models)
         if not is_here(url):
-            return configured  # another machine is not asked only to fill a list
+            return configured  # do not ask another machine just to fill a list
         pulled = await asyncio.to_thread(_list_pulled, url)
         return (*configured, *(name for name in pulled if name not in configured)) if pulled else ()
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
-        return _MESSAGES.request_body(model, request, settings)
+        return _MESSAGES_PROVIDER.request_body(model, request, settings)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         settings = settings.model_copy(update={"url": settings.url or URL})
         try:
-            async with aclosing(_MESSAGES.stream(model, request, settings)) as deltas:
+            async with aclosing(_MESSAGES_PROVIDER.stream(model, request, settings)) as deltas:
                 async for delta in deltas:
                     # A model that runs here costs nothing. Models of Ollama's cloud have a tag that says so.
                     free = isinstance(delta, UsageDelta) and not model.endswith(("-cloud", ":cloud"))

@@ -24,7 +24,7 @@ from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import failures, prices
 from jupyter_eca.plugins.providers.failures import RequestTarget
 from jupyter_eca.plugins.providers.messages.local_address import is_here
-from jupyter_eca.plugins.providers.modalities import adapt_to, find_senses
+from jupyter_eca.plugins.providers.modalities import adapt_to, find_modalities
 from jupyter_eca.plugins.providers.presets import RESPONSES
 from jupyter_eca.plugins.providers.responses.events import ResponsesReader as ResponsesReading
 from jupyter_eca.plugins.providers.responses.request import build_body as build_responses_body
@@ -123,7 +123,7 @@ class OpenAIProvider:
         chosen = settings.models.get(model, ModelConfig())
         model_id = chosen.model_name or model
         searching = chosen.model_copy(update={"web_search": settings.searches(model)})
-        adapted_request = adapt_to(request, find_senses(model_id, chosen))
+        adapted_request = adapt_to(request, find_modalities(model_id, chosen))
         return self.api.build_body(model_id, adapted_request, settings.payload(model), searching)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:

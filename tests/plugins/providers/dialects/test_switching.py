@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.plugins.providers.modalities import NO_EYES, NO_READER
+from jupyter_eca.plugins.providers.modalities import IMAGE_PLACEHOLDER, PDF_PLACEHOLDER
 from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.context import FileContext, ImageContext
 from tests.host.faults.vendor import shows
@@ -71,8 +71,8 @@ async def test_a_model_that_cannot_see_is_told_what_stood_there(tmp_path: Path, 
             assert outcomes(await answer(client, "and now?", model="seeing/m")) == ["completed"]
     assert (seeing.refused, blind.refused) == ([], [])
     told, seen = json.dumps(blind.bodies[0], ensure_ascii=False), json.dumps(seeing.bodies[-1])
-    assert (NO_EYES in told, NO_READER.format("paper.pdf") in told) == (True, True)
-    assert (PIXEL in seen, NO_EYES in seen) == (True, False)
+    assert (IMAGE_PLACEHOLDER in told, PDF_PLACEHOLDER.format("paper.pdf") in told) == (True, True)
+    assert (PIXEL in seen, IMAGE_PLACEHOLDER in seen) == (True, False)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
