@@ -1,5 +1,5 @@
-"""Limits the size of a message over stdio. It is a text encoding that passes on only whole lines, and no line that is
-too long.
+"""Limits the size of a message over stdio. It defines a text encoding that passes on only whole lines, and no line
+that is too long.
 
 The SDK reads the output of a server as text, in an encoding that we choose. If a line arrives in many pieces, the SDK
 joins all of them again for each piece, so a line of 100 MB would block the loop for a minute. With this encoding, the
@@ -40,19 +40,19 @@ class _LineDecoder(codecs.IncrementalDecoder):
         complete, newline, rest = bytes(input).rpartition(b"\n")
         text = ""
         if newline:
-            text = self._take(complete + newline)
-        self._keep(rest)
-        return text + self._take(b"") if final else text
+            text = self._flush(complete + newline)
+        self._add(rest)
+        return text + self._flush(b"") if final else text
 
-    def _take(self, data: bytes) -> str:
-        """Return everything that was kept, with `data`, and keep nothing."""
-        self._keep(data)
+    def _flush(self, data: bytes) -> str:
+        """Add `data`, and return the text of everything that was kept. Then nothing is kept."""
+        self._add(data)
         lines = b"".join(self._pieces) if self._size <= MAX_BYTES else b""
         self._pieces, self._size = [], 0
         return lines.decode("utf-8", self.errors)
 
-    def _keep(self, data: bytes) -> None:
-        """Keep the beginning of a line that is not complete."""
+    def _add(self, data: bytes) -> None:
+        """Add bytes to those that are kept. If they are more than a line may have, drop them and report it."""
         self._size += len(data)
         if self._size <= MAX_BYTES:
             self._pieces.append(data)

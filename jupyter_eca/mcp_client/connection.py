@@ -371,7 +371,7 @@ class ServerConnection:
         self._suspect_all_resources()
 
     def _suspect_all_resources(self) -> None:
-        self.settings.resources.suspect(self.settings.name)
+        self.settings.resources.mark_changed(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
         """Return completions for the value of a template's variable; nothing when the server offers none. `known` are

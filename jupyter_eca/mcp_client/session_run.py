@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # gateway.
 _TEMPORARY_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
-_NEEDS_MORE: Final = "it wants its user to sign in again, for more than they have allowed so far"
+_NEEDS_MORE: Final = "it wants its user to sign in again and to allow more than before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ async def run_session(
     watch = transports.TransportWatch()
     with scope:
         for attempt in list_attempts(settings, auth):
-            suspect = partial(settings.resources.suspect, settings.name)
+            mark_changed = partial(settings.resources.mark_changed, settings.name)
             watch = transports.TransportWatch(
-                on_stderr=partial(settings.log.write, "stderr"), on_resource_updated=suspect
+                on_stderr=partial(settings.log.write, "stderr"), on_resource_updated=mark_changed
             )
             statuses: list[int] = []
             transports.REFUSED_STATUSES.set(statuses)

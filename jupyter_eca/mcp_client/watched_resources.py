@@ -45,7 +45,7 @@ class AttachedResources:
         """Return the digest of the content that the chat received; None when it received none."""
         return self._digests.get((chat, server, uri))
 
-    def suspect(self, server: str, uri: str | None = None) -> None:
+    def mark_changed(self, server: str, uri: str | None = None) -> None:
         """Note that a resource may have changed; without a URI, each resource of the server."""
         self.suspected.update(key for key in self._digests if key[1] == server and uri in {None, key[2]})
 
