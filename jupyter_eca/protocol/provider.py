@@ -12,7 +12,8 @@ from jupyter_eca.protocol.base import Model
 
 
 class AuthStatus(StrEnum):
-    """Whether a provider can be used. `local` and `not-running` are for providers on this machine, without a key."""
+    """Whether a provider can be used. `expiring`: the sign-in expires soon. `local` and `not-running` are for providers
+    on this machine, without a key."""
 
     AUTHENTICATED = "authenticated"
     EXPIRING = "expiring"
@@ -55,9 +56,13 @@ class ModelCapabilities(Model):
     """What a model can do."""
 
     reason: bool = False
+    """Whether it can reason before it answers."""
     vision: bool = False
+    """Whether it can read images."""
     tools: bool = True
+    """Whether it can call tools."""
     web_search: bool = False
+    """Whether it can search the web."""
 
 
 class ModelCost(Model):

@@ -63,7 +63,7 @@ class CellSession:
     def prompt_kernel(self) -> PromptKernel | None:
         """The kernel, if its cells can be prompts; otherwise None."""
         kernel = get_kernel(self.shell)
-        return kernel if hasattr(kernel, "as_prompt") else None
+        return kernel if hasattr(kernel, "add_prompt_magic") else None
 
     async def get_client(self) -> EcaClient:
         """Return the client of the engine, for a cell that waits for it. Raises: CellError, which the cell shows as one

@@ -96,8 +96,8 @@ class Completion:
 
     async def _complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
         """Complete our words. This replaces ipykernel's `do_complete`, and calls it for all other words."""
-        as_prompt = getattr(get_kernel(self._shell), "as_prompt", None)
-        prompt, before = as_prompt(code) if as_prompt is not None else (code, 0)
+        add_prompt_magic = getattr(get_kernel(self._shell), "add_prompt_magic", None)
+        prompt, before = add_prompt_magic(code) if add_prompt_magic is not None else (code, 0)
         word = find_word(prompt, cursor_pos + before)
         if word is None:
             reply = self._original_do_complete(code, cursor_pos)

@@ -21,7 +21,7 @@ from jupyter_eca.workspace.notebooks.prompt_cells import (
 )
 
 # The language of the kernel while its cells are prompts.
-_PROMPTS = {
+_PROMPT_LANGUAGE = {
     # The name is not Python's. Otherwise linters and language servers would read prompts as code.
     "name": LANGUAGE,
     "version": "1",
@@ -51,7 +51,7 @@ class EcaKernel(IPythonKernel):
 
     @property
     def language_info(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # it depends on the setting
-        return _PROMPTS if self.cells is DefaultCellKind.PROMPTS else IPythonKernel.language_info
+        return _PROMPT_LANGUAGE if self.cells is DefaultCellKind.PROMPTS else IPythonKernel.language_info
 
     @property
     def banner(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # a property there, too; untyped
@@ -71,7 +71,7 @@ class EcaKernel(IPythonKernel):
         return await cast("Any", super()).do_execute(code, silent, store_history, **options)
 
     def do_complete(self, code: str, cursor_pos: int) -> Any:
-        """Complete code. A prompt gets no names of Python here: `Completion` completes commands and files in it."""
+        """Complete code. A prompt gets no names of Python here: `completion.py` completes commands and files in it."""
         if is_prompt(code, self.cells):
             return {
                 "status": "ok",
@@ -92,6 +92,6 @@ class EcaKernel(IPythonKernel):
             return {"status": "incomplete", "indent": ""}
         return {"status": "complete"}
 
-    def as_prompt(self, code: str) -> tuple[str, int]:
-        """Return the cell as the shell sees it, and the number of characters that were added at its beginning."""
+    def add_prompt_magic(self, code: str) -> tuple[str, int]:
+        """Return the cell as IPython sees it, and the number of characters that were added at its beginning."""
         return (PROMPT_MAGIC + code, len(PROMPT_MAGIC)) if is_prompt(code, self.cells) else (code, 0)

@@ -40,7 +40,7 @@ async def may_execute(handler: JupyterHandler) -> bool:
 
 
 def may_approve(handler: JupyterHandler) -> bool:
-    """Return whether the client may approve tool calls. A client that may not can still ask questions.
+    """Return whether the client may approve tool calls. Without this right, a client can still ask questions.
 
     A browser sends a cookie, and may approve. A program sends a token. Code in a kernel can find the server's own
     token: in its environment (JupyterHub sets `JUPYTERHUB_API_TOKEN`), or in the file that Jupyter writes for `jupyter

@@ -1,4 +1,5 @@
-"""Parses the Python of a cell that contains IPython's own syntax, without moving a line. IPython itself is not needed.
+"""Parses the Python of a cell that contains IPython's own syntax, and keeps the number of each line. It does not
+need IPython itself.
 
 It must not search strings or brackets for magics: a line counts as a magic only where Python cannot parse it. The names
 in the tree are found by `name_analysis.py`.
@@ -41,8 +42,8 @@ _OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b
 # Characters. A longer cell is data, and Python needs seconds to parse it.
 MAX_SOURCE: Final = 200_000
 
-# Magics that are found one by one in a cell. Each of them costs one parse of the whole cell. After so many, every other
-# line that looks like a magic counts as one.
+# Magics that are found one by one in a cell. Each of them costs one parse of the whole cell. After so many, each
+# remaining line that looks like a magic counts as one.
 MAX_ROUNDS: Final = 50
 
 

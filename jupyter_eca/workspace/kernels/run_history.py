@@ -40,7 +40,8 @@ class KernelHistory:
 
 @dataclass(frozen=True, slots=True)
 class KernelCount:
-    """How many executions there were in a kernel that does not say which: one of another language than Python."""
+    """How many executions there were in a kernel of another language than Python. Such a kernel does not tell what
+    was executed."""
 
     last: int
     """The execution count of what ran last; 0 if nothing ran."""

@@ -61,7 +61,10 @@ export interface ApprovalsProposeResult {
   readonly why?: string;
 }
 
-/** Whether a provider can be used. `local` and `not-running` are for providers on this machine, without a key. */
+/**
+ * Whether a provider can be used. `expiring`: the sign-in expires soon. `local` and `not-running` are for providers
+ * on this machine, without a key.
+ */
 export type AuthStatus = 'authenticated' | 'expiring' | 'expired' | 'unauthenticated' | 'local' | 'not-running';
 
 /**
@@ -1266,9 +1269,13 @@ export interface MetadataContent {
 
 /** What a model can do. */
 export interface ModelCapabilities {
+  /** Whether it can reason before it answers. */
   readonly reason: boolean;
+  /** Whether it can read images. */
   readonly vision: boolean;
+  /** Whether it can call tools. */
   readonly tools: boolean;
+  /** Whether it can search the web. */
   readonly webSearch: boolean;
 }
 
