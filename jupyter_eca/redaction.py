@@ -9,7 +9,7 @@ command or the address of a tool server must use `redact_arguments` or `redact_u
 
 Redaction is needed wherever text by others is shown or logged: errors from vendors and plugins, and log records.
 SDKs log their requests including the headers. Servers that reject a key often repeat it in the error message. An
-exception in a plugin can contain anything. A registered secret is never removed: a replaced key may still be valid.
+exception in a plugin can contain anything. A secret stays registered for ever: a replaced key may still be valid.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"(?=.*[a-zA-Z])(?=.*\d)[\w+=-]{16,}")
 # A value that begins like this may be the path or the address of a secret, and not the secret itself. But a secret may
 # begin with a slash or a tilde too. So an absolute path counts only if its name or its first folder says so.
-_PLACES: Final = ("/", "~", "./", "../", "http")
-_PLACE_NAME: Final = re.compile(r"(?:FILE|PATH|DIR|DIRECTORY|FOLDER|SOCK|SOCKET|URL|URI|ENDPOINT)$", re.IGNORECASE)
-_USUAL_PLACE: Final = re.compile(
+_PATH_STARTS: Final = ("/", "~", "./", "../", "http")
+_PATH_NAME: Final = re.compile(r"(?:FILE|PATH|DIR|DIRECTORY|FOLDER|SOCK|SOCKET|URL|URI|ENDPOINT)$", re.IGNORECASE)
+_USUAL_PATH: Final = re.compile(
     r"https?://|~/|\.{1,2}/|/(?:app|config|data|dev|etc|home|media|mnt|opt|private|proc|root|run|secrets|srv|tmp|Users|usr"
     r"|var|Volumes|work|workspace)/"
 )
@@ -55,10 +55,11 @@ _KEY_LIKE: Final = re.compile(
 )
 # A whole argument of the form `--name=value` or `NAME=value`. Its value may contain spaces.
 _ASSIGNMENT: Final = re.compile(r"-{0,2}(?P<name>[\w.-]+)\s*[=:]\s*(?P<value>.+)", re.DOTALL)
-# An option, which is no value of the option before it. Anything else with a hyphen may be a secret.
+# An argument of this form is an option itself, and not the value of the option before it. Any other argument with a
+# hyphen may be a secret.
 _OPTION: Final = re.compile(r"-[a-zA-Z]|--[a-z][\w-]*(?:=.*)?", re.DOTALL)
-# A name with its value in a longer argument, such as a shell line, a header or JSON. In quotes, which may be around the
-# value or around both, the value may contain spaces.
+# A name with its value in a longer argument, such as a shell line, a header or JSON. The value may contain spaces if it
+# is in quotes. The quotes may be around the value only, or around the name and the value.
 _NAMED_VALUE: Final = re.compile(
     rf"""(?P<both>["'])?(?P<name>(?P<option>(?<!\w)-)?[\w.-]*(?:{_NAME})[\w.-]*)"""
     r"""(?:["']?\s*[=:]\s*|(?(option)\s+(?!-[a-zA-Z](?:\s|$)|--[a-z])|(?!)))"""
@@ -108,7 +109,7 @@ def register_named_secret(name: str, value: str, *, opaque: bool = False) -> Non
     default because names of models can look like that.
     """
     if _NAMES.search(name):
-        if not _is_place(name, value):
+        if not _is_path_or_address(name, value):
             register_secret(value)
     elif opaque:
         register_secret(*(part for part in value.split() if _OPAQUE.fullmatch(part)))
@@ -165,12 +166,12 @@ def redact_json(value: Any) -> Any:
 
 def redact_url(url: str) -> str:
     """Return an address without its user, password, values of query and fragment, and random parts of the path."""
-    return redact(_cut(url, _find_in_urls(url)))
+    return redact(_hide(url, _find_in_urls(url)))
 
 
 def redact_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments of a command without the secrets in them, by value and by position."""
-    return tuple(redact(_cut(argument, spans)) for argument, spans in _find_in_arguments(arguments))
+    return tuple(redact(_hide(argument, spans)) for argument, spans in _find_in_arguments(arguments))
 
 
 def _find_in_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
@@ -189,7 +190,7 @@ def _is_secret_value(option: str, value: str) -> bool:
     if not option.startswith("-") or "=" in option or _OPTION.fullmatch(value):
         return False
     has_password = option in _USER_OPTIONS and _USER.match(f"{option} {value}")
-    return bool(has_password or (_NAMES.search(option) and not _is_place(option, value)))
+    return bool(has_password or (_NAMES.search(option) and not _is_path_or_address(option, value)))
 
 
 def _find_in_argument(argument: str) -> list[tuple[int, int]]:
@@ -197,14 +198,14 @@ def _find_in_argument(argument: str) -> list[tuple[int, int]]:
     found = _find_in_urls(argument)
     assigned = _ASSIGNMENT.fullmatch(argument)
     named = (*((assigned,) if assigned and _NAMES.search(assigned["name"]) else ()), *_NAMED_VALUE.finditer(argument))
-    found += [match.span("value") for match in named if not _is_place(match["name"], match["value"])]
+    found += [match.span("value") for match in named if not _is_path_or_address(match["name"], match["value"])]
     found += [match.span("value") for match in _USER.finditer(argument)]
     return found + [match.span() for match in _KEY_LIKE.finditer(argument)]
 
 
-def _is_place(name: str, value: str) -> bool:
+def _is_path_or_address(name: str, value: str) -> bool:
     """Whether the value of a name is a path or an address, where a secret may be."""
-    return value.startswith(_PLACES) and bool(_PLACE_NAME.search(name) or _USUAL_PLACE.match(value))
+    return value.startswith(_PATH_STARTS) and bool(_PATH_NAME.search(name) or _USUAL_PATH.match(value))
 
 
 def _find_in_urls(text: str) -> list[tuple[int, int]]:
@@ -221,7 +222,7 @@ def _find_in_urls(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _cut(text: str, spans: list[tuple[int, int]]) -> str:
+def _hide(text: str, spans: list[tuple[int, int]]) -> str:
     """Return the text with `HIDDEN` at these positions. They may overlap."""
     parts: list[str] = []
     at = 0

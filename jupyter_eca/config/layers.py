@@ -30,7 +30,7 @@ from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
 from jupyter_eca.config.trust.held_settings import describe_held
 from jupyter_eca.config.trust.restrictions import keep_restrictions
-from jupyter_eca.config.trust.split_settings import divide
+from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -240,10 +240,12 @@ class _ConfigReader:
         Returns whether all settings are trusted. `extras` are files that are trusted together with the parts, but added
         later. `place` is the folder or the file whose content the user trusts.
         """
-        divided = [divide(_modernize(part.settings), self.data) for part in (*parts, *extras)]
-        waiting = [(part.layer, waits) for part, (_, waits) in zip((*parts, *extras), divided, strict=True) if waits]
+        split_parts = [split_settings(_modernize(part.settings), self.data) for part in (*parts, *extras)]
+        waiting = [
+            (part.layer, waits) for part, (_, waits) in zip((*parts, *extras), split_parts, strict=True) if waits
+        ]
         is_trusted = self._check_trust(folder, place, describe_held(folder, waiting, self.folders) if waiting else None)
-        self._add_divided(parts, is_trusted=is_trusted)
+        self._add_split(parts, is_trusted=is_trusted)
         return is_trusted
 
     def _check_trust(self, folder: Path, place: Path, held: HeldSettings | None) -> bool:
@@ -265,11 +267,11 @@ class _ConfigReader:
         self.held_back.append(held)
         return False
 
-    def _add_divided(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
+    def _add_split(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
         """Add files: all of their settings if they are trusted, else only the restrictions."""
         for part in parts:
             # Divided only now, because a file must not loosen what the files before it have restricted.
-            restrictions, rest = divide(_modernize(part.settings), self.data)
+            restrictions, rest = split_settings(_modernize(part.settings), self.data)
             self._add_part(part, merge(restrictions, rest) if is_trusted else restrictions)
 
     def read_extra_files(self) -> None:
@@ -283,7 +285,7 @@ class _ConfigReader:
             parts = self._load_file(path, own=is_own, within=None if is_own else self.first)
             folder = next((folder for folder in self.folders if path.resolve().is_relative_to(folder.resolve())), None)
             if path in self.trusted_files:
-                self._add_divided(parts, is_trusted=True)
+                self._add_split(parts, is_trusted=True)
             elif folder is None or is_own:
                 self._add_parts(parts)
             else:

@@ -1,4 +1,4 @@
-"""Divides a project's settings: some apply at once, and the others wait until the user trusts the folder. Pure.
+"""Splits a project's settings: some apply at once, and the others wait until the user trusts the folder. Pure.
 
 It must not ask the user or describe the settings: its neighbour `held_settings` describes those that wait.
 
@@ -23,12 +23,12 @@ from jupyter_eca.engine.approval.policy import Decision
 Json = dict[str, Any]
 
 NOTHING: Final = object()
-"""Stands for an empty part of a division. It cannot be None, because a file may contain `null`."""
+"""Stands for an empty part of a split value. It cannot be None, because a file may contain `null`."""
 
-Division = tuple[Any, Any]
+SplitValue = tuple[Any, Any]
 """The part of a value that applies at once, and the part that waits."""
-_Divide = Callable[[Any, Any], Division]
-"""A function that divides a value. Its second argument is the value in the earlier layers; None when there is none."""
+_Split = Callable[[Any, Any], SplitValue]
+"""A function that splits a value. Its second argument is the value in the earlier layers; None when there is none."""
 
 # Placeholders that are replaced by something from outside of the file.
 _PLACEHOLDER: Final = re.compile(r"\$\{(?:env|file|netrc|cmd):")
@@ -43,83 +43,86 @@ _OTHER_KEYS: Final = frozenset({"extraConfigs", "netrcFile"})
 _KEYS: Final = frozenset(map(to_camel, Config.model_fields)) | _OTHER_KEYS
 
 
-def divide(settings: Json, below: Json) -> tuple[Json, Json]:
-    """Divide the settings of a project into those that apply at once and those that wait.
+def split_settings(settings: Json, earlier: Json) -> tuple[Json, Json]:
+    """Split the settings of a project into those that apply at once and those that wait.
 
-    `below` are the settings of the earlier layers. Keys that we do not read are left out.
+    `earlier` are the settings of the earlier layers. Keys that we do not read are left out.
     """
     read = {name: value for name, value in settings.items() if name in _KEYS}
-    applies, waits = _divide_config(read, below)
+    applies, waits = _split_config(read, earlier)
     return _as_object(applies), _as_object(waits)
 
 
-def _wait(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
+def _wait_all(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a `_Split`
+    """All of the value waits."""
     return NOTHING, value
 
 
-def _apply(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
+def _apply_all(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a `_Split`
+    """All of the value applies at once."""
     return value, NOTHING
 
 
-def _apply_literal(value: Any, below: Any) -> Division:  # noqa: ARG001  # a `_Divide`
+def _apply_literal(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a `_Split`
     """Apply a value if it has no placeholder. A placeholder may stand for a secret, such as an environment variable."""
     return (NOTHING, value) if _PLACEHOLDER.search(json.dumps(value)) else (value, NOTHING)
 
 
-def _apply_if(is_strict: Callable[[Any, Any], bool]) -> _Divide:
-    return lambda value, below: (value, NOTHING) if is_strict(value, below) else (NOTHING, value)
+def _apply_if(is_strict: Callable[[Any, Any], bool]) -> _Split:
+    """Apply all of a value if `is_strict` returns True for it and the earlier value. Otherwise all of it waits."""
+    return lambda value, earlier: (value, NOTHING) if is_strict(value, earlier) else (NOTHING, value)
 
 
-def _apply_fields(fields: Mapping[str, _Divide], rest: _Divide = _wait) -> _Divide:
-    """Divide an object key by key. `rest` divides the keys that `fields` does not name."""
+def _split_fields(fields: Mapping[str, _Split], rest: _Split = _wait_all) -> _Split:
+    """Split an object key by key. `rest` splits the keys that `fields` does not name."""
 
-    def divide_fields(value: Any, below: Any) -> Division:
+    def split_fields(value: Any, earlier: Any) -> SplitValue:
         if not isinstance(value, dict):
             return NOTHING, value
         applies: Json = {}
         waits: Json = {}
-        under = _as_object(below)
+        earlier_object = _as_object(earlier)
         for name, item in cast("Json", value).items():
-            applying, waiting = fields.get(name, rest)(item, under.get(name))
+            applying, waiting = fields.get(name, rest)(item, earlier_object.get(name))
             if applying is not NOTHING:
                 applies[name] = applying
             if waiting is not NOTHING:
                 waits[name] = waiting
         return applies or NOTHING, waits or NOTHING
 
-    return divide_fields
+    return split_fields
 
 
-def _add_to_list(value: Any, below: Any) -> Division:
+def _add_to_list(value: Any, earlier: Any) -> SplitValue:
     """Apply a list together with the list of the earlier layers, which it would replace otherwise."""
     if not isinstance(value, list):
         return NOTHING, value
-    under = cast("list[Any]", below) if isinstance(below, list | tuple) else []
-    return [*under, *(item for item in cast("list[Any]", value) if item not in under)], NOTHING
+    earlier_list = cast("list[Any]", earlier) if isinstance(earlier, list | tuple) else []
+    return [*earlier_list, *(item for item in cast("list[Any]", value) if item not in earlier_list)], NOTHING
 
 
-def _is_strict_decision(value: Any, below: Any) -> bool:
-    under = below if below in _DECISIONS else Decision.ASK
-    return value in _DECISIONS and _DECISIONS.index(value) >= _DECISIONS.index(under)
+def _is_strict_decision(value: Any, earlier: Any) -> bool:
+    decision = earlier if earlier in _DECISIONS else Decision.ASK
+    return value in _DECISIONS and _DECISIONS.index(value) >= _DECISIONS.index(decision)
 
 
-def _is_smaller(value: Any, below: Any) -> bool:
+def _is_smaller(value: Any, earlier: Any) -> bool:
     """Return whether a limit is as low as that of the earlier layers, or lower. None means that there is no limit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and (not isinstance(below, int | float) or value <= below)
+    return is_number and (not isinstance(earlier, int | float) or value <= earlier)
 
 
-def _selects_all_calls(rule: Any, below: Any) -> bool:  # noqa: ARG001  # an argument of `_apply_if`
+def _selects_all_calls(rule: Any, earlier: Any) -> bool:  # noqa: ARG001  # an argument of `_apply_if`
     # The schema accepts the spelling `args_matchers` too, so any other key may be a matcher.
     return rule in ({}, {"argsMatchers": {}})
 
 
-def _divide_variables(value: Any, below: Any) -> Division:
+def _split_variables(value: Any, earlier: Any) -> SplitValue:
     """Apply what lets the model learn less about variables.
 
     The result has all kinds of variables, because an object replaces the one word that may be in an earlier layer.
     """
-    current, wanted = _get_details_by_kind(below), _get_details_by_kind(value)
+    current, wanted = _get_details_by_kind(earlier), _get_details_by_kind(value)
     less = {kind: detail for kind, detail in wanted.items() if _rank(detail) <= _rank(current[kind])}
     more = {kind: detail for kind, detail in wanted.items() if kind not in less}
     named = _as_object(value) or wanted
@@ -140,11 +143,11 @@ def _rank(detail: Any) -> int:
     return _DETAILS.index(detail) if detail in _DETAILS else len(_DETAILS)
 
 
-def _divide_agents(value: Any, below: Any) -> Division:
+def _split_agents(value: Any, earlier: Any) -> SplitValue:
     """Apply the restrictions of agents that exist in earlier layers. A project's own agents wait completely."""
-    known = _BUILT_IN | _as_object(below).keys()
+    known = _BUILT_IN | _as_object(earlier).keys()
     names = _as_object(value).keys()
-    return _apply_fields({name: _divide_agent for name in names if name in known})(value, below)
+    return _split_fields({name: _split_agent for name in names if name in known})(value, earlier)
 
 
 def _as_object(value: Any) -> Json:
@@ -153,32 +156,34 @@ def _as_object(value: Any) -> Json:
 
 # An `ask` rule of an agent replaces the rule of all agents for the same tool. If it is only for some arguments, it may
 # be the narrower one, so it waits.
-_divide_agent: Final = _apply_fields(
+_split_agent: Final = _split_fields(
     {
-        "toolCall": _apply_fields(
-            {"approval": _apply_fields({"deny": _apply, "ask": _apply_fields({}, _apply_if(_selects_all_calls))})}
+        "toolCall": _split_fields(
+            {"approval": _split_fields({"deny": _apply_all, "ask": _split_fields({}, _apply_if(_selects_all_calls))})}
         ),
         "disabledTools": _add_to_list,
     }
 )
 
-_divide_config: Final = _apply_fields(
+_split_config: Final = _split_fields(
     {
-        "toolCall": _apply_fields(
+        "toolCall": _split_fields(
             {
-                "approval": _apply_fields({"deny": _apply, "ask": _apply, "byDefault": _apply_if(_is_strict_decision)}),
+                "approval": _split_fields(
+                    {"deny": _apply_all, "ask": _apply_all, "byDefault": _apply_if(_is_strict_decision)}
+                ),
                 "outputTruncation": _apply_literal,
             }
         ),
-        "agent": _divide_agents,
+        "agent": _split_agents,
         "disabledTools": _add_to_list,
         "defaultAgent": _apply_if(lambda value, _: value == PLAN),
-        "chat": _apply_fields(
+        "chat": _split_fields(
             {"defaultTrust": _apply_if(lambda value, _: value is False), "autoSyncSystemPrompt": _apply_literal}
         ),
-        "notebook": _apply_fields({"lock": _apply_literal, "variables": _divide_variables}),
-        "budget": _apply_fields({}, _apply_if(_is_smaller)),
-        "mcpSampling": _apply_fields({"approval": _apply_if(_is_strict_decision)}),
+        "notebook": _split_fields({"lock": _apply_literal, "variables": _split_variables}),
+        "budget": _split_fields({}, _apply_if(_is_smaller)),
+        "mcpSampling": _split_fields({"approval": _apply_if(_is_strict_decision)}),
         # These texts of a project are for the model, which also reads the project's AGENTS.md without trust.
         "rules": _apply_literal,
         "welcomeMessage": _apply_literal,

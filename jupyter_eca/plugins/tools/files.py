@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files
 
 # Held while a file is changed. Calls of one turn run in parallel, and each change reads a file before it writes it.
-_one_change = threading.Lock()
+_change_lock = threading.Lock()
 
-# The files of a moved folder that get a checkpoint. Each of them is copied, and a data set has more.
+# The files of a moved folder that get a checkpoint. Each of them is copied, and the folder of a data set has
+# many more files.
 MAX_KEPT = 1000
 
 # The characters of a file that an error shows if it was changed since the model read it. The model must read a longer
@@ -94,31 +95,33 @@ class _Change:
     """What was done, as the beginning of the result's text."""
 
 
-async def _write_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_write(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     return await run_read(
-        _preview, context.files, _plan_known_write, arguments["path"], arguments["content"], context.known
+        _preview_change, context.files, _plan_write_if_known, arguments["path"], arguments["content"], context.known
     )
 
 
-async def _edit_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_edit(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     edit = validate(edit_file.arguments, arguments)  # parsed as for the call itself: "true" is True
-    return await run_read(_preview, context.files, _plan_edit, edit["path"], *(edit[name] for name in _EDIT_ARGUMENTS))
+    return await run_read(
+        _preview_change, context.files, _plan_edit, edit["path"], *(edit[name] for name in _EDIT_ARGUMENTS)
+    )
 
 
-async def _proposal_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_proposal(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     edit = validate(preview_file_change.arguments, arguments)
     original, new, everywhere = (edit[name] for name in _EDIT_ARGUMENTS)
     return await run_read(_propose_edit, context.files, edit["path"], original, new, everywhere=everywhere)
 
 
-async def _move_preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
+async def _preview_move(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     return (await run_read(_plan_move, context.files, arguments["source"], arguments["destination"])).details
 
 
 _EDIT_ARGUMENTS = ("original_content", "new_content", "all_occurrences")
 
 
-@tool(keeps=True, summary="Writing {path}", preview=_write_preview, remembers=Remembers.FOLDER, paths=["path"])
+@tool(keeps=True, summary="Writing {path}", preview=_preview_write, remembers=Remembers.FOLDER, paths=["path"])
 async def write_file(context: ToolContext, path: FilePath, content: Content) -> ToolResult:
     """Create a text file, or replace all of an existing one, which you must have read. Missing folders are made.
 
@@ -130,7 +133,7 @@ async def write_file(context: ToolContext, path: FilePath, content: Content) -> 
     return await run_to_end(asyncio.to_thread(_write_and_report, context.files, context.known, path, content))
 
 
-@tool(keeps=True, summary="Editing {path}", preview=_edit_preview, remembers=Remembers.FOLDER, paths=["path"])
+@tool(keeps=True, summary="Editing {path}", preview=_preview_edit, remembers=Remembers.FOLDER, paths=["path"])
 async def edit_file(
     context: ToolContext,
     path: FilePath,
@@ -140,7 +143,7 @@ async def edit_file(
 ) -> ToolResult:
     """Replace text in an existing file and show what is then on disk.
 
-    Read the file first. original_content must occur exactly once: take as many lines around it as that needs.
+    Read the file first. original_content must occur exactly once: add lines around it until it is unique.
     The line ends of the file are kept. Does not edit notebooks.
     """
     await _keep(context, context.files.resolve(path))
@@ -153,7 +156,7 @@ async def edit_file(
     reads=True,
     agents=["plan"],
     summary="Previewing a change of {path}",
-    preview=_proposal_preview,
+    preview=_preview_proposal,
     paths=["path"],
 )
 async def preview_file_change(
@@ -177,7 +180,7 @@ async def preview_file_change(
 @tool(
     keeps=True,
     summary="Moving {source} to {destination}",
-    preview=_move_preview,
+    preview=_preview_move,
     remembers=Remembers.FOLDER,
     paths=["source", "destination"],
 )
@@ -256,8 +259,8 @@ def _count_fitting(part: list[str]) -> int:
 
 
 def _write_and_report(files: Files, known: KnownVersions, path: str, content: str) -> ToolResult:
-    with _one_change, text_file.report_os_errors(path):
-        change = _plan_known_write(files, path, content, known)
+    with _change_lock, text_file.report_os_errors(path):
+        change = _plan_write_if_known(files, path, content, known)
         result = _replace(files, change)
         known.learn_own(make_file_key(change.real), text_file.read(change.real, path))
         return result
@@ -265,7 +268,7 @@ def _write_and_report(files: Files, known: KnownVersions, path: str, content: st
 
 def _edit_and_report(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
     files, known = context.files, context.known
-    with _one_change, text_file.report_os_errors(path):
+    with _change_lock, text_file.report_os_errors(path):
         change = _plan_edit(files, path, original, new, everywhere)
         _check_shown(context, change)
         key = make_file_key(change.real)
@@ -293,7 +296,7 @@ def _check_shown(context: ToolContext, change: _Change) -> None:
         )
 
 
-def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
+def _preview_change(files: Files, plan: Callable[..., _Change], path: str, *arguments: Any) -> FileChangeDetails:
     with text_file.report_os_errors(path):
         found = plan(files, path, *arguments)
     details = text_file.describe_change(files.shorten(found.real), found.before, found.after)
@@ -303,10 +306,10 @@ def _preview(files: Files, plan: Callable[..., _Change], path: str, *arguments: 
 def _propose_edit(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
     """Return the diff of an edit, or of a new file."""
     if original:
-        return _preview(files, _plan_edit, path, original, new, everywhere)
+        return _preview_change(files, _plan_edit, path, original, new, everywhere)
     if files.resolve(path).exists():
         raise ToolError(f"{path} is there already: original_content is empty for a new file only.", "Read it first.")
-    return _preview(files, _plan_write, path, new)
+    return _preview_change(files, _plan_write, path, new)
 
 
 def _plan_write(files: Files, path: str, content: str) -> _Change:
@@ -319,7 +322,7 @@ def _plan_write(files: Files, path: str, content: str) -> _Change:
     return _Change(real, before, content, "Replaced" if before is not None else "Created")
 
 
-def _plan_known_write(files: Files, path: str, content: str, known: KnownVersions) -> _Change:
+def _plan_write_if_known(files: Files, path: str, content: str, known: KnownVersions) -> _Change:
     """Return the change that writes a file, which must be new or known to the model as it is now. Raises:
     StaleSourceError."""
     change = _plan_write(files, path, content)
@@ -369,8 +372,8 @@ def _is_notebook(real: Path) -> bool:
 
 
 def _find_loaded(real: Path, text: str) -> str | None:
-    """Return what a page loads as soon as it shows a file with this text: a notebook that is open at this path is read
-    again."""
+    """Return what a page loads as soon as it shows a file with this text; None for nothing. A page that shows a
+    notebook reads it again when the file is written."""
     return find_loaded_in_file(text) if _is_notebook(real) else None
 
 
@@ -385,7 +388,7 @@ def _refuse_notebook(real: Path, path: str) -> None:
 
 def _move_and_report(context: ToolContext, source: str, destination: str) -> ToolResult:
     files, known = context.files, context.known
-    with _one_change, text_file.report_os_errors(f"{source} to {destination}"):
+    with _change_lock, text_file.report_os_errors(f"{source} to {destination}"):
         move = _plan_move(files, source, destination)
         check_loaded(context, move.details.loads)
         move.new.parent.mkdir(parents=True, exist_ok=True)

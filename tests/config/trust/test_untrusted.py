@@ -9,7 +9,7 @@ import pytest
 from jupyter_eca.config import read_config
 from jupyter_eca.config.schema import Config, VariableDetail
 from jupyter_eca.config.trust import TrustedFolders
-from jupyter_eca.config.trust.split_settings import divide
+from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.engine.approval.policy import Decision
 from tests.config.files import globally, locally, write
 
@@ -269,7 +269,7 @@ def test_a_broken_file_of_trust_trusts_nothing(home: Path, project: Path, trust:
 
 def test_every_key_of_the_schema_waits_unless_a_table_says_that_it_only_restricts() -> None:
     """A key that is added later waits until somebody has thought about it."""
-    _, waits = divide({name: {"x": 1} for name in _aliases()}, {})
+    _, waits = split_settings({name: {"x": 1} for name in _aliases()}, {})
     holds_at_once = set(_aliases()) - waits.keys()
     assert holds_at_once == {
         *("rules", "welcomeMessage", "autoCompactPercentage", "connectTimeoutSeconds", "streamIdleTimeoutSeconds"),

@@ -25,7 +25,7 @@ def ask_decision(call: TranscriptCall) -> CallDecision:
     session = f"yes for this [s]ession ({', '.join(call.remembers)}), " if call.remembers else ""
     about = "\n".join(filter(None, (describe_call_as_text(call.arguments, call.details), call.why)))
     name = " ".join(call.name.split())
-    question = f"\n{name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or a reason: "
+    question = f"\n{name} wants to run:\n{about}\nRun it? [y]es, {session}[n]o, or why not: "
     try:
         with handle_interrupts_in_input():
             answer = input(as_typed_text(question))
