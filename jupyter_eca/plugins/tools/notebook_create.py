@@ -39,7 +39,7 @@ _MAX_SIBLINGS: Final = 5
 _MAX_SIBLING_BYTES: Final = 5_000_000
 
 
-class NewCell(BaseModel):
+class InitialCell(BaseModel):
     """A cell of the new notebook."""
 
     model_config = ConfigDict(extra="forbid")
@@ -55,7 +55,8 @@ def _accept_source(value: Any) -> Any:
 
 Path_ = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
 Cells = Annotated[
-    list[Annotated[NewCell, BeforeValidator(_accept_source)]], Field(description="Its cells, in order; may be empty.")
+    list[Annotated[InitialCell, BeforeValidator(_accept_source)]],
+    Field(description="Its cells, in order; may be empty."),
 ]
 
 
@@ -118,14 +119,14 @@ def _find_free_path(files: Files, path: str) -> Path:
     return real
 
 
-def _resolve_cells(cells: Sequence[NewCell], spec: Mapping[str, str]) -> list[NewCell]:
+def _resolve_cells(cells: Sequence[InitialCell], spec: Mapping[str, str]) -> list[InitialCell]:
     """Return the cells with the marker that this kernel needs for code."""
     kinds = choose_default_kind(detect_language({"kernelspec": spec}))
     sources = [as_code(cell.source, kinds) if cell.cell_type is CellType.CODE else cell.source for cell in cells]
     return [cell.model_copy(update={"source": source}) for cell, source in zip(cells, sources, strict=True)]
 
 
-def _write(real: Path, display_path: str, cells: Sequence[NewCell], spec: dict[str, str]) -> list[tuple[str, str]]:
+def _write(real: Path, display_path: str, cells: Sequence[InitialCell], spec: dict[str, str]) -> list[tuple[str, str]]:
     """Write the notebook, and return the cells that are then on disk."""
     language = detect_language({"kernelspec": spec})
     document = {
@@ -150,7 +151,7 @@ def _write(real: Path, display_path: str, cells: Sequence[NewCell], spec: dict[s
     return [(cell["cell_type"], "".join(cell["source"])) for cell in written]
 
 
-def _as_stored(number: int, cell: NewCell) -> dict[str, Any]:
+def _as_stored(number: int, cell: InitialCell) -> dict[str, Any]:
     stored: dict[str, Any] = {"cell_type": cell.cell_type, "id": f"cell-{number}", "metadata": {}}
     if cell.cell_type is CellType.CODE:
         stored |= {"execution_count": None, "outputs": []}
@@ -180,13 +181,13 @@ def _read_kernelspecs(paths: Iterable[Path]) -> Iterator[dict[str, str]]:
             continue
 
 
-def _find_loaded(cells: Iterable[NewCell]) -> str | None:
+def _find_loaded(cells: Iterable[InitialCell]) -> str | None:
     """Return what the Markdown cells load as soon as they are shown; None for nothing."""
     texts = (cell.source for cell in cells if cell.cell_type is CellType.MARKDOWN)
     return ", ".join(filter(None, map(find_loaded, texts))) or None
 
 
-def _format_cells(cells: Sequence[NewCell]) -> str:
+def _format_cells(cells: Sequence[InitialCell]) -> str:
     count = len(cells)
     headings = (f"cell {number} of {count} {cell.cell_type}" for number, cell in enumerate(cells, 1))
     return "".join(map(format_cell, headings, (cell.source for cell in cells)))
