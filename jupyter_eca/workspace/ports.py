@@ -46,13 +46,13 @@ A worked example. The notebook `analysis.ipynb` is open in JupyterLab. Its third
     after = await notebooks.edit(chat, "analysis.ipynb", (change,))
 
     # 4. Correct the checkpoint: store the source that the cell really has now.
-    await keeper.settle_cells(number, {"c3": after.cell("c3").source})
+    await keeper.record_sources(number, {"c3": after.cell("c3").source})
 
 In most cases, `after` has the source `x = 2`, and the tool tells the model that the cell was edited. Two other cases
 show why the promises matter:
 
 - The user types `x = 10` into the cell after step 1. Then the cell is no longer `x = 1`, and `edit` raises `ToolError`.
-  The notebook keeps `x = 10`. The tool records that nothing was changed (`settle_cells(number, None)`), and tells the
+  The notebook keeps `x = 10`. The tool records that nothing was changed (`record_sources(number, None)`), and tells the
   model the new source of the cell. The model decides again.
 - A formatter in the page adds an empty line to the cell in step 3, so that `after` has another source than `x = 2`.
   The tool tells the model that source, and that something else changed the cell. Step 4 stores that source in the
@@ -552,25 +552,25 @@ class Checkpointer(Protocol):
         must change cells one after the other."""
         ...
 
-    async def own_cells(self, path: str) -> Mapping[str, str | None]:
+    async def list_sources_of_turn(self, path: str) -> Mapping[str, str | None]:
         """Return the source of each cell that this turn changed in a notebook, by cell id. None means that the turn
         deleted the cell."""
         ...
 
     async def keep_cells(
-        self, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None], order: Sequence[str] = ()
+        self, path: str, undo: Sequence[CellChange], after: Mapping[str, str | None], order: Sequence[str] = ()
     ) -> int:
-        """Save cells before a change of a notebook, and return the number of the checkpoint for `settle_cells`.
+        """Save cells before a change of a notebook, and return the number of the checkpoint for `record_sources`.
 
-        `undo` are the changes that take the change back. `left` are the sources that cells will have after the change,
+        `undo` are the changes that take the change back. `after` are the sources that cells will have after the change,
         by cell id; None for a cell that the change deletes. `order` are the ids of all cells, in order: an undo needs
         them to put a deleted cell back in its place.
         """
         ...
 
-    async def settle_cells(self, kept: int, left: Mapping[str, str | None] | None) -> None:
-        """Store the sources that the cells really have after the change. `kept` is the number of the checkpoint. `left`
-        is None when nothing was changed after all."""
+    async def record_sources(self, number: int, after: Mapping[str, str | None] | None) -> None:
+        """Store the sources that the cells really have after the change. `number` is that of the checkpoint. `after` is
+        None when nothing was changed after all."""
         ...
 
 

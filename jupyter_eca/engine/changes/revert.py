@@ -36,8 +36,8 @@ class Decided(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """One change of one cell."""
+class RecordedChange:
+    """One change of one cell that a turn has made. A checkpoint keeps it."""
 
     id: int
     """The number of the checkpoint that was made before the change."""
@@ -47,7 +47,7 @@ class Touch:
     """The id of the cell."""
     undo: CellChange
     """The opposite change, which takes this one back."""
-    left: str | None
+    after: str | None
     """The source of the cell after the change; None when the change deleted the cell."""
     order: tuple[str, ...] = ()
     """The ids of all cells of the notebook before the change, in order; empty when they are unknown."""
@@ -65,7 +65,7 @@ class Touch:
             case DeleteCell():
                 return None
             case MoveCell():
-                return self.left
+                return self.after
 
     @property
     def moves(self) -> bool:
@@ -75,35 +75,35 @@ class Touch:
     @property
     def is_visible(self) -> bool:
         """Whether the change moved the cell or changed its source. A run that changed only outputs is not shown."""
-        return self.moves or self.before != self.left
+        return self.moves or self.before != self.after
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The changes of one cell that stand, see the top of this module."""
 
-    touches: tuple[Touch, ...]
+    changes: tuple[RecordedChange, ...]
     """These changes, from the oldest to the newest."""
     broken: bool
     """Whether somebody else has changed the cell after or between these changes."""
 
 
-def find_standing(touches: Iterable[Touch], now: str | None) -> Standing:
+def find_standing(changes: Iterable[RecordedChange], now: str | None) -> Standing:
     """Return the changes of a cell that stand.
 
-    `touches` are all changes of the cell since some time, and `now` is its source; None when the cell does not exist.
+    `changes` are all changes of the cell since some time, and `now` is its source; None when the cell does not exist.
     """
-    standing: list[Touch] = []
+    standing: list[RecordedChange] = []
     broken = False
-    for touch in reversed(list(touches)):
+    for change in reversed(list(changes)):
         # A change that was taken back stands again if the user has undone that with the undo of the page.
-        restored = now == touch.left != touch.before
-        if touch.decided is Decided.REVERTED and not restored:
+        restored = now == change.after != change.before
+        if change.decided is Decided.REVERTED and not restored:
             continue
-        if now == touch.left:
-            standing.append(touch)
-            now = touch.before
-        elif now != touch.before:
+        if now == change.after:
+            standing.append(change)
+            now = change.before
+        elif now != change.before:
             broken = True
     return Standing(tuple(reversed(standing)), broken)
 
@@ -114,48 +114,48 @@ class RevertPlanner:
 
     document: NotebookDocument
     """The notebook as it is now."""
-    all_touches: Sequence[Touch]
+    all_changes: Sequence[RecordedChange]
     """All changes that were ever made to its cells, from the oldest to the newest."""
 
-    def plan(self, chosen: Mapping[str, Sequence[Touch]]) -> list[CellChange]:
+    def plan(self, chosen: Mapping[str, Sequence[RecordedChange]]) -> list[CellChange]:
         """Return the steps that take back the chosen changes, in the order in which they must be made.
 
         `chosen` has, by the id of the cell, the changes to take back: the newest ones that stand, oldest first.
         """
         now = {cell.id: cell.source for cell in self.document.cells}
-        added = [cell for cell, touches in chosen.items() if touches[0].before is None and cell in now]
+        added = [cell for cell, changes in chosen.items() if changes[0].before is None and cell in now]
         steps: list[CellChange] = [DeleteCell(cell_id=cell, was=now[cell]) for cell in added]
-        for cell, touches in chosen.items():
-            if cell in now and cell not in added and (content := _restore_content(touches, now[cell])) is not None:
+        for cell, changes in chosen.items():
+            if cell in now and cell not in added and (content := _restore_content(changes, now[cell])) is not None:
                 steps.append(content)
-        misplaced = {cell: touches for cell, touches in chosen.items() if self._needs_place(cell, touches)}
+        misplaced = {cell: changes for cell, changes in chosen.items() if self._needs_place(cell, changes)}
         return steps + self._restore_places(misplaced, [id for id in now if id not in added])
 
-    def _needs_place(self, cell: str, touches: Sequence[Touch]) -> bool:
+    def _needs_place(self, cell: str, changes: Sequence[RecordedChange]) -> bool:
         """Return whether a cell must be put back to its place: it was deleted, or one of its changes moved it."""
         exists = self.document.cell(cell) is not None
-        return touches[0].before is not None and (not exists or any(touch.moves for touch in touches))
+        return changes[0].before is not None and (not exists or any(change.moves for change in changes))
 
-    def _restore_places(self, misplaced: Mapping[str, Sequence[Touch]], ids: list[str]) -> list[CellChange]:
+    def _restore_places(self, misplaced: Mapping[str, Sequence[RecordedChange]], ids: list[str]) -> list[CellChange]:
         """Return the steps that put deleted and moved cells back. `ids` are the cells of the notebook, in order."""
-        chosen = {touch.id for touches in misplaced.values() for touch in touches}
-        moves = (touch for touch in self.all_touches if touch.moves and touch.id not in chosen)
-        moved = {touch.cell for touch in moves if touch.decided is not Decided.REVERTED}
-        first = restore_order(self.all_touches)
+        chosen = {change.id for changes in misplaced.values() for change in changes}
+        moves = (change for change in self.all_changes if change.moves and change.id not in chosen)
+        moved = {change.cell for change in moves if change.decided is not Decided.REVERTED}
+        first = restore_order(self.all_changes)
         # Cells that stay moved come last, because their place says nothing about where other cells were.
         order = sorted(misplaced, key=lambda cell: (cell in moved, first.index(cell) if cell in first else len(first)))
         unreliable = moved | misplaced.keys()
         steps: list[CellChange] = []
         for cell in order:
-            touches = misplaced[cell]
-            was = _get_order(touches) if cell in moved else first
+            changes = misplaced[cell]
+            was = _get_order(changes) if cell in moved else first
             rest = [id for id in ids if id != cell]
             anchors = find_unmoved(rest, was, set() if cell in moved else unreliable)
             place = _find_place(cell, rest, was, anchors)
-            index = _get_index(touches) if place is None else place
+            index = _get_index(changes) if place is None else place
             index = min(index, len(rest))
             if cell not in ids:
-                steps.append(PutCell(index=index, cell=_get_snapshot(touches)))
+                steps.append(PutCell(index=index, cell=_get_snapshot(changes)))
             elif ids.index(cell) != index:
                 steps.append(MoveCell(cell_id=cell, index=index))
             ids = [*rest[:index], cell, *rest[index:]]
@@ -163,20 +163,20 @@ class RevertPlanner:
         return steps
 
 
-def restore_order(touches: Iterable[Touch]) -> tuple[str, ...]:
+def restore_order(changes: Iterable[RecordedChange]) -> tuple[str, ...]:
     """Return the ids of all cells that ever were in the notebook, in the order that they would have if no cell had been
     moved or deleted."""
     order: list[str] = []
     moved: set[str] = set()
-    for touch in touches:
+    for change in changes:
         last = -1
-        for id in () if set(order).issuperset(touch.order) else touch.order:
+        for id in () if set(order).issuperset(change.order) else change.order:
             if id not in order:
                 order.insert(last + 1, id)
             if id not in moved:
                 last = order.index(id)
-        if touch.moves:
-            moved.add(touch.cell)
+        if change.moves:
+            moved.add(change.cell)
     return tuple(order)
 
 
@@ -211,26 +211,26 @@ def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Co
     return None if after is None else ids.index(after)
 
 
-def _get_order(touches: Sequence[Touch]) -> tuple[str, ...]:
+def _get_order(changes: Sequence[RecordedChange]) -> tuple[str, ...]:
     """Return the order of the cells before the first of these changes that moved or deleted the cell."""
-    return next((touch.order for touch in touches if touch.moves or touch.left is None), ())
+    return next((change.order for change in changes if change.moves or change.after is None), ())
 
 
-def _get_index(touches: Sequence[Touch]) -> int:
+def _get_index(changes: Sequence[RecordedChange]) -> int:
     """Return the index of the cell before the first of these changes that moved or deleted it."""
-    return next((touch.undo.index for touch in touches if isinstance(touch.undo, MoveCell | PutCell)), 0)
+    return next((change.undo.index for change in changes if isinstance(change.undo, MoveCell | PutCell)), 0)
 
 
-def _restore_content(touches: Sequence[Touch], now: str) -> CellChange | None:
+def _restore_content(changes: Sequence[RecordedChange], now: str) -> CellChange | None:
     """Return the change that restores the source and the outputs of a cell; None when they have not changed."""
-    undo = next((touch.undo for touch in touches if isinstance(touch.undo, PutCell | EditCell)), None)
+    undo = next((change.undo for change in changes if isinstance(change.undo, PutCell | EditCell)), None)
     return None if undo is None else undo.model_copy(update={"was": now})
 
 
-def _get_snapshot(touches: Sequence[Touch]) -> NotebookCell:
+def _get_snapshot(changes: Sequence[RecordedChange]) -> NotebookCell:
     """Return a deleted cell, with its source before the first of these changes.
 
     The change that deleted the cell has all of it. The other changes may have only its source.
     """
-    cell = next(touch.undo.cell for touch in touches if isinstance(touch.undo, PutCell))
-    return cell.model_copy(update={"source": touches[0].before or ""})
+    cell = next(change.undo.cell for change in changes if isinstance(change.undo, PutCell))
+    return cell.model_copy(update={"source": changes[0].before or ""})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from jupyter_eca.engine.changes.revert import Decided, Touch, find_standing
+from jupyter_eca.engine.changes.revert import Decided, RecordedChange, find_standing
 from jupyter_eca.protocol.notebook import CellType, PutCell
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Kind = Literal["inserted", "edited", "deleted", "moved"]
 class CellReview:
     """What remains of the changes that some turns made to one cell."""
 
-    touches: tuple[Touch, ...]
+    changes: tuple[RecordedChange, ...]
     """The changes to take back."""
     kind: Kind
     """What the changes did to the cell, all together."""
@@ -41,43 +41,43 @@ class CellReview:
     @property
     def cell_type(self) -> CellType:
         """The type of a deleted cell."""
-        cells = (touch.undo.cell for touch in self.touches if isinstance(touch.undo, PutCell))
+        cells = (change.undo.cell for change in self.changes if isinstance(change.undo, PutCell))
         return next((cell.cell_type for cell in cells), CellType.CODE)
 
     @property
     def left(self) -> str | None:
         """The source right after the last change, if the cell was changed again since then; else None."""
-        source = self.touches[-1].left
+        source = self.changes[-1].after
         return None if source == self.after else source
 
     @property
     def place_before(self) -> int | None:
         """The number of the cell before the changes, from 1; None when it is unknown."""
-        first = self.touches[0]
+        first = self.changes[0]
         known = self.before is not None and first.cell in first.order
         return first.order.index(first.cell) + 1 if known else None
 
 
-def review_cell(touches: Sequence[Touch], turns: Collection[str], now: str | None) -> CellReview | None:
+def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: str | None) -> CellReview | None:
     """Return what remains of the changes that these turns made to a cell; None when no visible change remains.
 
-    `touches` are all changes that were ever made to the cell. `now` is its source; None when it does not exist.
+    `changes` are all changes that were ever made to the cell. `now` is its source; None when it does not exist.
     """
-    under_review = [touch for touch in touches if touch.turn in turns and touch.decided is not Decided.KEPT]
+    under_review = [change for change in changes if change.turn in turns and change.decided is not Decided.KEPT]
     if not under_review:
         return None
-    standing = find_standing(touches[touches.index(under_review[0]) :], now)
-    stands = [touch for touch in standing.touches if touch in under_review]
-    later = [touch for touch in standing.touches if touch not in under_review]
+    standing = find_standing(changes[changes.index(under_review[0]) :], now)
+    stands = [change for change in standing.changes if change in under_review]
+    later = [change for change in standing.changes if change not in under_review]
     if standing.broken:
-        stands = [touch for touch in under_review if touch.decided is None]
+        stands = [change for change in under_review if change.decided is None]
     if not stands or (standing.broken and now is None):
         return None
-    changed_later = any(touch.is_visible for touch in later)
-    before, after = stands[0].before, stands[-1].left if changed_later else now
-    kind = _classify(before, after, moved=any(touch.moves for touch in stands))
+    changed_later = any(change.is_visible for change in later)
+    before, after = stands[0].before, stands[-1].after if changed_later else now
+    kind = _classify(before, after, moved=any(change.moves for change in stands))
     refused = CHANGED if standing.broken else LATER if changed_later else ""
-    to_revert = tuple(stands if changed_later or standing.broken else standing.touches)
+    to_revert = tuple(stands if changed_later or standing.broken else standing.changes)
     return CellReview(to_revert, kind, stands[-1].turn, before, after, refused) if kind else None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from jupyter_eca.engine.changes.revert import Decided, RevertPlanner, Touch, find_standing
+from jupyter_eca.engine.changes.revert import Decided, RecordedChange, RevertPlanner, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     # A function that takes a notebook as it is now. It returns the changes to revert in it, by cell, and why the other
     # cells are left alone.
-    Choose = Callable[[NotebookDocument], tuple["Touches", dict[str, str]]]
+    Choose = Callable[[NotebookDocument], tuple["ChangesByCell", dict[str, str]]]
 
 _CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...])
 _SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str | None])
@@ -42,8 +42,8 @@ MAX_BYTES: Final = 10_000_000
 
 NOBODY: Final = "Nobody is there who has it open."
 
-Touches = dict[str, tuple[Touch, ...]]
-"""The changes of cells, by cell id, in the order in which they were made."""
+ChangesByCell = dict[str, tuple[RecordedChange, ...]]
+"""The changes of the cells of a notebook, by cell id, in the order in which they were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RestoredCell:
     """The place of the cell in the notebook, counted from 1; 0 for a cell that is gone."""
     why: str = ""
     """Why the cell was left alone, "" if it was restored."""
-    touches: tuple[Touch, ...] = ()
+    changes: tuple[RecordedChange, ...] = ()
     """The changes that were reverted."""
 
     @property
@@ -68,45 +68,45 @@ class RestoredCell:
 
 
 def make_checkpoint(
-    turn: str, path: str, undo: Sequence[CellChange], left: Mapping[str, str | None], order: Sequence[str]
+    turn: str, path: str, undo: Sequence[CellChange], after: Mapping[str, str | None], order: Sequence[str]
 ) -> CellCheckpoint:
     """Return the checkpoint of a change. See `workspace.ports.Checkpointer.keep_cells`."""
     text = _CHANGES.dump_json(tuple(undo), by_alias=True)
     if len(text) > MAX_BYTES:
         text = _CHANGES.dump_json(tuple(map(_without_outputs, undo)), by_alias=True)
-    return CellCheckpoint(turn, path, text.decode(), dump_sources(left), _ORDER.dump_json(tuple(order)).decode())
+    return CellCheckpoint(turn, path, text.decode(), dump_sources(after), _ORDER.dump_json(tuple(order)).decode())
 
 
-def parse_touches(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[Touch, ...]]:
+def parse_changes(kept: Iterable[CellCheckpoint]) -> dict[str, tuple[RecordedChange, ...]]:
     """Return the changes of cells by notebook, in the order in which they were made."""
-    found: dict[str, list[Touch]] = {}
+    found: dict[str, list[RecordedChange]] = {}
     for checkpoint in kept:
-        left, order = _SOURCES.validate_json(checkpoint.left), _ORDER.validate_json(checkpoint.order)
+        after, order = _SOURCES.validate_json(checkpoint.after), _ORDER.validate_json(checkpoint.order)
         decided = _DECIDED.validate_json(checkpoint.decided)
         for undo in _CHANGES.validate_json(checkpoint.undo):
             id = get_cell_id(undo)
-            touch = Touch(checkpoint.id, checkpoint.turn, id, undo, left.get(id), order, decided.get(id))
-            found.setdefault(checkpoint.path, []).append(touch)
-    return {path: tuple(touches) for path, touches in found.items()}
+            change = RecordedChange(checkpoint.id, checkpoint.turn, id, undo, after.get(id), order, decided.get(id))
+            found.setdefault(checkpoint.path, []).append(change)
+    return {path: tuple(changes) for path, changes in found.items()}
 
 
-def group_by_cell(touches: Iterable[Touch]) -> Touches:
+def group_by_cell(changes: Iterable[RecordedChange]) -> ChangesByCell:
     """Group the changes of a notebook by cell."""
-    found: dict[str, list[Touch]] = {}
-    for touch in touches:
-        found.setdefault(touch.cell, []).append(touch)
+    found: dict[str, list[RecordedChange]] = {}
+    for change in changes:
+        found.setdefault(change.cell, []).append(change)
     return {cell: tuple(of_cell) for cell, of_cell in found.items()}
 
 
-def dump_sources(left: Mapping[str, str | None]) -> str:
-    """Write the sources that a change has left as JSON."""
-    return _SOURCES.dump_json(dict(left)).decode()
+def dump_sources(after: Mapping[str, str | None]) -> str:
+    """Return the sources of cells after a change as JSON."""
+    return _SOURCES.dump_json(dict(after)).decode()
 
 
-def merge_sources(left: Iterable[str]) -> dict[str, str | None]:
-    """Merge the sources that several changes have left, one JSON text for each change, into those of the end."""
+def merge_sources(after: Iterable[str]) -> dict[str, str | None]:
+    """Return the sources after the last of several changes. `after` has one JSON text for each change, in order."""
     found: dict[str, str | None] = {}
-    for text in left:
+    for text in after:
         found |= _SOURCES.validate_json(text)
     return found
 
@@ -122,27 +122,27 @@ def _without_outputs(change: CellChange) -> CellChange:
             return change
 
 
-def choose_turns(every: Sequence[Touch], turns: Iterable[str]) -> Choose:
+def choose_turns(every: Sequence[RecordedChange], turns: Iterable[str]) -> Choose:
     """Return a function that chooses the changes of the last turns of a chat that stand. `every` are all changes."""
     wanted = set(turns)
 
-    def choose(document: NotebookDocument) -> tuple[Touches, dict[str, str]]:
-        chosen: Touches = {}
-        left: dict[str, str] = {}
-        for cell, of_cell in group_by_cell(touch for touch in every if touch.turn in wanted).items():
+    def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
+        chosen: ChangesByCell = {}
+        skipped: dict[str, str] = {}
+        for cell, of_cell in group_by_cell(change for change in every if change.turn in wanted).items():
             current = document.cell(cell)
             standing = find_standing(of_cell, current.source if current else None)
             if standing.broken:
-                left[cell] = CHANGED
-            elif standing.touches:
-                chosen[cell] = standing.touches
-        return chosen, left
+                skipped[cell] = CHANGED
+            elif standing.changes:
+                chosen[cell] = standing.changes
+        return chosen, skipped
 
     return choose
 
 
 async def restore_cells(
-    chat: str, path: str, every: Sequence[Touch], choose: Choose, notebooks: Notebooks | None
+    chat: str, path: str, every: Sequence[RecordedChange], choose: Choose, notebooks: Notebooks | None
 ) -> list[RestoredCell]:
     """Restore the cells of a notebook that `choose` selects. `every` are all changes of the notebook.
 
@@ -153,7 +153,7 @@ async def restore_cells(
         if notebooks is None:
             raise ToolError(NOBODY)
         document = await notebooks.read(path)
-        chosen, left = choose(document)
+        chosen, skipped = choose(document)
         try:
             document = await _edit(chat, document, every, chosen, notebooks)
         except ToolError:
@@ -161,23 +161,23 @@ async def restore_cells(
                 try:
                     document = await notebooks.read(path)
                     again, refused = choose(document)
-                    left |= {cell: why for cell, why in refused.items() if cell in chosen}
+                    skipped |= {cell: why for cell, why in refused.items() if cell in chosen}
                     only = {cell: again[cell]} if cell in again else {}
                     document = await _edit(chat, document, every, only, notebooks)
                 except ToolError as error:
-                    left[cell] = str(error)
+                    skipped[cell] = str(error)
     except ToolError as error:
         return [RestoredCell(path, "", 0, str(error))]
-    chosen = {cell: touches for cell, touches in chosen.items() if cell not in left}
-    restored = [RestoredCell(path, cell, find_number(document, cell), "", touches) for cell, touches in chosen.items()]
-    refused = [RestoredCell(path, cell, find_number(document, cell), why) for cell, why in left.items()]
+    chosen = {cell: changes for cell, changes in chosen.items() if cell not in skipped}
+    restored = [RestoredCell(path, cell, find_number(document, cell), "", changes) for cell, changes in chosen.items()]
+    refused = [RestoredCell(path, cell, find_number(document, cell), why) for cell, why in skipped.items()]
     # Restored cells come first. In both groups, cells that are gone come last.
     by_number = sorted(restored + refused, key=lambda result: result.number or len(document.cells) + 1)
     return sorted(by_number, key=lambda result: bool(result.why))
 
 
 async def _edit(
-    chat: str, document: NotebookDocument, every: Sequence[Touch], chosen: Touches, notebooks: Notebooks
+    chat: str, document: NotebookDocument, every: Sequence[RecordedChange], chosen: ChangesByCell, notebooks: Notebooks
 ) -> NotebookDocument:
     """Revert the chosen changes, and return the notebook as it is then."""
     steps = RevertPlanner(document, every).plan(chosen)

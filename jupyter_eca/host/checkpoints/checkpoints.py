@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from jupyter_eca.host.checkpoints import cell_restore, file_restore
 from jupyter_eca.host.checkpoints.file_restore import MAX_BYTES, compute_digest, digest_content, read_content
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from jupyter_eca.engine.changes.revert import Decided, Touch
+    from jupyter_eca.engine.changes.revert import Decided, RecordedChange
     from jupyter_eca.host.store import Store
     from jupyter_eca.protocol.notebook import CellChange
     from jupyter_eca.workspace.ports import Files, Notebooks
 
     Sources = Mapping[str, str | None]
+    """The sources of cells by the id of the cell; None for a cell that does not exist."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,8 +37,8 @@ class RestoreResult:
 
     done: tuple[str, ...]
     """The restored files and cells."""
-    left: tuple[tuple[str, str], ...]
-    """The files and cells that were left alone, each with the reason."""
+    skipped: tuple[tuple[str, str], ...]
+    """The files and cells that were not restored, each with the reason."""
 
 
 class Checkpoints:
@@ -57,36 +58,36 @@ class Checkpoints:
             lambda tables: [tables.keep_checkpoint(chat, _make_checkpoint(turn, *state)) for state in states]
         )
         now = states[-1][1]
-        if not isinstance(now, _Unkept):
-            await self._store.do(lambda tables: tables.mark_found(chat, turn, str(path), digest_content(now)))
+        if not isinstance(now, str):
+            await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest_content(now)))
         return new[-1]
 
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Forget files that could not be kept, if the tool has not changed them after all."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
 
-    async def mark_left(self, chat: str, turn: str, paths: Collection[Path]) -> None:
+    async def record_digests(self, chat: str, turn: str, paths: Collection[Path]) -> None:
         """Note the digests of files after a tool has changed them."""
         for path in paths:
             now = await run_read(compute_digest, path)
-            await self._store.do(lambda tables, path=path, now=now: tables.mark_left(chat, turn, str(path), now))
+            await self._store.do(lambda tables, path=path, now=now: tables.record_digest(chat, turn, str(path), now))
 
     async def keep_cells(
-        self, chat: str, turn: str, path: str, undo: Sequence[CellChange], left: Sources, order: Sequence[str]
+        self, chat: str, turn: str, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str]
     ) -> int:
         """Keep cells before they are changed. See `Checkpointer.keep_cells`."""
-        checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, left, order)
+        checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, after, order)
         return await self._store.do(lambda tables: tables.keep_cell_checkpoint(chat, checkpoint))
 
-    async def settle_cells(self, kept: int, left: Sources | None) -> None:
-        """Note what a change has really left. See `Checkpointer.settle_cells`."""
-        sources = None if left is None else cell_restore.dump_sources(left)
-        await self._store.do(lambda tables: tables.set_left_sources(kept, sources))
+    async def record_sources(self, number: int, after: Sources | None) -> None:
+        """Note the sources that cells really have after a change. See `Checkpointer.record_sources`."""
+        sources = None if after is None else cell_restore.dump_sources(after)
+        await self._store.do(lambda tables: tables.set_sources_after(number, sources))
 
-    async def own_cells(self, chat: str, turn: str, path: str) -> Sources:
-        """Return the sources of the cells that a turn has changed in a notebook, as the turn left them."""
+    async def list_sources_of_turn(self, chat: str, turn: str, path: str) -> Sources:
+        """Return the sources of the cells that a turn has changed in a notebook, after its last change."""
         return cell_restore.merge_sources(
-            await self._store.do(lambda tables: tables.list_left_sources(chat, turn, path))
+            await self._store.do(lambda tables: tables.list_sources_after(chat, turn, path))
         )
 
     # -- what was kept
@@ -100,10 +101,10 @@ class Checkpoints:
                 found.setdefault(row.path, []).append(row)
         return found
 
-    async def list_touches(self, chat: str) -> dict[str, tuple[Touch, ...]]:
+    async def list_cell_changes(self, chat: str) -> dict[str, tuple[RecordedChange, ...]]:
         """Return the changes of cells by notebook, in the order in which they were made."""
         checkpoints = await self._store.do(lambda tables: tables.list_cell_checkpoints(chat))
-        return await asyncio.to_thread(cell_restore.parse_touches, checkpoints)
+        return await asyncio.to_thread(cell_restore.parse_changes, checkpoints)
 
     async def list_turns(self, chat: str) -> list[str]:
         """Return the ids of a chat's turns, in the order in which they began."""
@@ -113,9 +114,9 @@ class Checkpoints:
         """Note whether the user keeps or reverts what these turns changed in a file."""
         await self._store.do(lambda tables: tables.decide_file(chat, path, turns, decided))
 
-    async def decide_cell(self, touches: Collection[Touch], decided: Decided) -> None:
+    async def decide_cell(self, changes: Collection[RecordedChange], decided: Decided) -> None:
         """Note whether the user keeps or reverts these changes, which are all of one cell."""
-        ids, cell = [touch.id for touch in touches], next(iter(touches)).cell
+        ids, cell = [change.id for change in changes], next(iter(changes)).cell
         await self._store.do(lambda tables: tables.decide_cell(ids, cell, decided))
 
     async def restore(
@@ -124,8 +125,8 @@ class Checkpoints:
         """Restore each file and cell as it was before the first of these turns, unless somebody else has changed it
         since. The turns must be the last ones of the chat."""
         cells: list[cell_restore.RestoredCell] = []
-        for path, every in (await self.list_touches(chat)).items():
-            if any(touch.turn in turns for touch in every):
+        for path, every in (await self.list_cell_changes(chat)).items():
+            if any(change.turn in turns for change in every):
                 cells += await cell_restore.restore_cells(
                     chat, path, every, cell_restore.choose_turns(every, turns), notebooks
                 )
@@ -137,9 +138,9 @@ class Checkpoints:
         done = [cell.label for cell in cells if not cell.why] + [
             file_restore.display_path(path, files) for path in restored.done
         ]
-        left = [(cell.label, cell.why) for cell in cells if cell.why]
-        left += [(file_restore.display_path(path, files), why) for path, why in restored.left.items()]
-        return RestoreResult(tuple(done), tuple(left))
+        skipped = [(cell.label, cell.why) for cell in cells if cell.why]
+        skipped += [(file_restore.display_path(path, files), why) for path, why in restored.skipped.items()]
+        return RestoreResult(tuple(done), tuple(skipped))
 
     async def forget(self, chat: str, turns: Collection[str]) -> None:
         """Delete all checkpoints of these turns."""
@@ -169,21 +170,21 @@ class CallKeeper:
         if await self.checkpoints.keep(self.chat, self.turn, path):
             self.stamps[path] = stamp
 
-    async def keep_cells(self, path: str, undo: Sequence[CellChange], left: Sources, order: Sequence[str] = ()) -> int:
+    async def keep_cells(self, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str] = ()) -> int:
         """Keep cells before they are changed."""
-        return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, left, order)
+        return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, after, order)
 
-    async def settle_cells(self, kept: int, left: Sources | None) -> None:
-        """Note what a change of cells has really left."""
-        await self.checkpoints.settle_cells(kept, left)
+    async def record_sources(self, number: int, after: Sources | None) -> None:
+        """Note the sources that cells really have after a change."""
+        await self.checkpoints.record_sources(number, after)
 
-    async def own_cells(self, path: str) -> Sources:
+    async def list_sources_of_turn(self, path: str) -> Sources:
         """Return the sources of the cells that this turn has changed in a notebook."""
-        return await self.checkpoints.own_cells(self.chat, self.turn, path)
+        return await self.checkpoints.list_sources_of_turn(self.chat, self.turn, path)
 
     async def finish(self) -> None:
-        """Note what the call has left of the files that it kept. Called when the call has ended."""
-        await self.checkpoints.mark_left(self.chat, self.turn, self.kept)
+        """Note the digests of the files that the call kept, as they are now. Called when the call has ended."""
+        await self.checkpoints.record_digests(self.chat, self.turn, self.kept)
         now = {path: await run_read(_read_stamp, path) for path in self.stamps}
         same = [path for path, stamp in self.stamps.items() if stamp == now[path]]
         await self.checkpoints.drop_unkept(self.chat, self.turn, same)
@@ -192,6 +193,8 @@ class CallKeeper:
 # -- keeping
 
 _Stamp = tuple[int, ...]
+_Content = bytes | Literal["unkept"] | None
+"""The content of a file. None: there is no file. UNKEPT: it is too large, no regular file, or cannot be read."""
 
 
 def _read_stamp(path: Path) -> _Stamp:
@@ -203,34 +206,27 @@ def _read_stamp(path: Path) -> _Stamp:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-class _Unkept:
-    """Stands for a content that is not kept, because the file is too large or no regular file."""
-
-
-_UNKEPT = _Unkept()
-
-
-def _read_state(path: Path) -> list[tuple[Path, bytes | _Unkept | None]]:
+def _read_state(path: Path) -> list[tuple[Path, _Content]]:
     """Return a path with its content. Before it comes the outermost of its folders that do not exist, if any."""
     missing = [parent for parent in path.parents if not parent.exists()]
     return [*((folder, None) for folder in missing[-1:]), (path, _read_content_to_keep(path))]
 
 
-def _read_content_to_keep(path: Path) -> bytes | _Unkept | None:
+def _read_content_to_keep(path: Path) -> _Content:
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()) or _size(path) > MAX_BYTES:
-            return _UNKEPT
+            return UNKEPT
         return read_content(path)
     except OSError:
         _log.warning("%s could not be kept as it was", path)
-        return _UNKEPT
+        return UNKEPT
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _make_checkpoint(turn: str, path: Path, before: bytes | _Unkept | None) -> Checkpoint:
-    if isinstance(before, _Unkept):
+def _make_checkpoint(turn: str, path: Path, before: _Content) -> Checkpoint:
+    if isinstance(before, str):
         return Checkpoint(turn, str(path), None, UNKEPT)
     return Checkpoint(turn, str(path), before, None)

@@ -34,8 +34,8 @@ class RestoredFiles:
 
     done: tuple[str, ...]
     """The paths of the restored files."""
-    left: Mapping[str, str]
-    """Why the other files were left alone, by path."""
+    skipped: Mapping[str, str]
+    """Why the other files were not restored, by path."""
 
 
 def find_standing_checkpoints(kept: Sequence[Checkpoint], now: str) -> list[Checkpoint]:
@@ -110,10 +110,10 @@ def choose_files(
     """
     found = {path: review_file(kept[path], turns, files) for path, turns in turns_by_path.items()}
     chosen = {path: review.rows for path, review in found.items() if review is not None and not review.refused}
-    left = {path: review.refused if review else GONE for path, review in found.items() if path not in chosen}
+    skipped = {path: review.refused if review else GONE for path, review in found.items() if path not in chosen}
     turns = {turn for turns_of_path in turns_by_path.values() for turn in turns_of_path}
     others = {path: rows for path, rows in find_changes_of_turns(kept, turns).items() if path not in chosen}
-    return chosen, others, left
+    return chosen, others, skipped
 
 
 def find_changes_of_turns(kept: Kept, turns: Collection[str]) -> Kept:
@@ -128,25 +128,25 @@ def restore_files(kept: Kept, files: Files, others: Kept | None = None) -> Resto
     are not reverted."""
     done: list[str] = []
     new_paths = [Path(path) for path, rows in {**(others or {}), **kept}.items() if rows[0].before is None]
-    left = {path: why for path, rows in kept.items() if (why := find_obstacle(path, rows, files))}
+    skipped = {path: why for path, rows in kept.items() if (why := find_obstacle(path, rows, files))}
     stays = {path: rows for path, rows in (others or {}).items() if not Path(path).exists()}
-    stays |= {path: kept[path] for path in left}
+    stays |= {path: kept[path] for path in skipped}
     # A turn may have moved a file that cannot be restored at its old path. Then the new path has the only copy of it,
     # which must not be removed. If the old file was not kept, any of the new files may be that copy.
     has_unkept = any(rows[0].after == UNKEPT for rows in {**stays, **kept}.values())
     homeless = {digest_content(rows[0].before) for rows in stays.values()} - {"absent"}
     for path, rows in kept.items():
-        if path in left or Path(path).is_dir():
+        if path in skipped or Path(path).is_dir():
             continue
         if rows[0].before is None and (has_unkept or compute_digest(Path(path)) in homeless):
-            left[path] = "it may be the only copy of what was moved there"
+            skipped[path] = "it may be the only copy of what was moved there"
             continue
         try:
             if _restore_file(Path(path), rows[0].before, new_paths):
                 done.append(path)
         except OSError as error:
-            left[path] = error.strerror or "it could not be written"
-    return RestoredFiles(tuple(done), left)
+            skipped[path] = error.strerror or "it could not be written"
+    return RestoredFiles(tuple(done), skipped)
 
 
 def display_path(path: str, files: Files) -> str:

@@ -39,9 +39,9 @@ from jupyter_eca.workspace.shielded import run_to_end
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from jupyter_eca.engine.changes.revert import Touch
+    from jupyter_eca.engine.changes.revert import RecordedChange
     from jupyter_eca.host.chat.registry import Chats
-    from jupyter_eca.host.checkpoints.cell_restore import Touches
+    from jupyter_eca.host.checkpoints.cell_restore import ChangesByCell
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.store import Checkpoint
     from jupyter_eca.host.turn.turns import Turns
@@ -75,7 +75,7 @@ class ChatCheckpoints:
     """The ids of the turns."""
     files: Mapping[str, Sequence[Checkpoint]]
     """The checkpoints of files, by path."""
-    cells: Mapping[str, Sequence[Touch]]
+    cells: Mapping[str, Sequence[RecordedChange]]
     """The changes of cells, by notebook."""
 
     @cached_property
@@ -86,18 +86,18 @@ class ChatCheckpoints:
             for path, rows in self.files.items()
             if any(row.before or row.after for row in rows)
         }
-        for path, touches in self.cells.items():
-            for touch in touches:
-                if touch.is_visible:
-                    found.setdefault(ChangedItem(path, touch.cell), touch.turn)
+        for path, changes in self.cells.items():
+            for change in changes:
+                if change.is_visible:
+                    found.setdefault(ChangedItem(path, change.cell), change.turn)
         place = {turn: index for index, turn in enumerate(self.turns)}
         return {item.key: item for item in sorted(found, key=lambda item: place.get(found[item], len(place)))}
 
     @cached_property
-    def _by_cell(self) -> dict[str, Touches]:
-        return {path: cells.group_by_cell(touches) for path, touches in self.cells.items()}
+    def _by_cell(self) -> dict[str, ChangesByCell]:
+        return {path: cells.group_by_cell(changes) for path, changes in self.cells.items()}
 
-    def list_touches(self, item: ChangedItem) -> Sequence[Touch]:
+    def list_cell_changes(self, item: ChangedItem) -> Sequence[RecordedChange]:
         """Return all changes of a cell."""
         return self._by_cell[item.path][item.cell]
 
@@ -184,7 +184,9 @@ class Changes:
     async def _read_history(self, chat: str) -> ChatCheckpoints:
         checkpoints = self._services.checkpoints
         return ChatCheckpoints(
-            await checkpoints.list_turns(chat), await checkpoints.list_files(chat), await checkpoints.list_touches(chat)
+            await checkpoints.list_turns(chat),
+            await checkpoints.list_files(chat),
+            await checkpoints.list_cell_changes(chat),
         )
 
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
@@ -194,8 +196,8 @@ class Changes:
             if not item.cell:
                 open = {row.turn for row in history.files[item.path] if row.turn in through and row.decided is None}
                 await checkpoints.decide_file(chat, item.path, open, Decided.KEPT)
-            elif touches := [t for t in history.list_touches(item) if t.turn in through and t.decided is None]:
-                await checkpoints.decide_cell(touches, Decided.KEPT)
+            elif changes := [t for t in history.list_cell_changes(item) if t.turn in through and t.decided is None]:
+                await checkpoints.decide_cell(changes, Decided.KEPT)
 
     async def _list_changes(
         self, history: ChatCheckpoints, reader: _NotebookReader, label: str, turns: Collection[str]
@@ -207,8 +209,8 @@ class Changes:
             if not item.cell:
                 files = self._services.workspace.files
                 found.append(await run_read(_describe_file, history.files[item.path], files, change_key))
-            elif any(touch.turn in turns for touch in history.list_touches(item)):
-                found.append(_describe_cell(history.list_touches(item), await reader.read(item.path), change_key))
+            elif any(change.turn in turns for change in history.list_cell_changes(item)):
+                found.append(_describe_cell(history.list_cell_changes(item), await reader.read(item.path), change_key))
         return [change for change in found if change is not None]
 
 
@@ -242,14 +244,14 @@ def _describe_file(rows: Sequence[Checkpoint], files: Files, change_key: _Change
 
 
 def _describe_cell(
-    touches: Sequence[Touch], document: NotebookDocument | str, change_key: _ChangeKey
+    changes: Sequence[RecordedChange], document: NotebookDocument | str, change_key: _ChangeKey
 ) -> ChangedCell | None:
     """Describe the change of a cell. `document` is the notebook, or why it cannot be read: then the cell is described
     as the last change has left it."""
     notebook = None if isinstance(document, str) else document
     cell = notebook.cell(change_key.item.cell) if notebook else None
     source = cell.source if cell else None
-    review = review_cell(touches, change_key.turns, source if notebook else touches[-1].left)
+    review = review_cell(changes, change_key.turns, source if notebook else changes[-1].after)
     if review is None:
         return None
     return ChangedCell(
@@ -333,17 +335,17 @@ class _Revert:
         return ChangeLeft(id=id, shown=shown, why=why)
 
     async def _revert_cells(self, path: str, wanted: Mapping[str, Collection[str]]) -> None:
-        def choose(document: NotebookDocument) -> tuple[Touches, dict[str, str]]:
-            chosen: Touches = {}
-            left: dict[str, str] = {}
+        def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:
+            chosen: ChangesByCell = {}
+            skipped: dict[str, str] = {}
             for cell, turns in wanted.items():
-                touches, now = self._history.list_touches(ChangedItem(path, cell)), document.cell(cell)
-                review = review_cell(touches, turns, now.source if now else None)
+                changes, now = self._history.list_cell_changes(ChangedItem(path, cell)), document.cell(cell)
+                review = review_cell(changes, turns, now.source if now else None)
                 if review is None or review.refused:
-                    left[cell] = review.refused if review else GONE
+                    skipped[cell] = review.refused if review else GONE
                 else:
-                    chosen[cell] = review.touches
-            return chosen, left
+                    chosen[cell] = review.changes
+            return chosen, skipped
 
         notebooks = find_notebooks(self._services, self._chat)
         for result in await cells.restore_cells(self._chat, path, self._history.cells[path], choose, notebooks):
@@ -352,7 +354,7 @@ class _Revert:
                     self._left[ChangedItem(path, cell)] = (result.label, result.why)
                 else:
                     self._done[ChangedItem(path, cell)] = result.label
-                    await self._services.checkpoints.decide_cell(result.touches, Decided.REVERTED)
+                    await self._services.checkpoints.decide_cell(result.changes, Decided.REVERTED)
 
     async def _revert_files(self, wanted: Mapping[str, Collection[str]]) -> None:
         files, checkpoints = self._services.workspace.files, self._history.files
@@ -362,7 +364,7 @@ class _Revert:
             self._done[ChangedItem(path)] = file_restore.display_path(path, files)
             turns = {row.turn for row in chosen[path]}
             await self._services.checkpoints.decide_file(self._chat, path, turns, Decided.REVERTED)
-        for path, why in {**refused, **restored.left}.items():
+        for path, why in {**refused, **restored.skipped}.items():
             self._left[ChangedItem(path)] = (file_restore.display_path(path, files), why)
 
 

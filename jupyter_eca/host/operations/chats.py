@@ -214,7 +214,7 @@ class ChatOperations:
                 restored = await self._services.checkpoints.restore(
                     id, turns, self._services.workspace.files, notebooks
                 )
-                report = describe_restored(restored.done, restored.left, self._list_unrestored_tools(gone))
+                report = describe_restored(restored.done, restored.skipped, self._list_unrestored_tools(gone))
                 aside = describe_reverted(restored.done) if restored.done and not messages else ""
             if messages:
                 # The user wants to keep the files as they are now.

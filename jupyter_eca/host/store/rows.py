@@ -80,7 +80,7 @@ class Checkpoint:
     """Its content before the turn; None if there was no file."""
     after: str | None
     """The digest of its content after the turn. It is UNKEPT or CHANGED if the file cannot be restored, and None as
-    long as the turn has not noted what it left."""
+    long as the turn has not noted the content after its change."""
     decided: Decided | None = None
     """Whether the user has kept or reverted the change; None if neither."""
 
@@ -95,7 +95,7 @@ class CellCheckpoint:
     """The path of the notebook."""
     undo: str
     """The list of changes that undo this one."""
-    left: str
+    after: str
     """The sources of the changed cells after the change, by cell id; null for a cell that is gone."""
     order: str = "[]"
     """The ids of all cells of the notebook before the change, in their order."""

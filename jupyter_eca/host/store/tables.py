@@ -404,7 +404,7 @@ class Tables:
         of_file = "DELETE FROM checkpoints WHERE chat = ? AND turn = ? AND path = ? AND after = ?"
         self._db.executemany(of_file, [(chat, turn, path, UNKEPT) for path in paths])
 
-    def mark_found(self, chat: str, turn: str, path: str, now: str) -> None:
+    def mark_if_changed(self, chat: str, turn: str, path: str, now: str) -> None:
         """Mark a checkpoint as CHANGED if somebody else has changed the file since the turn changed it. Called before
         the turn changes the file once more. `now` is the digest of the file."""
         self._db.execute(
@@ -412,7 +412,7 @@ class Tables:
             (CHANGED, chat, turn, path, now, UNKEPT),
         )
 
-    def mark_left(self, chat: str, turn: str, path: str, after: str) -> None:
+    def record_digest(self, chat: str, turn: str, path: str, after: str) -> None:
         """Note the digest of a file after a turn has changed it."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?"
@@ -452,22 +452,22 @@ class Tables:
         (id,) = self._db.execute(
             'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order") VALUES (?, ?, ?, ?, ?, ?)'
             " RETURNING id",
-            (chat, kept.turn, kept.path, kept.undo, kept.left, kept.order),
+            (chat, kept.turn, kept.path, kept.undo, kept.after, kept.order),
         ).fetchone()
         return id
 
-    def set_left_sources(self, id: int, left: str | None) -> None:
-        """Note the sources that a change has really left. None deletes the checkpoint, because nothing was changed."""
-        if left is None:
+    def set_sources_after(self, id: int, after: str | None) -> None:
+        """Note the sources of the cells after a change. None deletes the checkpoint, because nothing was changed."""
+        if after is None:
             self._db.execute("DELETE FROM cell_checkpoints WHERE id = ?", (id,))
         else:
-            self._db.execute("UPDATE cell_checkpoints SET sources = ? WHERE id = ?", (left, id))
+            self._db.execute("UPDATE cell_checkpoints SET sources = ? WHERE id = ?", (after, id))
 
-    def list_left_sources(self, chat: str, turn: str, path: str) -> list[str]:
-        """Return the sources that the changes of a turn have left in a notebook, one JSON text for each change, in
-        their order."""
+    def list_sources_after(self, chat: str, turn: str, path: str) -> list[str]:
+        """Return the sources of cells after each change that a turn made to a notebook, one JSON text for each change,
+        in their order."""
         of_turn = "SELECT sources FROM cell_checkpoints WHERE chat = ? AND turn = ? AND path = ? ORDER BY id"
-        return [left for (left,) in self._db.execute(of_turn, (chat, turn, path))]
+        return [after for (after,) in self._db.execute(of_turn, (chat, turn, path))]
 
     def list_cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
         """Return the checkpoints of cells, in the order in which they were made."""

@@ -315,7 +315,7 @@ async def _only_own_changed(context: ToolContext, document: NotebookDocument, ch
     current = document.cell(change.cell_id)
     if current is None or current.source == change.was:
         return False
-    return (await context.keeper.own_cells(document.path)).get(current.id) == current.source
+    return (await context.keeper.list_sources_of_turn(document.path)).get(current.id) == current.source
 
 
 async def _checkpoint_and_apply(
@@ -335,12 +335,12 @@ async def _checkpoint_and_apply(
         after = await notebooks(context).read(path)
         if not cell_changes.is_applied(after, expected, change):
             if keeper is not None:
-                await keeper.settle_cells(checkpoint_number, None)
+                await keeper.record_sources(checkpoint_number, None)
             now = f" The cell is now:\n{cell_changes.describe_cell(after, id)}" if after.cell(id) else ""
             context.known.learn_cells(path, filter(None, (after.cell(id),)))
             raise ToolError(f"{error} Nothing was changed.{now}") from error
     if keeper is not None:
-        await keeper.settle_cells(checkpoint_number, cell_changes.get_sources(after, id))
+        await keeper.record_sources(checkpoint_number, cell_changes.get_sources(after, id))
     return after
 
 

@@ -132,12 +132,12 @@ async def told(acts: Sequence[Act], folder: Path) -> None:
         )
         now = story.cells()
         assert story.texts() == {NAMES[0]: "first"}
-        assert {why for _, why in back.left} <= {CHANGED}
-        assert len(back.left) <= len(story.mine)
+        assert {why for _, why in back.skipped} <= {CHANGED}
+        assert len(back.skipped) <= len(story.mine)
         expected = [(id, source) for id, source in STARTS if id not in story.mine]
         assert [cell for cell in now if cell[0] not in story.mine] == expected
         if not story.mine:
-            assert (now, back.left) == (STARTS, ())
+            assert (now, back.skipped) == (STARTS, ())
 
 
 @settings(max_examples=MANY, deadline=None, suppress_health_check=[HealthCheck.too_slow])

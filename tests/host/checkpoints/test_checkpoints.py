@@ -80,7 +80,7 @@ async def test_a_moved_file_whose_place_is_taken_stays_where_it_is(tmp_path: Pat
         (one.folder / "a").write_text("mine")
         restored = await one.back("t")
         assert restored.done == ()
-        assert {path for path, _ in restored.left} == {"a", "b"}
+        assert {path for path, _ in restored.skipped} == {"a", "b"}
         assert one.has() == {"a": "mine", "b": "a"}
 
 
@@ -90,7 +90,7 @@ async def test_what_the_user_wrote_between_two_changes_is_not_lost(tmp_path: Pat
         await one.run(turns[0], write_file, path="a", content="one")
         (one.folder / "a").write_text("one, mine")
         await one.run(turns[1], edit_file, path="a", original_content="one", new_content="two")
-        assert (await one.back(*turns)).left == (("a", "it was changed since"),)
+        assert (await one.back(*turns)).skipped == (("a", "it was changed since"),)
         assert one.has() == {"a": "two, mine"}
 
 
@@ -98,6 +98,6 @@ async def test_a_file_too_large_to_keep_is_told_and_left(tmp_path: Path) -> None
     async with room(tmp_path) as one:
         (one.folder / "a").write_bytes(b"x" * (MAX_BYTES + 1))
         await one.run("t", move_file, source="a", destination="b")
-        ((path, why),) = [left for left in (await one.back("t")).left if left[0] == "a"]
+        ((path, why),) = [skipped for skipped in (await one.back("t")).skipped if skipped[0] == "a"]
         assert (path, why) == ("a", "it is too large or no plain file, and was not kept")
         assert (one.folder / "b").stat().st_size == MAX_BYTES + 1
