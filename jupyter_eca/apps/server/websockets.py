@@ -116,7 +116,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
     def on_message(self, message: str | bytes) -> None:
         if len(message) > LARGEST_FRAME:
             self._link.end()
-            self.close(1009, f"The message is larger than {LARGEST_FRAME} bytes. Send a smaller one.")
+            self.close(1009, f"The message is larger than {LARGEST_FRAME} characters. Send a smaller one.")
             return
         self._link.receive(message)
 

@@ -127,7 +127,7 @@ async def test_a_message_that_is_too_large_closes_the_connection_with_a_reason(j
         while await socket.read_message() is not None:
             pass
     assert socket.close_code == 1009
-    assert "The message is larger" in socket.close_reason
+    assert socket.close_reason == "The message is larger than 50331648 characters. Send a smaller one."
     socket.close()
 
 
