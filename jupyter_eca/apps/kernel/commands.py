@@ -99,26 +99,26 @@ async def _cost(session: CellSession, _argument: str) -> str:
     except RemoteError as error:
         return "Nothing was asked in this chat yet." if error.code == ErrorCode.REFUSED else str(error)
     rows = {"this message": costs.message, "this chat": costs.chat, "this notebook": costs.notebook}
-    lines = [f"- {name}: {_describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
-    return "\n".join([*lines, f"- today, all chats: {_describe_cost(costs.today)}"])
+    lines = [f"- {name}: {describe_cost(cost)}" for name, cost in rows.items() if cost is not None]
+    return "\n".join([*lines, f"- today, all chats: {describe_cost(costs.today)}"])
 
 
-def _describe_cost(cost: Cost) -> str:
-    """Return a cost in words. Requests of unknown price are named."""
+def describe_cost(cost: Cost) -> str:
+    """Return a cost in words. Requests of unknown price are counted apart."""
     cached = f" ({cost.cached_tokens:,} of these cached)" if cost.cached_tokens else ""
     tokens = f"{cost.input_tokens:,} tokens in{cached}, {cost.output_tokens:,} out"
     if not cost.unpriced:
         return f"{format_dollars(cost.cost)} ({tokens})"
-    known = f"{format_dollars(cost.cost)} and what" if cost.cost or cost.unpriced < cost.requests else "what"
+    known = f"{format_dollars(cost.cost)}, and " if cost.cost or cost.unpriced < cost.requests else ""
     requests = "1 request" if cost.unpriced == 1 else f"{cost.unpriced} requests"
-    return f"{known} {requests} of unknown price cost ({tokens})"
+    return f"{known}{requests} of unknown price ({tokens})"
 
 
 async def _lock(session: CellSession, argument: str) -> str:
     """Switch the locking of answers on or off, and show its state."""
     locking = session.locking
     if argument not in {"", "on", "off", "status"}:
-        return "Write `%eca lock on`, `%eca lock off` or `%eca lock status`."
+        return "Write `%eca lock on` or `%eca lock off`, or `%eca lock` to see the state."
     if argument in {"on", "off"}:
         locking.on = argument == "on"
     state = {True: "on", False: "off", None: "set by the configuration (`notebook.lock`)"}[locking.on]

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.apps.kernel.options import COMMANDS, OPTIONS
+from jupyter_eca.apps.kernel.options import CHAT_COMMANDS, COMMANDS, OPTIONS
 from jupyter_eca.apps.kernel.surroundings import get_kernel
 from jupyter_eca.errors import EcaError
 
@@ -158,7 +158,7 @@ class Completion:
             case "-v":
                 return list(setup.variants if setup else ())
             case _:
-                return [name.partition(" ")[0] for name in COMMANDS] + list(OPTIONS)
+                return [name.partition(" ")[0] for name in (*COMMANDS, *CHAT_COMMANDS)] + list(OPTIONS)
 
 
 def _format_context(context: ChatContext, folder: str, *, quoted: bool) -> str:

@@ -25,6 +25,8 @@ COMMANDS = {
     "doctor": "show a report: what is set up, what is missing, and what to do about it",
     "help": "show this list",
 }
+CHAT_COMMANDS = {"go": "carry out the plan of the last answer"}
+"""The words that are sent as a question, and that the chat then treats as a command. The parser does not know them."""
 OPTIONS = ("-m", "-b", "-v", "-n", "--lock", "--relock", "->")
 
 HELP = (
@@ -39,7 +41,8 @@ HELP = (
     "`--lock=FILE` names another file |\n"
     "| `--relock` | ask again, and record the new answer |\n"
     "| `-> name` | store the result in a variable: `.text`, `.tool_calls`, `.usage` |\n\n"
-    "| command | does |\n|---|---|\n" + "\n".join(f"| `%eca {name}` | {does} |" for name, does in COMMANDS.items())
+    "| command | does |\n|---|---|\n"
+    + "\n".join(f"| `%eca {name}` | {does} |" for name, does in (COMMANDS | CHAT_COMMANDS).items())
 )
 
 

@@ -148,6 +148,8 @@ async def test_a_notebook_is_locked_and_unlocked_by_a_command(book: Book, replay
         (await book.run("%eca -n what is in @sales.csv, exactly")).traceback[0].startswith("No answer: notebook.eca.")
     )
     assert (await book.run("%eca lock off")).displays[0]["text/plain"].startswith("Locking is off.")
+    advice = "Write `%eca lock on` or `%eca lock off`, or `%eca lock` to see the state."
+    assert (await book.run("%eca lock maybe")).displays[0]["text/plain"] == advice
     assert (await book.run("%eca -n add it up")).traceback[0].startswith("No answer: No model is set up yet.")
 
 

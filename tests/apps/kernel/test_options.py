@@ -105,3 +105,8 @@ def test_a_message_that_begins_like_a_command_may_be_one(message: str, name: str
     asked = parse("", message)
     assert isinstance(asked, Ask)
     assert asked.command == name
+
+
+def test_the_help_lists_go_which_the_chat_answers() -> None:
+    assert "| `%eca go` | carry out the plan of the last answer |" in HELP
+    assert parse("go") == Ask("go")
