@@ -256,11 +256,11 @@ class Host:
         self.index.change_folders(files)
         self.mcp.change_folders(files.roots)
 
-    def join(self, subscriber: Subscriber) -> None:
+    def connect(self, subscriber: Subscriber) -> None:
         """Connect a client."""
-        self.subscribers.join(subscriber)
+        self.subscribers.add(subscriber)
 
-    def leave(self, subscriber: Subscriber) -> None:
+    def disconnect(self, subscriber: Subscriber) -> None:
         """Disconnect a client."""
         self.unattended_calls.disconnect(subscriber)
 

@@ -43,7 +43,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A request to show a chat from its beginning, because it was cut back, or is a copy of another chat."""
+    """A request to show a chat from its beginning, because it was rolled back, or is a copy of another chat."""
 
     chat: str
 
@@ -116,11 +116,11 @@ class Subscribers:
         self._all: list[Subscriber] = []
         self._warned: set[str] = set()
 
-    def join(self, subscriber: Subscriber) -> None:
+    def add(self, subscriber: Subscriber) -> None:
         """Add a client that has connected."""
         self._all.append(subscriber)
 
-    def leave(self, subscriber: Subscriber) -> None:
+    def remove(self, subscriber: Subscriber) -> None:
         """Remove a client that has disconnected."""
         self._all.remove(subscriber)
 

@@ -342,7 +342,7 @@ class ServerConnection:
             if not self._subscription_scope.cancelled_caught:
                 await anyio.sleep(self.keep_alive)
             self.watch.mark_stale("tools", "prompts", "resources")
-            self._suspect_all_resources()
+            self._mark_all_resources_changed()
 
     async def subscribe(self, uri: str) -> None:
         """Subscribe to the changes of a resource. Do nothing if the server offers no subscriptions.
@@ -364,13 +364,13 @@ class ServerConnection:
                 await self._subscribed.wait()
 
     async def _resubscribe(self) -> None:
-        """Subscribe again after a reconnect. Each resource may have changed meanwhile, so all of them are suspected."""
+        """Subscribe again after a reconnect. Each resource may have changed meanwhile, so all of them are marked."""
         for uri in self.settings.resources.list_subscriptions(self.settings.name):
             with anyio.move_on_after(self.timeout), contextlib.suppress(MCPError, ValidationError):
                 await self.subscribe(uri)
-        self._suspect_all_resources()
+        self._mark_all_resources_changed()
 
-    def _suspect_all_resources(self) -> None:
+    def _mark_all_resources_changed(self) -> None:
         self.settings.resources.mark_changed(self.settings.name)
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:

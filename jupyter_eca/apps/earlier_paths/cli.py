@@ -1,4 +1,5 @@
-"""The earlier path of `jupyter_eca.apps.cli`, with a DeprecationWarning."""
+"""Keeps the old import `jupyter_eca.cli` working, with a DeprecationWarning. The module is now
+`jupyter_eca.apps.cli`."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class FileEventEmitter:
     def follow(self, host: Host) -> None:
         """Subscribe to the host. Changes that a user keeps or undoes are not events of a chat, so they are followed,
         too."""
-        host.join(self)
+        host.connect(self)
         host.changes.on_decision.append(lambda _: self._emit())
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002

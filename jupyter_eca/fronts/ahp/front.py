@@ -93,7 +93,7 @@ class AhpFront:
         root = omit_none(**root, terminals=[] if self.terminals.is_available else None)
         self.hub = Hub(start, root, self._mark_summary_changed, self._reserve_numbers)
         self.hub.reserve_at = self._notes.reserve_at
-        self.host.join(self)
+        self.host.connect(self)
         self.host.changes.on_decision.append(self._refresh_sessions)
         try:
             async with asyncio.TaskGroup() as self._tasks:
@@ -107,7 +107,7 @@ class AhpFront:
                         task.cancel()
         finally:
             self.host.changes.on_decision.remove(self._refresh_sessions)
-            self.host.leave(self)
+            self.host.disconnect(self)
             await self.terminals.close()
             await self._notes.save()
 

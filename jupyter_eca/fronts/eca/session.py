@@ -136,7 +136,7 @@ class EcaSession:
             if self._host is not None:
                 self._host.toolbox.take_back(self)
             if self._host is not None and self._joined:
-                self._host.leave(self)
+                self._host.disconnect(self)
             await self._link.close()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -463,4 +463,4 @@ class EcaSession:
         get events."""
         if not self._joined:
             self._joined = True
-            host.join(self)
+            host.connect(self)

@@ -87,10 +87,10 @@ class Assistant:
         self._taken: set[str] = set()
         # The versions of files that a client has read, by the name of the client.
         self._known: defaultdict[str, KnownVersions] = defaultdict(KnownVersions)
-        host.join(self._listeners)
+        host.connect(self._listeners)
 
     def close(self) -> None:
-        self.host.leave(self._listeners)
+        self.host.disconnect(self._listeners)
 
     @property
     def about(self) -> About:

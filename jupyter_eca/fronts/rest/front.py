@@ -111,10 +111,10 @@ class RestFront:
         self._connected = ""  # the name of the one tool server whose tools the chats can use, or ""
         self._started = False  # whether this front has started that server
         self._chat = uuid.uuid4().hex  # the id of the chat of clients that name none
-        host.join(self._readers)
+        host.connect(self._readers)
 
     def close(self) -> None:
-        self._host.leave(self._readers)
+        self._host.disconnect(self._readers)
 
     # -- tool servers
 

@@ -213,7 +213,7 @@ class LiveChat:
     paid: str = ""
     """The id of the last turn in which a model was called."""
     held: bool = False
-    """Whether the chat is being cut back or copied, and takes no prompt."""
+    """Whether the chat is being rolled back or copied, and takes no prompt."""
     dialogue: Dialogue | None = None
     """The dialogue that takes the next prompt as its answer."""
     locked_chain: dict[str, str] = field(default_factory=dict[str, str])

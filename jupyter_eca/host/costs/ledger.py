@@ -1,6 +1,6 @@
 """Owns the ledger: the cost of each request to a model is recorded once, for its chat, its notebook and its day.
 
-The events of a chat have the costs too. But they are deleted with the chat, and may be cut back or copied, while the
+The events of a chat have the costs too. But they are deleted with the chat, and may be rolled back or copied, while the
 money stays spent. So all sums come from a table of its own, from which nothing is deleted. A notebook is identified by
 its path.
 

@@ -86,7 +86,7 @@ class ChatOperations:
         if any(cursor is not None and cursor not in known for cursor in (before, after)):
             raise CursorExpired(_EXPIRED)
         if after is not None and row is not None and not row.intact(after):
-            raise CursorExpired("The chat was cut back since. Open it again.")
+            raise CursorExpired("The chat was rolled back since then. Open it again.")
         return make_page(merge_between(events, before, after), limit, before, after)
 
     async def _check_known(self, id: str) -> None:

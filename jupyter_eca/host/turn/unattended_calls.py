@@ -35,7 +35,7 @@ class UnattendedCalls:
 
     def disconnect(self, subscriber: Subscriber) -> None:
         """Disconnect a client. Calls that only this client could approve are denied after `grace` seconds."""
-        self._subscribers.leave(subscriber)
+        self._subscribers.remove(subscriber)
         for chat in self._chats.all_live():
             if (turn := chat.under_way) and turn.kernel is subscriber.kernel:
                 turn.kernel = None

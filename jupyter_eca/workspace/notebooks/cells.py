@@ -1,4 +1,5 @@
-"""Converts cells in nbformat 4 to the wire model, and applies `CellChange`s to them.
+"""Converts cells in nbformat 4 to the wire model, and applies `CellChange`s to them. It refuses to change
+a cell whose source is not the one that the change expects (`was`).
 
 It must not know files or shared documents. Its neighbours `file.py` and `shared_document.py` both use it.
 """

@@ -40,7 +40,7 @@ class Watcher:
     async def of(serverapp: Any) -> Watcher:
         (app,) = serverapp.extension_manager.extension_apps["jupyter_eca"]
         watcher = Watcher(await app.eca_server.host())
-        watcher.host.join(watcher)
+        watcher.host.connect(watcher)
         return watcher
 
     def sees(self, chat: str) -> bool:  # noqa: ARG002  # all

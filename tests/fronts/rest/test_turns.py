@@ -70,11 +70,11 @@ async def house(
 ) -> AsyncGenerator[tuple[Desk, ASGIApp, Served, Watch]]:
     async with desk(folder, RULES, **config) as at:
         front, watch = RestFront(at.host, approve), Watch()
-        at.host.join(watch)  # pyright: ignore[reportArgumentType]  # it has nothing that could be used
+        at.host.connect(watch)  # pyright: ignore[reportArgumentType]  # it has nothing that could be used
         app = application(front)
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client:
             yield at, app, Served(client), watch
-        at.host.leave(watch)  # pyright: ignore[reportArgumentType]
+        at.host.disconnect(watch)  # pyright: ignore[reportArgumentType]
         front.close()
 
 

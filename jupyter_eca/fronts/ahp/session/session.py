@@ -529,7 +529,7 @@ class AhpSession:
         except UnknownChat:
             pass  # the chat has no turn yet
         except EcaError:
-            _log.warning("%s could not be cut back", self.uri, exc_info=True)
+            _log.warning("%s could not be rolled back", self.uri, exc_info=True)
             self._front.start(self.reread())
 
     async def _rename(self, title: str, raw: Json, origin: ActionOrigin) -> None:
