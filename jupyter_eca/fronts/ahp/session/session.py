@@ -576,7 +576,7 @@ class AhpSession:
             self._leaving = None
 
     async def _abandon(self) -> None:
-        await asyncio.sleep(min(GRACE, self._host.attendance.grace))
+        await asyncio.sleep(min(GRACE, self._host.unattended_calls.grace))
         self._leaving = None
         self.client_tools.owner = ""
         self.client_tools.abandon()
