@@ -175,7 +175,7 @@ class Assistant:
             with self._listeners.listening(chat, caller) as listener:
                 yield listener
         finally:
-            self.host.attendance.check(chat)
+            self.host.unattended_calls.restart_timer(chat)
 
     @contextmanager
     def _stopping_on_failure(self, chat: str) -> Generator[None]:
