@@ -106,24 +106,30 @@ class TurnError(EcaError):
 
 
 class FailureKind(StrEnum):
-    """Why a request to a model failed."""
+    """Why a request to a model failed. Clients get it, to offer what helps."""
 
     OVERLOADED = "overloaded"
     """The server has too much to do."""
-    RATE_LIMITED = "rate limited"
+    RATE_LIMITED = "rate-limited"
     """The user has sent too many requests in a short time."""
     QUOTA = "quota"
     """The user's quota or credit is used up."""
-    CONTEXT = "context overflow"
+    CONTEXT = "context-overflow"
     """The request is too long for the model."""
     AUTH = "auth"
-    """The server does not accept the key."""
+    """There is no key, or the server does not accept it."""
     NETWORK = "network"
     """The server could not be reached."""
-    PREMATURE = "premature end"
+    PREMATURE = "premature-end"
     """The connection ended in the middle of the answer."""
-    IMAGE = "invalid image"
+    IMAGE = "invalid-image"
     """The server does not accept an image or a document."""
+    MODEL = "unknown-model"
+    """No model has the name in the request."""
+    SETUP = "no-model"
+    """No model is set up."""
+    BUDGET = "budget"
+    """The request would cost more than the user allows."""
     OTHER = "other"
     """Any other reason."""
 
@@ -154,9 +160,15 @@ class ProviderError(EcaError):
 class UnknownModel(ProviderError):
     """No provider serves a model of this name. Nothing was sent."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind=FailureKind.MODEL)
+
 
 class OverBudget(ProviderError):
     """The request was not sent because it would cost more than the user allows."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind=FailureKind.BUDGET)
 
 
 class ToolError(EcaError):

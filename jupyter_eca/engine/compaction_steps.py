@@ -25,7 +25,8 @@ from jupyter_eca.engine.model.texts import (
     SUMMARY_FAILED,
 )
 from jupyter_eca.engine.turn import TurnSignal
-from jupyter_eca.protocol.content import ProgressContent, Role, TextContent
+from jupyter_eca.errors import FailureKind
+from jupyter_eca.protocol.content import ProgressContent, Role, TextContent, TurnFailure
 from jupyter_eca.protocol.event import PrunedAside, SummaryAside
 
 if TYPE_CHECKING:
@@ -98,17 +99,25 @@ def handle_model_input(builder: StepBuilder, input: ModelInput) -> TurnSignal | 
             return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMED
         case ModelFinished():
             return _abandon_summary(builder, summary, SUMMARY_EMPTY)
-        case ModelFailed(message=message, final=final):
-            return _abandon_summary(builder, summary, message, final=final)
+        case ModelFailed(message=message, final=final, kind=kind):
+            return _abandon_summary(builder, summary, message, final=final, kind=kind)
     return None
 
 
-def _abandon_summary(builder: StepBuilder, summary: SummaryUnderWay, reason: str, *, final: bool = False) -> TurnSignal:
+def _abandon_summary(
+    builder: StepBuilder,
+    summary: SummaryUnderWay,
+    reason: str,
+    *,
+    final: bool = False,
+    kind: FailureKind = FailureKind.OTHER,
+) -> TurnSignal:
     """Show why there is no summary. Return the signal that ends the turn, or that goes on without a summary.
 
     The turn goes on if the next request may still fit into the context window. The conversation stays as it was.
     """
     builder.update(summary_under_way=None)
-    builder.emit(TextContent(text=SUMMARY_FAILED.format(reason)), Role.SYSTEM)
     ends = summary.forced or builder.state.local or final
+    failure = TurnFailure(kind=kind, model=builder.state.setup.model) if ends else None
+    builder.emit(TextContent(text=SUMMARY_FAILED.format(reason), failure=failure), Role.SYSTEM)
     return TurnSignal.REFUSED if ends else TurnSignal.SUMMED

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ class CommandEnded:
     """Whether the command failed or the turn was refused."""
     withdrawn: bool = False
     """Whether the prompt must never be sent to a model, not even with later prompts."""
+    kind: FailureKind | None = None
+    """Why it failed, when an error ended it; None for a result or a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +288,8 @@ class ModelFailed:
     """What is needed to plan a repetition of the request; None when it must not be repeated."""
     final: bool = False
     """Whether every other request of this turn would fail too, for example because the budget is used up."""
+    kind: FailureKind = FailureKind.OTHER
+    """Why it failed, for clients that offer what helps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,8 +123,8 @@ def _handle_user_input(
             driver.begin_call_turn(input)
         case inputs.Gathered():
             driver.add_gathered(input)
-        case inputs.CommandEnded(text=text, failed=failed, withdrawn=withdrawn):
-            driver.end_command(text, failed=failed, withdrawn=withdrawn)
+        case inputs.CommandEnded():
+            driver.end_command(input)
         case inputs.CompactionRequested(focus=focus):
             driver.compact(focus)
         case inputs.Steered():

@@ -43,6 +43,7 @@ from jupyter_eca.protocol.content import (
     RejectReason,
     Role,
     TextContent,
+    TurnFailure,
 )
 from jupyter_eca.protocol.event import (
     ContextAside,
@@ -57,7 +58,7 @@ from jupyter_eca.protocol.event import (
 )
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.inputs import CallRequested, Gathered, ModelFailed, Prompted, Steered
+    from jupyter_eca.engine.inputs import CallRequested, CommandEnded, Gathered, ModelFailed, Prompted, Steered
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
 
@@ -178,11 +179,13 @@ class TurnDriver:
             builder.show_document(document)
         self.give_signal(TurnSignal.FULL if self.state.is_summary_due else TurnSignal.READY)
 
-    def end_command(self, text: str, *, failed: bool, withdrawn: bool = False) -> None:
-        """Show the result of a command and end its turn. With `withdrawn`, no model ever reads the prompt."""
-        signal = TurnSignal.REFUSED if failed else TurnSignal.CARRIED_OUT
+    def end_command(self, ended: CommandEnded) -> None:
+        """Show the result of a command and end its turn."""
+        signal = TurnSignal.REFUSED if ended.failed else TurnSignal.CARRIED_OUT
         TURNS.look_up(self.state.status, signal)
-        self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=WithdrawnAside() if withdrawn else None)
+        failure = TurnFailure(kind=ended.kind) if ended.kind else None
+        text = TextContent(text=ended.text, failure=failure)
+        self.builder.emit(text, Role.SYSTEM, aside=WithdrawnAside() if ended.withdrawn else None)
         self.give_signal(signal)
 
     def compact(self, focus: str) -> None:
@@ -288,12 +291,13 @@ class TurnDriver:
         reply.close_reasoning(self.builder)
         text = f"{failed.message} {RETRIED.format(last.attempt + 1)}" if last else failed.message
         text = TOO_LONG.format(text) if failed.overflow else text
+        failure = TurnFailure(kind=failed.kind, model=self.state.setup.model)
         if failed.refused is None or not is_unanswered(self.state.history):
-            self.builder.emit(TextContent(text=text), Role.SYSTEM)
+            self.builder.emit(TextContent(text=text, failure=failure), Role.SYSTEM)
         else:
             text = NOT_SENT_AGAIN.format(text) if self.state.steps == 1 else text
             aside = RefusedAside(results=failed.refused is Refused.CONTENT)
-            self.builder.emit(TextContent(text=text), Role.SYSTEM, aside=aside)
+            self.builder.emit(TextContent(text=text, failure=failure), Role.SYSTEM, aside=aside)
             self.builder.update(notes=(*self.state.sent_notes, *self.state.notes), sent_notes=())
         self.give_signal(TurnSignal.FAIL)
 

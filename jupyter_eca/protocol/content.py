@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.notebook import CellChange, format_cell
 
@@ -34,6 +35,14 @@ class Origin(StrEnum):
     UNKNOWN = "unknown"
 
 
+class TurnFailure(Model):
+    """Why a turn failed, for programs. The text that has this mark says it in words."""
+
+    kind: FailureKind
+    model: str = ""
+    """The full name of the model that was asked; empty when the turn failed before a model was asked."""
+
+
 class TextContent(Model):
     """A piece of text. Clients append the pieces of one answer."""
 
@@ -41,6 +50,8 @@ class TextContent(Model):
     text: str
     content_id: str | None = None
     """The id of a user's message, by which it can be flagged, rolled back or forked from."""
+    failure: TurnFailure | None = None
+    """Ours: this text says why the turn failed."""
 
 
 class ProgressContent(Model):

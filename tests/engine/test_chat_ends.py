@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CancelModel, CancelTool
-from jupyter_eca.engine.inputs import ModelFailed, NoteAdded, Refused
+from jupyter_eca.engine.inputs import CommandEnded, ModelFailed, NoteAdded, Refused
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.engine.model.request import ChatMessage, TextPart
 from jupyter_eca.engine.model.texts import STOPPED_CALL, UNANSWERED_FAILED, UNANSWERED_STOPPED
+from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import (
     RejectReason,
     Role,
+    TextContent,
     ToolCalledContent,
     ToolCallRejectedContent,
+    TurnFailure,
     UsageContent,
 )
 from jupyter_eca.protocol.event import Outcome
@@ -127,3 +130,17 @@ def test_usage_counts_the_cache_as_input_and_adds_up_the_cost() -> None:
 def test_a_cost_that_is_unknown_once_makes_the_sum_unknown() -> None:
     talk = Talk().asks().says(UsageDelta(1, 1)).done().asks().says(UsageDelta(1, 1, cost=0.5)).done()
     assert [(u.last_message_cost, u.session_cost) for u in talk.shown(UsageContent)] == [(None, None), ("0.5000", None)]
+
+
+def test_the_text_of_a_failure_has_a_mark_that_says_why_the_turn_failed() -> None:
+    talk = Talk().asks("Hi")
+    talk.feed(ModelFailed(9, talk.state.request, "No key.", kind=FailureKind.AUTH))
+    failure = TurnFailure(kind=FailureKind.AUTH, model="maker/model")
+    assert [text.failure for text in talk.shown(TextContent)] == [None, failure]
+
+
+def test_an_error_before_the_model_is_asked_has_the_mark_and_a_refusal_has_not() -> None:
+    broken = Talk().begins("Hi").feed(CommandEnded(9, "Broken.", failed=True, kind=FailureKind.OTHER))
+    refusal = Talk().begins("Hi").feed(CommandEnded(9, "A hook refuses it.", failed=True))
+    marks = [[text.failure for text in talk.shown(TextContent)][-1] for talk in (broken, refusal)]
+    assert marks == [TurnFailure(kind=FailureKind.OTHER), None]

@@ -82,6 +82,9 @@ FAILURES = {
     FailureKind.NETWORK: "No connection",
     FailureKind.PREMATURE: "Answer cut off",
     FailureKind.IMAGE: "Refused",
+    FailureKind.MODEL: "No such model",
+    FailureKind.SETUP: "No model",
+    FailureKind.BUDGET: "Over budget",
     FailureKind.OTHER: "Failed",
 }
 

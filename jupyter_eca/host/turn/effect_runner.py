@@ -190,11 +190,13 @@ class EffectRunner:
         try:
             await self._prepare_prompt(chat, turn)
         except (ToolError, NotSaved) as error:
-            self._chats.feed(chat, inputs.CommandEnded(now(), str(error), failed=True), late=True)
+            ended = inputs.CommandEnded(now(), str(error), failed=True, kind=FailureKind.OTHER)
+            self._chats.feed(chat, ended, late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
             _log.exception("the prompt of %s could not be prepared", chat.state.id)
             message = redaction.redact(f"The prompt could not be prepared: {error!r}. The log has the details.")
-            self._chats.feed(chat, inputs.CommandEnded(now(), message, failed=True), late=True)
+            ended = inputs.CommandEnded(now(), message, failed=True, kind=FailureKind.OTHER)
+            self._chats.feed(chat, ended, late=True)
 
     async def _prepare_prompt(self, chat: LiveChat, turn: TurnUnderWay) -> None:
         prompt = turn.prompt
@@ -279,7 +281,7 @@ class EffectRunner:
             again = None if final else build_failure(error, settings)
             refused = find_refused(error)
             failed = inputs.ModelFailed(
-                now(), number, message, images, overflow, refused=refused, failure=again, final=final
+                now(), number, message, images, overflow, refused=refused, failure=again, final=final, kind=error.kind
             )
             pruned = chat.state.pruned
             self._chats.feed(chat, failed)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
 from jupyter_eca.engine.model.texts import NO_MODEL
-from jupyter_eca.errors import ProviderError, UnknownModel
+from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
 from jupyter_eca.plugins.providers import api_keys, prices
 from jupyter_eca.plugins.providers.base import Keyed, Serves
 from jupyter_eca.plugins.providers.variants import ASKED_TO_THINK, find_default_thinking, merge_payloads, variants
@@ -234,7 +234,7 @@ class Catalog:
         Raises: UnknownModel for a name that no provider serves; ProviderError for no name.
         """
         if not full_name:
-            raise ProviderError(NO_MODEL)
+            raise ProviderError(NO_MODEL, kind=FailureKind.SETUP)
         provider, slash, model = full_name.partition("/")
         entries = self.entries()
         if not (slash and model):

@@ -160,6 +160,8 @@ def explain_refusal(
         status = int(kind) if kind.isdecimal() and 400 <= int(kind) < 600 else _STATUS_BY_TYPE.get(kind, 500)
     failure, is_temporary = classify_status(status)
     failure = _correct_kind(status, failure, f"{kind} {server_message}")
+    if status == 404 and kind:  # without an error type, something else than the API has answered
+        failure = FailureKind.MODEL
     message = target.fill_in(
         _TOO_LONG if failure is FailureKind.CONTEXT else _choose_sentence(target, status, kind), status, server_message
     )

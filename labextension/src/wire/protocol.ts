@@ -905,6 +905,21 @@ export interface ErrorContext {
   readonly type: 'error';
 }
 
+/** Why a request to a model failed. Clients get it, to offer what helps. */
+export type FailureKind =
+  | 'overloaded'
+  | 'rate-limited'
+  | 'quota'
+  | 'context-overflow'
+  | 'auth'
+  | 'network'
+  | 'premature-end'
+  | 'invalid-image'
+  | 'unknown-model'
+  | 'no-model'
+  | 'budget'
+  | 'other';
+
 /** The change to a file or a notebook that a tool call makes. */
 export interface FileChangeDetails {
   readonly type: 'fileChange';
@@ -1854,6 +1869,8 @@ export interface TextContent {
   readonly text: string;
   /** The id of a user's message, by which it can be flagged, rolled back or forked from. */
   readonly contentId?: string;
+  /** Ours: this text says why the turn failed. */
+  readonly failure?: TurnFailure;
 }
 
 /** A text, for example from the clipboard. */
@@ -2039,6 +2056,13 @@ export interface TrustParams {
   readonly folder: string;
   /** The digest that was shown. If the settings have changed since, the request is refused. */
   readonly digest: string;
+}
+
+/** Why a turn failed, for programs. The text that has this mark says it in words. */
+export interface TurnFailure {
+  readonly kind: FailureKind;
+  /** The full name of the model that was asked; empty when the turn failed before a model was asked. */
+  readonly model: string;
 }
 
 /** All settings that are held back now; empty when there are none. */
@@ -2465,7 +2489,7 @@ export const SHAPES = {
     'activeSummary?': 's'
   },
   TaskSummary: { done: 'n', inProgress: 'n', pending: 'n', total: 'n' },
-  TextContent: { type: '=text', text: 's', 'contentId?': 's' },
+  TextContent: { type: '=text', text: 's', 'contentId?': 's', 'failure?': 'TurnFailure' },
   TextOutput: { type: '=text', text: 's' },
   ToolCallPrepareContent: {
     id: 's',
@@ -2544,6 +2568,7 @@ export const SHAPES = {
     'instructions?': 's',
     'error?': 's'
   },
+  TurnFailure: { kind: 's', model: 's' },
   UntrustedSettingsParams: { folders: ['HeldSettings'], canTrust: 'b' },
   UrlContent: { type: '=url', title: 's', url: 's' },
   UsageContent: {

@@ -280,7 +280,7 @@ async def test_the_next_request_begins_with_the_last_one(provider: OpenAIProvide
             "refused the key. Check `providers.house.key` or HOUSE_API_KEY",
             False,
         ),
-        (refusal(404, "no", "model_not_found"), FailureKind.OTHER, "has no model 'm'", False),
+        (refusal(404, "no", "model_not_found"), FailureKind.MODEL, "has no model 'm'", False),
         (refusal(429, "slow", "rate_limit_exceeded"), FailureKind.RATE_LIMITED, "Wait a little", True),
         (refusal(429, "pay", "insufficient_quota"), FailureKind.QUOTA, "wants to be paid: pay", False),
         (refusal(500, "oh"), FailureKind.OTHER, "status 500: oh", True),
