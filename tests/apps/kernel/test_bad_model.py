@@ -1,4 +1,4 @@
-"""What a cell says when the model's side fails: one line that says what to do, and nothing of the answer lost."""
+"""What a cell says when the model's side fails: one error that says what to do, and nothing of the answer lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWER = Script.model_validate({"rules": [{"message": "", "reply": [{"text": "Ha
 
 
 @pytest.mark.asyncio
-async def test_a_wrong_key_a_broken_stream_a_silent_endpoint_and_a_missing_key_each_end_in_one_line(
+async def test_a_wrong_key_a_broken_stream_a_silent_endpoint_and_a_missing_key_each_end_in_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults = [Fault(status=401, said="invalid x-api-key"), Fault(cut=1500)]
@@ -38,5 +38,8 @@ async def test_a_wrong_key_a_broken_stream_a_silent_endpoint_and_a_missing_key_e
     words = ["refused the key", "The answer broke off", "Nothing answers at", "There is no key"]
     assert len(told) == len(words)
     assert all(word in line for word, line in zip(words, told, strict=True))
+    advice = ["run `%eca /login`", "run the cell again", "run the cell again", "run `%eca /login`"]
+    assert all(word in line for word, line in zip(advice, told, strict=True))
+    assert wrong.displays[0]["text/plain"].startswith(server.url)
     assert "Half an answer." in broken.displays[0]["text/plain"]
     assert (whole.failure, whole.displays[0]["text/plain"]) == ("", ("Half an answer. " * 9).strip())

@@ -47,7 +47,7 @@ from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.chat import ChatContentReceivedParams, ChatToolCallProgressParams
-    from jupyter_eca.protocol.content import ToolCallDetails
+    from jupyter_eca.protocol.content import ToolCallDetails, TurnFailure
 
 
 @dataclass
@@ -193,6 +193,8 @@ class CellTranscript:
         """A note that is shown until the answer has ended. It is not a part of the answer."""
         self.metadata: dict[str, Any] = {}
         """The metadata of the output, for programs that read the saved notebook."""
+        self.failure: TurnFailure | None = None
+        """Why the turn failed; None if it did not fail."""
         self.is_plan = False
         """Whether the answer is a plan, which `%eca go` carries out."""
 
@@ -203,7 +205,8 @@ class CellTranscript:
             return
         self.outcome = received.outcome or self.outcome
         match received.content:
-            case TextContent(text=text) if received.role is not Role.USER:
+            case TextContent(text=text, failure=failure) if received.role is not Role.USER:
+                self.failure = failure or self.failure
                 self._add_text(received.role, text)
             case ReasonStartedContent(id=id):
                 self.parts.append(Reasoning(id))

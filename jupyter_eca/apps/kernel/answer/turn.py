@@ -11,6 +11,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jupyter_eca.apps.kernel.answer.failure_advice import add_failure, advise
 from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 from jupyter_eca.apps.kernel.answer.questions import CellQuestions
 from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
@@ -140,7 +141,7 @@ class CellTurn:
             raise CellError(str(error)) from None
         finally:
             self._questions.close()
-            self._transcript.metadata = self._kernel.output_metadata
+            self._transcript.metadata = add_failure(self._kernel.output_metadata, self._transcript.failure)
             self._screen.finish(self._transcript)
             if ask.name:
                 self._shell.user_ns[ask.name] = build_answer(self._transcript, self.chat)
@@ -212,5 +213,6 @@ class CellTurn:
             return
         if self._transcript.outcome is Outcome.FAILED:
             why = next(iter(self._transcript.remark.splitlines()), "the model's server did not say why.")
-            raise CellError(f"No answer: {why}")
+            advice = advise(self._transcript.failure)
+            raise CellError(f"No answer: {why}\n{advice}" if advice else f"No answer: {why}")
         raise CellError("Stopped.")

@@ -1,0 +1,47 @@
+"""Owns what a cell adds to the reason why its turn failed: a line that says what to type, and a mark in the output, by
+which Lab shows buttons below the cell. Pure.
+
+It must not know the reason in words: the server sends it. `turn` raises both as the error of the cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.apps.kernel.engine.saved_code import KEY
+from jupyter_eca.errors import FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jupyter_eca.protocol.content import TurnFailure
+
+_SIGN_IN = "To set a key or to sign in, run `%eca /login`."
+_OTHER_MODEL = "To ask another model, add `-m PROVIDER/MODEL` after `%eca`."
+_AGAIN = "To try again, run the cell again."
+_COSTS = "To see what was spent, run `%eca /costs`."
+
+_ADVICE = {
+    FailureKind.AUTH: _SIGN_IN,
+    FailureKind.SETUP: _SIGN_IN,
+    FailureKind.MODEL: _OTHER_MODEL,
+    FailureKind.QUOTA: _OTHER_MODEL,
+    FailureKind.CONTEXT: _OTHER_MODEL,
+    FailureKind.IMAGE: _OTHER_MODEL,
+    FailureKind.BUDGET: _COSTS,
+    FailureKind.OVERLOADED: _AGAIN,
+    FailureKind.RATE_LIMITED: _AGAIN,
+    FailureKind.NETWORK: _AGAIN,
+    FailureKind.PREMATURE: _AGAIN,
+}
+
+
+def advise(failure: TurnFailure | None) -> str:
+    """Return a line that says what to type after a failure; empty when nothing is sure to help."""
+    return _ADVICE.get(failure.kind, "") if failure else ""
+
+
+def add_failure(metadata: Mapping[str, Any], failure: TurnFailure | None) -> dict[str, Any]:
+    """Return the metadata of an output with the mark of the failure: `{KEY: {"failure": {"kind", "model"}}}`."""
+    mark = {"failure": failure.wire()} if failure else {}
+    return {**metadata, KEY: {**metadata.get(KEY, {}), **mark}} if mark else dict(metadata)
