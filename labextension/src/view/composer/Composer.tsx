@@ -224,7 +224,7 @@ export function Composer(props: Props): React.ReactElement {
           }
         }}
       />
-      {connected && !busy && (
+      {connected && !busy && !isCommand(text) && (
         <EstimateLine
           source={props.estimates}
           text={text.trim()}
@@ -304,6 +304,11 @@ function readKeyAction(
     default:
       return undefined;
   }
+}
+
+/** Whether the text is a command. The server carries it out, so what a model would read of it costs nothing. */
+function isCommand(text: string): boolean {
+  return text.trimStart().startsWith('/');
 }
 
 /** Return a function that sets the text, and sets the cursor as soon as the text is drawn. */
