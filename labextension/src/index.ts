@@ -5,7 +5,17 @@ import { inlinePlugin } from './inline/plugin';
 import { errorsPlugin } from './errors/plugin';
 import { settingsPlugin } from './settings/plugin';
 import { panelPlugin } from './panel/plugin';
+import { answersPlugin } from './answers/plugin';
 import { filesPlugin } from './files/plugin';
 import { statusPlugin } from './status/plugin';
 
-export default [notebookPlugin, panelPlugin, errorsPlugin, settingsPlugin, statusPlugin, inlinePlugin, filesPlugin];
+export default [
+  notebookPlugin,
+  panelPlugin,
+  errorsPlugin,
+  answersPlugin,
+  settingsPlugin,
+  statusPlugin,
+  inlinePlugin,
+  filesPlugin
+];

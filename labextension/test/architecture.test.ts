@@ -25,7 +25,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['review'],
   ['inline'],
   ['panel'],
-  ['settings', 'status', 'errors', 'files'],
+  ['settings', 'status', 'errors', 'answers', 'files'],
   // `index.ts`, which lists the plugins.
   ['']
 ];

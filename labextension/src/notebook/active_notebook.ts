@@ -23,9 +23,13 @@ const LONGEST_ERROR = 4000;
 
 /** Return the active cell as a place for code; undefined when no notebook is open. Each edit is one step to undo. */
 export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
-  const panel = tracker.currentWidget;
-  const model = panel?.content.model?.sharedModel;
-  if (panel === null || model === undefined) {
+  return tracker.currentWidget === null ? undefined : createCodePlace(tracker.currentWidget);
+}
+
+/** Return the active cell of a notebook as a place for code; undefined while the notebook is loaded. */
+export function createCodePlace(panel: NotebookPanel): CodePlace | undefined {
+  const model = panel.content.model?.sharedModel;
+  if (model === undefined) {
     return undefined;
   }
   const notebook = panel.content;

@@ -8,9 +8,14 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { CodeTools } from './code_tool_types';
 
-/** Add buttons to all blocks of code in an element that was just rendered. */
-export function addCodeTools(host: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
-  for (const block of host.querySelectorAll<HTMLElement>('pre > code')) {
+/** Add buttons to the blocks of code in an element that was rendered. `blocks` is the selector of those blocks. */
+export function addCodeTools(
+  host: HTMLElement,
+  code: CodeTools,
+  trans: TranslationBundle,
+  blocks = 'pre > code'
+): void {
+  for (const block of host.querySelectorAll<HTMLElement>(blocks)) {
     addTools(block, code, trans);
   }
 }

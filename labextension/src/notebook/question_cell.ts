@@ -1,0 +1,27 @@
+/**
+ * Reads and changes the text of a cell that asks the assistant with `%eca` or `%%eca`. Pure.
+ *
+ * This module knows no notebook. The kernel parses the options for itself, in `apps/kernel/options.py`.
+ */
+
+const QUESTION = /^\s*%{1,2}eca\b/;
+const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
+
+/** Whether a cell asks the assistant. */
+export function isQuestion(source: string): boolean {
+  return QUESTION.test(source);
+}
+
+/**
+ * Return the source of a question with the option for the model, and from where to where in its first line the name of
+ * the model stands. If the option was missing, the name is empty.
+ */
+export function openModelOption(source: string): { source: string; start: number; end: number } {
+  const [, magic = '', option, name = ''] = MODEL.exec(source) ?? [];
+  if (option !== undefined) {
+    const start = magic.length + option.length;
+    return { source, start, end: start + name.length };
+  }
+  const start = magic.length + ' -m '.length;
+  return { source: `${magic} -m ${source.slice(magic.length)}`, start, end: start };
+}

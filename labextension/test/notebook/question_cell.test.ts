@@ -1,0 +1,23 @@
+/** The text of a cell that asks the assistant. */
+
+import { expect, test } from 'vitest';
+
+import { isQuestion, openModelOption } from '../../src/notebook/question_cell';
+
+test('a cell with one of the magics is a question', () => {
+  expect(['%eca hi', '%%eca\nhi', '\n %eca hi', 'eca', '%ecarl'].map(isQuestion)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false
+  ]);
+});
+
+test.each([
+  ['%eca hi', '%eca -m  hi', 8, 8],
+  ['%%eca\nhi', '%%eca -m \nhi', 9, 9],
+  ['%eca -m far/m hi', '%eca -m far/m hi', 8, 13]
+])('the cursor is put where %j names its model', (source, wanted, start, end) => {
+  expect(openModelOption(source)).toEqual({ source: wanted, start, end });
+});
