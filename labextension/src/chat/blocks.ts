@@ -21,7 +21,8 @@ import {
   ToolCallPrepareContent,
   ToolCallRejectedContent,
   ToolCallRunContent,
-  ToolCallRunningContent
+  ToolCallRunningContent,
+  TurnFailure
 } from '../wire/protocol';
 
 interface Keyed {
@@ -42,6 +43,13 @@ export interface UserBlock extends Keyed {
 export interface TextBlock extends Keyed {
   readonly kind: 'text' | 'system';
   readonly text: string;
+}
+
+/** Says why a turn failed. */
+export interface FailureBlock extends Keyed {
+  readonly kind: 'failure';
+  readonly text: string;
+  readonly failure: TurnFailure;
 }
 
 export interface ReasonBlock extends Keyed {
@@ -123,7 +131,8 @@ export interface HookBlock extends Keyed {
   readonly output: string;
 }
 
-export type Block = UserBlock | TextBlock | ReasonBlock | ToolBlock | LinkBlock | ImageBlock | FlagBlock | HookBlock;
+export type Block =
+  UserBlock | TextBlock | FailureBlock | ReasonBlock | ToolBlock | LinkBlock | ImageBlock | FlagBlock | HookBlock;
 export type Blocks = readonly Block[];
 
 type ToolContent =
@@ -265,6 +274,9 @@ function addUserText(blocks: Blocks, { text, contentId }: Content & { type: 'tex
 /** Text of the assistant comes in pieces, which are joined. Text of the system comes in whole sentences. */
 function addText(blocks: Blocks, kind: 'text' | 'system', content: Content & { type: 'text' }): Blocks {
   const text = asString(content.text);
+  if (content.failure !== undefined) {
+    return appendBlock(blocks, { kind: 'failure', text, failure: content.failure });
+  }
   const last = blocks.at(-1);
   if (kind === 'text' && last?.kind === 'text') {
     return replaceBlock(blocks, blocks.length - 1, { ...last, text: last.text + text });

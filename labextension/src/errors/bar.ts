@@ -9,16 +9,21 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 import '../../style/help.css';
 
-type Button = readonly [label: string, act: () => void];
+export type Button = readonly [label: string, act: () => void];
 
-/** Show the bar in a cell if `isNeeded`, otherwise remove it. */
-export function updateBar(cell: CodeCell, isNeeded: boolean, buttons: readonly Button[]): void {
+/** Show the bar in a cell with these buttons. Without buttons, remove the bar. */
+export function updateBar(cell: CodeCell, buttons: readonly Button[]): void {
   const layout = cell.layout as PanelLayout;
   const existing = layout.widgets.find(widget => widget.hasClass('eca-Help'));
-  if (!isNeeded) {
-    existing?.dispose();
-  } else if (existing === undefined) {
-    layout.insertWidget(layout.widgets.length - 1, createBar(buttons));
+  const labels = buttons.map(([label]) => label).join('\n');
+  if (existing?.node.dataset.ecaLabels === labels) {
+    return;
+  }
+  existing?.dispose();
+  if (buttons.length > 0) {
+    const bar = createBar(buttons);
+    bar.node.dataset.ecaLabels = labels;
+    layout.insertWidget(layout.widgets.length - 1, bar);
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * The plugin that shows the buttons *Fix* and *Explain* below an error in a cell, and adds both as commands.
+ * The plugin that shows the buttons *Fix* and *Explain* below an error in a cell, and adds both as commands. Below a
+ * question that the assistant could not answer, it shows the buttons that help with that, such as *Try again*.
  *
  * The commands ask a question in the panel, through the panel's own command. The bar with the buttons is in `bar.ts`.
  */
@@ -9,6 +10,12 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, Notebook, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { findSettingsSection, listRemedies, Remedy } from '../view/transcript/remedies';
+import { isQuestion, openModelOption } from '../notebook/question_cell';
+import { FailureKind, TurnFailure } from '../wire/protocol';
+import type { Button } from './bar';
 
 /** Menus and shortcuts in schema/plugin.json use these ids. */
 const Command = { fix: 'eca:fix-cell', explain: 'eca:explain-cell' } as const;
@@ -66,7 +73,7 @@ function activate(
     });
   });
   const follow = (panel: NotebookPanel): void => {
-    new ErrorBars(panel.content, trans, command => void commands.execute(command)).follow();
+    new ErrorBars(panel.content, trans, (command, args) => void commands.execute(command, args)).follow();
   };
   tracker.forEach(follow);
   tracker.widgetAdded.connect((_, panel) => {
@@ -82,7 +89,7 @@ class ErrorBars {
   constructor(
     private readonly notebook: Notebook,
     private readonly trans: TranslationBundle,
-    private readonly run: (command: string) => void
+    private readonly run: (command: string, args?: ReadonlyPartialJSONObject) => void
   ) {}
 
   /** Begin to follow the cells of the notebook, also those of a model that replaces the present one. */
@@ -113,41 +120,91 @@ class ErrorBars {
 
   /** Show or remove the bar of a cell. The module of the bar is loaded with the first error. */
   private async update(cell: CodeCell): Promise<void> {
-    if (!hasError(cell) && cell.node.querySelector('.eca-Help') === null) {
+    if (this.listButtons(cell).length === 0 && cell.node.querySelector('.eca-Help') === null) {
       return;
     }
     const { updateBar } = await import('./bar');
     if (!cell.isDisposed) {
-      updateBar(cell, hasError(cell), [
-        [
-          this.trans.__('Fix'),
-          () => {
-            this.ask(cell, Command.fix);
-          }
-        ],
-        [
-          this.trans.__('Explain'),
-          () => {
-            this.ask(cell, Command.explain);
-          }
-        ]
-      ]);
+      updateBar(cell, this.listButtons(cell));
     }
   }
 
-  /** Make the cell active and run a command, which asks about the active cell. */
-  private ask(cell: CodeCell, command: string): void {
+  /** Return the buttons that help with the error of a cell; none when the cell has no error. */
+  private listButtons(cell: CodeCell): readonly Button[] {
+    if (!hasError(cell)) {
+      return [];
+    }
+    const label = this.trans;
+    if (!isQuestion(cell.model.sharedModel.getSource())) {
+      return [
+        this.createButton(cell, label.__('Fix'), Command.fix),
+        this.createButton(cell, label.__('Explain'), Command.explain)
+      ];
+    }
+    const kind = findFailure(cell);
+    if (kind === undefined) {
+      return [];
+    }
+    const section = findSettingsSection(kind);
+    const buttons: Readonly<Record<Remedy, Button>> = {
+      retry: this.createButton(cell, label.__('Try again'), 'notebook:run-cell'),
+      signIn: this.createButton(cell, label.__('Sign in'), 'eca:open-settings', { section }),
+      model: [label.__('Choose another model'), () => void this.chooseModel(cell)],
+      settings: this.createButton(cell, label.__('Open settings'), 'eca:open-settings', { section })
+    };
+    return listRemedies(kind).map(remedy => buttons[remedy]);
+  }
+
+  private createButton(cell: CodeCell, label: string, command: string, args?: ReadonlyPartialJSONObject): Button {
+    return [
+      label,
+      () => {
+        if (this.activate(cell)) {
+          this.run(command, args);
+        }
+      }
+    ];
+  }
+
+  /** Make the cell active. Return whether it is still in the notebook. */
+  private activate(cell: CodeCell): boolean {
     const index = this.notebook.widgets.indexOf(cell);
     if (index >= 0) {
       this.notebook.activeCellIndex = index;
-      this.run(command);
     }
+    return index >= 0;
+  }
+
+  /** Put the cursor where the model is named in the cell, and show the models that there are. */
+  private async chooseModel(cell: CodeCell): Promise<void> {
+    const { source, start, end } = openModelOption(cell.model.sharedModel.getSource());
+    if (!this.activate(cell)) {
+      return;
+    }
+    cell.model.sharedModel.setSource(source);
+    this.notebook.deselectAll();
+    await cell.ready;
+    this.notebook.mode = 'edit';
+    cell.editor?.focus();
+    cell.editor?.setSelection({ start: { line: 0, column: start }, end: { line: 0, column: end } });
+    this.run('completer:invoke-notebook');
   }
 }
 
-/** Whether the output has an error that needs the bar. A cell with our magic does not: it explains its own errors. */
+/** Whether an output of the cell is an error. */
 function hasError(cell: CodeCell): boolean {
-  const { outputs, sharedModel } = cell.model;
-  const types = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type);
-  return types.includes('error') && !/^\s*%{1,2}eca\b/.test(sharedModel.getSource());
+  const { outputs } = cell.model;
+  return Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type).includes('error');
+}
+
+/** Return why the assistant did not answer in the cell; undefined when it is not the assistant that failed. */
+function findFailure(cell: CodeCell): FailureKind | undefined {
+  const { outputs } = cell.model;
+  const marks = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
+  return (marks as readonly (Mark | undefined)[]).find(mark => mark?.failure !== undefined)?.failure?.kind;
+}
+
+/** What the kernel writes into the metadata of an answer's output, as far as it is read here. */
+interface Mark {
+  readonly failure?: TurnFailure;
 }

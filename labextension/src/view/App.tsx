@@ -33,7 +33,7 @@ import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
 import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
-import { Pickers } from './composer/Pickers';
+import { openModelPicker, Pickers } from './composer/Pickers';
 import { CarryOut, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
@@ -244,6 +244,10 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
     },
     [session]
   );
+  const pickers = React.useRef<HTMLDivElement>(null);
+  const onChooseModel = React.useCallback(() => {
+    openModelPicker(pickers.current);
+  }, []);
   const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onRollBack = React.useCallback(
     (block: UserBlock, extent: Extent) => {
@@ -315,6 +319,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
           onBackground={onBackground}
           onEdit={onEdit}
           onRetry={onRetry}
+          onChooseModel={state.models.length > 0 ? onChooseModel : undefined}
           onFork={onFork}
           onRollBack={onRollBack}
         >
@@ -384,6 +389,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
         }}
       >
         <Pickers
+          frame={pickers}
           selection={{ ...state.selection, ...chat.selection }}
           models={state.models}
           agents={state.agents}

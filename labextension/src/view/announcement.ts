@@ -9,6 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { ToolBlock } from '../chat/blocks';
 import { Chat, State } from '../chat/state';
+import { describeFailure } from './transcript/failure_text';
 
 /** Return the line for the present state; empty when there is nothing to say. */
 export function describeForScreenReader({ connection }: State, chat: Chat, trans: TranslationBundle): string {
@@ -30,6 +31,10 @@ export function describeForScreenReader({ connection }: State, chat: Chat, trans
   }
   if (chat.plan === true) {
     return trans.__('The plan is ready to be carried out.');
+  }
+  const last = chat.blocks.at(-1);
+  if (last?.kind === 'failure') {
+    return trans.__('The assistant could not answer: %1', describeFailure(last.failure, trans));
   }
   return chat.blocks.length > 0 ? trans.__('The assistant is done.') : '';
 }

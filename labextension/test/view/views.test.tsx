@@ -37,8 +37,9 @@ function shown(view: React.ReactElement, around = env): string {
   return renderToStaticMarkup(<EnvProvider value={around}>{view}</EnvProvider>);
 }
 
+const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: nothing };
+
 function block(block: Block, last = false, idle = true): string {
-  const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: nothing };
   return shown(
     <BlockView
       chatId="c"
@@ -395,4 +396,35 @@ test.each([
 ])('when %s, the list says so', (_, suggestions, text) => {
   const list = { trigger: { kind: '@' as const, start: 0, query: 'a' }, suggestions, active: 0 };
   expect(shown(<Completion id="c" list={list} onTake={nothing} />)).toContain(text);
+});
+
+test('a failure says in one sentence what happened, and offers what helps', () => {
+  const failure: Block = {
+    kind: 'failure',
+    key: 'f',
+    text: 'Look into the log.',
+    failure: { kind: 'auth', model: 'far/m' }
+  };
+  const view = (
+    <BlockView
+      block={failure}
+      last={false}
+      idle
+      {...user}
+      chatId="c"
+      onApprove={nothing}
+      onReject={nothing}
+      onBackground={nothing}
+      onAskAgain={nothing}
+      onChooseModel={nothing}
+    />
+  );
+  const html = shown(view, { ...env, openSettings: nothing });
+  expect(html).toContain('There is no valid key for far.');
+  expect([...html.matchAll(/<button[^>]*>([^<]+)/g)].map(([, label]) => label)).toEqual([
+    'Sign in',
+    'Choose another model',
+    'Try again',
+    'Show details'
+  ]);
 });

@@ -10,16 +10,28 @@ import { Selection } from '../../chat/state';
 import { useEnv } from '../common/env';
 
 interface Props {
+  readonly frame: React.RefObject<HTMLDivElement>;
   readonly selection: Selection;
   readonly models: readonly string[];
   readonly agents: readonly string[];
   readonly onChoose: (selection: Partial<Selection>) => void;
 }
 
-export function Pickers({ selection, models, agents, onChoose }: Props): React.ReactElement {
+/** Give the focus to the picker of the model, and open its list where the browser allows that. */
+export function openModelPicker(frame: HTMLDivElement | null): void {
+  const picker = frame?.querySelector<HTMLSelectElement>('[data-eca-picker=model]');
+  picker?.focus();
+  try {
+    picker?.showPicker();
+  } catch {
+    // Some browsers open a list only right after a click. The focus is enough: a key opens it.
+  }
+}
+
+export function Pickers({ frame, selection, models, agents, onChoose }: Props): React.ReactElement {
   const { trans } = useEnv();
   return (
-    <div className="eca-Pickers">
+    <div className="eca-Pickers" ref={frame}>
       {agents.length > 1 && (
         <Picker
           name={trans.__('Agent')}
@@ -33,6 +45,7 @@ export function Pickers({ selection, models, agents, onChoose }: Props): React.R
       {models.length > 0 && (
         <Picker
           name={trans.__('Model')}
+          mark="model"
           value={selection.model}
           options={models}
           onChange={model => {
@@ -56,13 +69,15 @@ export function Pickers({ selection, models, agents, onChoose }: Props): React.R
 
 interface PickerProps {
   readonly name: string;
+  /** By which the picker is found. */
+  readonly mark?: string;
   readonly value: string;
   readonly options: readonly string[];
   readonly onChange: (value: string) => void;
 }
 
 /** A menu with one value chosen. It is a `select` of the browser, which works with every keyboard and screen reader. */
-function Picker({ name, value, options, onChange }: PickerProps): React.ReactElement {
+function Picker({ name, mark, value, options, onChange }: PickerProps): React.ReactElement {
   const { trans } = useEnv();
   const all = options.includes(value) ? options : [value, ...options];
   // There is only room for the name without the provider. The list has the full name.
@@ -72,6 +87,7 @@ function Picker({ name, value, options, onChange }: PickerProps): React.ReactEle
       <span aria-hidden="true">{shown}</span>
       <select
         aria-label={name}
+        data-eca-picker={mark}
         value={value}
         onChange={event => {
           onChange(event.target.value);

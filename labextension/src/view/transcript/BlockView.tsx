@@ -15,13 +15,14 @@ import { Boundary } from '../common/Boundary';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 import { LongText } from '../common/LongText';
+import { Failure, FailureActions } from './Failure';
 import { Flag } from './Flag';
 import { Markdown } from '../common/Markdown';
 import { Picture } from '../common/Picture';
 import { ToolCard } from '../tools/ToolCard';
 import { UserActions, UserMessage } from './UserMessage';
 
-export type BlockActions = Decide & UserActions;
+export type BlockActions = Decide & UserActions & Pick<FailureActions, 'onChooseModel'>;
 
 type Props = BlockActions & {
   readonly block: Block;
@@ -31,6 +32,8 @@ type Props = BlockActions & {
   readonly last: boolean;
   /** Whether no turn is running. */
   readonly idle: boolean;
+  /** Asks the message again whose turn ended with this block; undefined while that is not possible. */
+  readonly onAskAgain?: (() => void) | undefined;
 };
 
 export const BlockView = React.memo(function BlockView(props: Props): React.ReactElement {
@@ -42,7 +45,7 @@ export const BlockView = React.memo(function BlockView(props: Props): React.Reac
   );
 });
 
-function BlockBody({ block, agent, last, idle, ...actions }: Props): React.ReactElement | null {
+function BlockBody({ block, agent, last, idle, onAskAgain, ...actions }: Props): React.ReactElement | null {
   switch (block.kind) {
     case 'user':
       return <UserMessage block={block} last={last} idle={idle} {...actions} />;
@@ -58,6 +61,8 @@ function BlockBody({ block, agent, last, idle, ...actions }: Props): React.React
           <Markdown text={block.text} />
         </div>
       );
+    case 'failure':
+      return <Failure block={block} onAskAgain={onAskAgain} onChooseModel={actions.onChooseModel} />;
     case 'reason':
       return <Reasoning block={block} />;
     case 'tool':

@@ -11,8 +11,10 @@ import * as React from 'react';
 import { Block, Blocks } from '../../chat/blocks';
 import { Change } from '../../chat/types';
 import { Transcript as TranscriptState } from '../../chat/state';
+import { collectAnswer, listAnswerEnds } from './answers';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';
+import { CopyAnswer } from './CopyAnswer';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
 
@@ -54,6 +56,18 @@ export function Transcript(props: Props): React.ReactElement {
   const last = blocks.length - below;
   const first = Math.max(0, last - shown);
   const lastAsked = busy ? -1 : blocks.findLastIndex(block => block.kind === 'user');
+  const answers = React.useMemo(() => listAnswerEnds(blocks, busy), [blocks, busy]);
+  const asked = blocks[lastAsked];
+  const { onRetry } = actions;
+  const onAskAgain = React.useMemo(
+    () =>
+      asked?.kind === 'user'
+        ? () => {
+            onRetry(asked);
+          }
+        : undefined,
+    [asked, onRetry]
+  );
   const loadEarlier = React.useCallback(() => {
     setPart(before => moveUpwards(before, blocks.length));
     if (first < PAGE) {
@@ -86,8 +100,10 @@ export function Transcript(props: Props): React.ReactElement {
                 agent={findSubagent(block, agents)}
                 last={first + index === lastAsked}
                 idle={!busy}
+                {...(block.kind === 'failure' && first + index > lastAsked && { onAskAgain })}
                 {...actions}
               />
+              {answers.has(block.key) && <CopyAnswer collect={() => collectAnswer(blocks, block.key)} />}
               <Changes changes={changes.filter(({ turn }) => turn === ends?.[block.key])} busy={busy} {...review} />
             </div>
           ))}

@@ -1,0 +1,86 @@
+/**
+ * Shows why a turn failed: a red card with one sentence, the buttons that help, and the server's own words as details.
+ *
+ * This module knows no session: `FailureActions` has the functions that the buttons call. `remedies.ts` says which
+ * buttons help.
+ */
+
+import * as React from 'react';
+
+import { FailureBlock } from '../../chat/blocks';
+import { findSettingsSection, listRemedies, Remedy } from './remedies';
+import { useEnv } from '../common/env';
+import { Icon } from '../common/Icon';
+import { Markdown } from '../common/Markdown';
+import { describeFailure } from './failure_text';
+
+export interface FailureActions {
+  /** Asks the user's last message again; undefined while that is not possible. */
+  readonly onAskAgain?: (() => void) | undefined;
+  /** Lets the user choose another model; undefined where there is no list of models. */
+  readonly onChooseModel?: (() => void) | undefined;
+}
+
+interface Props extends FailureActions {
+  readonly block: FailureBlock;
+}
+
+export function Failure({ block, onAskAgain, onChooseModel }: Props): React.ReactElement {
+  const { trans, openSettings } = useEnv();
+  const { failure, text } = block;
+  // For a failure of an unknown kind, only the server can say what happened.
+  const [open, setOpen] = React.useState(failure.kind === 'other');
+  const id = React.useId();
+  const acts: Readonly<Record<Remedy, readonly [label: string, act: (() => void) | undefined]>> = {
+    retry: [trans.__('Try again'), onAskAgain],
+    signIn: [
+      trans.__('Sign in'),
+      openSettings &&
+        (() => {
+          openSettings('providers');
+        })
+    ],
+    model: [trans.__('Choose another model'), onChooseModel],
+    settings: [
+      trans.__('Open settings'),
+      openSettings &&
+        (() => {
+          openSettings(findSettingsSection(failure.kind));
+        })
+    ]
+  };
+  return (
+    <div className="eca-Failure" role="group" aria-label={trans.__('Error')}>
+      <p className="eca-Failure-line">
+        <Icon name="alert" />
+        <span>{describeFailure(failure, trans)}</span>
+      </p>
+      <div className="eca-Failure-buttons">
+        {listRemedies(failure.kind).map(remedy => {
+          const [label, act] = acts[remedy];
+          return (
+            act !== undefined && (
+              <button key={remedy} type="button" className="eca-Button" onClick={act}>
+                {label}
+              </button>
+            )
+          );
+        })}
+        <button
+          type="button"
+          className="eca-Link"
+          aria-expanded={open}
+          aria-controls={id}
+          onClick={() => {
+            setOpen(!open);
+          }}
+        >
+          {open ? trans.__('Hide details') : trans.__('Show details')}
+        </button>
+      </div>
+      <div id={id} className="eca-Failure-details" hidden={!open}>
+        <Markdown text={text} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+"""Taking over an answer in a real JupyterLab: the whole answer from the panel, and the code of an answer in a cell."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.assistant import SECONDS, Panel
+from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.notebook import Notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from tests.e2e.browser.lab import Lab
+
+pytestmark = pytest.mark.browser
+
+CODE = "Try **this**:\n\n```python\nanswer = 6 * 7\n```\n\nThat is all."
+RUN: dict[str, Any] = {"tool": "list_directory", "arguments": {"path": "."}}
+RULES: list[dict[str, Any]] = [
+    {"result": "", "reply": [{"text": CODE}]},
+    {"message": "look first", "reply": [{"text": "I look first."}, RUN]},
+    {"message": "", "reply": [{"text": CODE, "chunk": 4, "delay": 0.01}]},
+]
+SOURCES = "window.jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel.source)"
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
+    script = tmp_path_factory.mktemp("script") / "answers.json"
+    script.write_text(json.dumps({"rules": RULES}))
+    models = {"answers": {"script": str(script)}}
+    return LabSettings(eca={"defaultModel": "scripted/answers", "providers": {"scripted": {"models": models}}})
+
+
+def ask_in_cell(page: Page, lab: Lab) -> tuple[Notebook, Locator]:
+    """Return a notebook whose second cell has an answer, and that cell."""
+    notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", "%eca code please", "x = 1"])
+    for n in (0, 1):
+        notebook.run(n)
+        notebook.wait_until_run(n)
+    cell = page.locator(".jp-Cell").nth(1)
+    expect(cell.locator(".eca-Code")).to_have_count(1, timeout=SECONDS * 1000)
+    cell.locator(".eca-Code").hover()
+    return notebook, cell
+
+
+def test_a_whole_answer_is_copied_as_markdown(page: Page, lab: Lab) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    panel = Panel.open(page, lab)
+    panel.ask("look first")
+    panel.sees("That is all.")
+    panel.wait_until_idle()
+    panel.button("Copy this answer as Markdown").click()
+    expect(panel.button("Copied")).to_be_visible()
+    assert page.evaluate("() => navigator.clipboard.readText()") == f"I look first.\n\n{CODE}"
+
+
+def test_no_estimate_is_shown_for_a_command(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    panel.box.fill("costs")
+    expect(panel.node.locator(".eca-Estimate")).to_be_visible(timeout=SECONDS * 1000)
+    panel.box.fill("/costs")
+    expect(panel.node.locator(".eca-Estimate")).to_have_count(0)
+
+
+def test_code_of_an_answer_in_a_cell_is_copied_and_inserted(page: Page, lab: Lab) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    notebook, cell = ask_in_cell(page, lab)
+    cell.get_by_role("button", name="Copy", exact=True).click()
+    page.wait_for_function("async () => (await navigator.clipboard.readText()) === 'answer = 6 * 7'")
+    cell.get_by_role("button", name="Insert below the active cell").click()
+    notebook.wait_until(f"{SOURCES}[2] === 'answer = 6 * 7' && {SOURCES}[3] === 'x = 1'")
+
+
+def test_code_of_an_answer_in_a_cell_is_run_and_replaces_the_question(page: Page, lab: Lab) -> None:
+    notebook, cell = ask_in_cell(page, lab)
+    cell.get_by_role("button", name="Run in a new cell below").click()
+    notebook.wait_until_run(2)
+    cell.locator(".eca-Code").hover()
+    cell.get_by_role("button", name="Replace the active cell").click()
+    notebook.wait_until(f"{SOURCES}[1] === 'answer = 6 * 7'")
+    notebook.execute("docmanager:save")
+    assert "eca-Code" not in notebook.file.read_text()
