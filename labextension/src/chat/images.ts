@@ -7,12 +7,12 @@
 import { ImageContext } from '../wire/protocol';
 
 /** The types of images that models accept. */
-const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+export const TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** The size in bytes above which providers refuse an image. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
 
-export function listImages(data: DataTransfer): readonly File[] {
-  return [...data.files].filter(file => TYPES.includes(file.type));
+export function isImage(file: File): boolean {
+  return TYPES.includes(file.type);
 }
 
 /** Read an image file into a context. Throws when the file cannot be read. */

@@ -22,6 +22,8 @@ import { createFlags } from '../chat/flags';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { openLink } from '../wire/link';
+import type { IDocumentManager } from '@jupyterlab/docmanager';
+import { ServerAttachments } from './attachments';
 import type { LabParts, LiveNotebooks } from '../notebook/live_notebooks';
 import { findCodePlace, createCellFinder, NotebookSurroundings } from '../notebook/active_notebook';
 import { showOffer } from './notices';
@@ -47,6 +49,8 @@ export interface PanelParts {
   readonly notebooks: LiveNotebooks;
   readonly preferences: PreferenceStore;
   readonly openSettings: (section?: string) => void;
+  /** Undefined where the page has no dialog for files. */
+  readonly documents: IDocumentManager | undefined;
 }
 
 export class AssistantPanel extends ReactWidget {
@@ -60,7 +64,17 @@ export class AssistantPanel extends ReactWidget {
   readonly env: Env;
   private readonly connecting: Promise<void>;
 
-  constructor({ settings, link, rendermime, translator, lab, notebooks, preferences, openSettings }: PanelParts) {
+  constructor({
+    settings,
+    link,
+    rendermime,
+    translator,
+    lab,
+    notebooks,
+    preferences,
+    openSettings,
+    documents
+  }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
@@ -87,6 +101,7 @@ export class AssistantPanel extends ReactWidget {
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       preferences,
       openSettings,
+      ...(documents && { attachments: new ServerAttachments(documents, tracker, translator) }),
       approvalRules: new ApprovalRules(() => this.session),
       flags: createFlags(() => this.session)
     };

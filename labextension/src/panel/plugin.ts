@@ -6,6 +6,7 @@
 
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookCellExecutor, INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -35,7 +36,15 @@ export const panelPlugin: JupyterFrontEndPlugin<PanelPlace> = {
   autoStart: true,
   provides: IPanelPlace,
   requires: [INotebookTracker, IRenderMimeRegistry],
-  optional: [ITranslator, ICommandPalette, ILauncher, ILayoutRestorer, INotebookCellExecutor, ISettingRegistry],
+  optional: [
+    ITranslator,
+    ICommandPalette,
+    ILauncher,
+    ILayoutRestorer,
+    INotebookCellExecutor,
+    ISettingRegistry,
+    IDocumentManager
+  ],
   activate
 };
 
@@ -48,7 +57,8 @@ function activate(
   launcher: ILauncher | null,
   restorer: ILayoutRestorer | null,
   executor: INotebookCellExecutor | null,
-  registry: ISettingRegistry | null
+  registry: ISettingRegistry | null,
+  documents: IDocumentManager | null
 ): PanelPlace {
   const language = translator ?? nullTranslator;
   const trans = language.load('jupyter_eca');
@@ -68,7 +78,17 @@ function activate(
     const [{ AssistantPanel }, notebooks] = await Promise.all([import('./panel'), page.load()]);
     const openSettings = (section?: string): void =>
       void app.commands.execute('eca:open-settings', section === undefined ? {} : { section });
-    const parts = { settings, link, rendermime, translator: language, lab, notebooks, preferences, openSettings };
+    const parts = {
+      settings,
+      link,
+      rendermime,
+      translator: language,
+      lab,
+      notebooks,
+      preferences,
+      openSettings,
+      documents: documents ?? undefined
+    };
     return new AssistantPanel(parts);
   }, app.name === NOTEBOOK);
   place.title.icon = assistantIcon;

@@ -11,6 +11,7 @@ import * as React from 'react';
 import type { ApprovalRules } from '../../chat/approval_rules';
 import type { Flags } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
+import type { ChatContext } from '../../wire/protocol';
 import type { CodeTools } from '../../render/code_tool_types';
 import { DEFAULTS, Preferences } from './preferences';
 
@@ -36,8 +37,20 @@ export interface Env {
   readonly openSettings?: (section?: string) => void;
   /** Writes approval rules. */
   readonly approvalRules?: ApprovalRules;
+  /** Attaches files to messages. */
+  readonly attachments?: Attachments;
   /** Sets flags at messages. */
   readonly flags?: Flags;
+}
+
+/** Attaches files of the server to messages. Each function returns the contexts, and throws an error for the user. */
+export interface Attachments {
+  /** Lets the user choose files. */
+  readonly choose: () => Promise<readonly ChatContext[]>;
+  /** Uploads files of the user's computer. */
+  readonly upload: (files: readonly File[]) => Promise<readonly ChatContext[]>;
+  /** Finds out what is at these paths of the server. */
+  readonly find: (paths: readonly string[]) => Promise<readonly ChatContext[]>;
 }
 
 /** A value that changes, and whose changes can be observed. */

@@ -8,13 +8,14 @@
 
 import * as React from 'react';
 
-import { toImageContext, listImages, LARGEST_IMAGE } from '../../chat/images';
+import { isImage, toImageContext, LARGEST_IMAGE, TYPES } from '../../chat/images';
 import { toCellContext, parseCells, PastedCell } from '../../chat/pasted_cells';
 import { UnsentMessage } from '../../chat/drafts';
 import { createContextKey, Suggestion } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { replaceTrigger, Trigger } from '../../chat/completion_trigger';
-import { useCellDrop } from './cell_drop';
+import { Attach } from './Attach';
+import { useLabDrop } from './lab_drop';
 import { EditorPlace, Chips } from './Chips';
 import { Completion, useCompletion } from './Completion';
 import { useEnv, usePreferences } from '../common/env';
@@ -67,7 +68,7 @@ interface Props {
 
 export function Composer(props: Props): React.ReactElement {
   const { busy, connected, editing, query, onSend, onStop, onUnsent } = props;
-  const { trans, findCell = () => undefined } = useEnv();
+  const { trans, attachments, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
   const place = chips ? props.place : undefined;
   const id = React.useId();
@@ -100,8 +101,26 @@ export function Composer(props: Props): React.ReactElement {
   const add = (context: ChatContext): void => {
     setContexts(before => [...before.filter(other => createContextKey(other) !== createContextKey(context)), context]);
   };
-  const attach = (data: DataTransfer): boolean => {
-    for (const file of listImages(data)) {
+  /** Add the contexts of files. The server's error, for example that a file is too large, is shown as a warning. */
+  const addFound = (found: Promise<readonly ChatContext[]>): void => {
+    void found.then(
+      contexts => {
+        contexts.forEach(add);
+        box.current?.focus();
+      },
+      (error: unknown) => {
+        props.onWarning(error instanceof Error ? error.message : String(error));
+      }
+    );
+  };
+  /** Attach files of the user's computer. Return whether there was any that can be attached. */
+  const attach = (files: readonly File[]): boolean => {
+    const images = files.filter(isImage);
+    const others = attachments === undefined ? [] : files.filter(file => !isImage(file));
+    if (attachments !== undefined && others.length > 0) {
+      addFound(attachments.upload(others));
+    }
+    for (const file of images) {
       if (file.size > LARGEST_IMAGE) {
         props.onWarning(trans.__('This image is too large. The limit is 5 MB.'));
       } else {
@@ -110,7 +129,7 @@ export function Composer(props: Props): React.ReactElement {
         });
       }
     }
-    return listImages(data).length > 0;
+    return images.length + others.length > 0;
   };
   const attachCells = (cells: readonly PastedCell[]): void => {
     for (const cell of cells) {
@@ -118,7 +137,14 @@ export function Composer(props: Props): React.ReactElement {
     }
     box.current?.focus();
   };
-  useCellDrop(frame, attachCells);
+  useLabDrop(frame, {
+    onCells: attachCells,
+    onPaths:
+      attachments &&
+      (paths => {
+        addFound(attachments.find(paths));
+      })
+  });
   const send = async (later: boolean): Promise<void> => {
     const message = text.trim();
     if (message === '' || sending || !connected) {
@@ -173,7 +199,7 @@ export function Composer(props: Props): React.ReactElement {
         event.preventDefault();
       }}
       onDrop={event => {
-        if (attach(event.dataTransfer)) {
+        if (attach([...event.dataTransfer.files])) {
           event.preventDefault();
         }
       }}
@@ -218,7 +244,7 @@ export function Composer(props: Props): React.ReactElement {
         onKeyDown={onKeyDown}
         onPaste={event => {
           const cells = parseCells(event.clipboardData.getData('text/plain'));
-          if (cells !== undefined || attach(event.clipboardData)) {
+          if (cells !== undefined || attach([...event.clipboardData.files])) {
             event.preventDefault();
             attachCells(cells ?? []);
           }
@@ -234,6 +260,16 @@ export function Composer(props: Props): React.ReactElement {
         />
       )}
       <div className="eca-Composer-bar">
+        <Attach
+          onChoose={
+            attachments &&
+            (() => {
+              addFound(attachments.choose());
+            })
+          }
+          onFiles={attach}
+          accept={attachments === undefined ? TYPES.join(',') : undefined}
+        />
         {props.children}
         {busy && (
           <button

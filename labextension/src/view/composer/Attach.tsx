@@ -1,0 +1,98 @@
+/**
+ * The button that attaches files to a message, and its menu: files of the server, or files of the user's computer.
+ *
+ * This module knows no server: `Composer.tsx` passes what happens with the files.
+ */
+
+import * as React from 'react';
+
+import { useEnv } from '../common/env';
+import { IconButton } from '../common/Icon';
+
+interface Props {
+  /** Lets the user choose files of the server; undefined where that is not possible. */
+  readonly onChoose: (() => void) | undefined;
+  /** Called with files of the user's computer. */
+  readonly onFiles: (files: readonly File[]) => void;
+  /** The types of files that can be attached from the user's computer; undefined for all. */
+  readonly accept: string | undefined;
+}
+
+export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [open, setOpen] = React.useState(false);
+  const frame = React.useRef<HTMLDivElement>(null);
+  const input = React.useRef<HTMLInputElement>(null);
+  const close = (): void => {
+    setOpen(false);
+    frame.current?.querySelector('button')?.focus();
+  };
+  React.useEffect(() => {
+    if (open) {
+      frame.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
+    }
+  }, [open]);
+  const pick = (act: () => void) => () => {
+    close();
+    act();
+  };
+  const upload = (): void => {
+    input.current?.click();
+  };
+  return (
+    <div
+      ref={frame}
+      className="eca-Attach"
+      onBlur={event => {
+        if (!event.currentTarget.contains(event.relatedTarget)) {
+          setOpen(false);
+        }
+      }}
+      onKeyDown={event => {
+        if (open && event.key === 'Escape') {
+          event.stopPropagation();
+          close();
+        } else if (open && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+          event.preventDefault();
+          const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=menuitem]')];
+          items.find(item => item !== document.activeElement)?.focus();
+        }
+      }}
+    >
+      <IconButton
+        icon="attach"
+        label={trans.__('Attach files or images')}
+        onClick={() => {
+          if (onChoose === undefined) {
+            upload();
+          } else {
+            setOpen(!open);
+          }
+        }}
+      />
+      {open && onChoose !== undefined && (
+        <div className="eca-Attach-menu" role="menu" aria-label={trans.__('Attach files or images')}>
+          <button type="button" role="menuitem" tabIndex={-1} onClick={pick(onChoose)}>
+            {trans.__('Files in Jupyter…')}
+          </button>
+          <button type="button" role="menuitem" tabIndex={-1} onClick={pick(upload)}>
+            {trans.__('Upload from this computer…')}
+          </button>
+        </div>
+      )}
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        accept={accept}
+        aria-label={trans.__('Upload from this computer')}
+        onChange={event => {
+          onFiles([...(event.target.files ?? [])]);
+          // Otherwise the same file could not be chosen twice.
+          event.target.value = '';
+        }}
+      />
+    </div>
+  );
+}

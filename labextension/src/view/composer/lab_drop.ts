@@ -1,0 +1,82 @@
+/**
+ * Receives cells that the user drags from a notebook, and files that the user drags from Lab's list of files. Lab's drag
+ * and drop uses events of its own, not those of HTML.
+ *
+ * `chat/pasted_cells.ts` turns the cells into contexts.
+ */
+
+import type { Drag } from '@lumino/dragdrop';
+import * as React from 'react';
+
+import { CELLS, isCell, PastedCell } from '../../chat/pasted_cells';
+
+/** The type of the data of files that are dragged: their paths. */
+const FILES = 'application/x-jupyter-icontents';
+/** The CSS class of the element while cells are dragged over it. */
+const DRAGGED_OVER = 'eca-mod-dropping';
+
+/** What happens with the things that are dropped on the element. */
+interface DropTarget {
+  readonly onCells: (cells: readonly PastedCell[]) => void;
+  /** Called with the paths of files; undefined where files cannot be attached. */
+  readonly onPaths: ((paths: readonly string[]) => void) | undefined;
+}
+
+/** Call `target` with the cells and files that are dropped on the element. */
+export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTarget): void {
+  const latest = React.useRef(target);
+  latest.current = target;
+  React.useEffect(() => {
+    const node = element.current;
+    const handleOver = (event: Event): void => {
+      const drag = event as Drag.Event;
+      const hasFiles = drag.mimeData.hasData(FILES) && latest.current.onPaths !== undefined;
+      if (drag.mimeData.hasData(CELLS) || hasFiles) {
+        event.preventDefault();
+        event.stopPropagation();
+        drag.dropAction = chooseAction(drag);
+        node?.classList.add(DRAGGED_OVER);
+      }
+    };
+    const handleLeave = (): void => {
+      node?.classList.remove(DRAGGED_OVER);
+    };
+    const handleDrop = (event: Event): void => {
+      handleLeave();
+      const drag = event as Drag.Event;
+      const cells: unknown = drag.mimeData.getData(CELLS);
+      const paths: unknown = drag.mimeData.getData(FILES);
+      if (!Array.isArray(cells) && !Array.isArray(paths)) {
+        return;
+      }
+      event.preventDefault();
+      event.stopPropagation();
+      drag.dropAction = chooseAction(drag);
+      if (Array.isArray(cells)) {
+        latest.current.onCells(cells.filter(isCell));
+      }
+      if (Array.isArray(paths)) {
+        latest.current.onPaths?.(paths.filter(path => typeof path === 'string'));
+      }
+    };
+    const listeners = {
+      'lm-dragenter': handleOver,
+      'lm-dragover': handleOver,
+      'lm-dragleave': handleLeave,
+      'lm-drop': handleDrop
+    };
+    for (const [type, listener] of Object.entries(listeners)) {
+      node?.addEventListener(type, listener);
+    }
+    return () => {
+      for (const [type, listener] of Object.entries(listeners)) {
+        node?.removeEventListener(type, listener);
+      }
+    };
+  }, [element]);
+}
+
+/** Cells are copied. For files, Lab offers only to move them, which means nothing here: whoever receives them decides. */
+function chooseAction(drag: Drag.Event): Drag.Event['dropAction'] {
+  return drag.mimeData.hasData(CELLS) ? 'copy' : drag.proposedAction;
+}
