@@ -19,5 +19,6 @@ def test_an_answer_that_did_not_fail_has_no_mark_and_no_advice() -> None:
     assert (add_failure({}, None), advise(None)) == ({}, "")
 
 
-def test_only_a_failure_of_an_unknown_kind_has_no_advice() -> None:
-    assert [kind for kind in FailureKind if not advise(TurnFailure(kind=kind))] == [FailureKind.OTHER]
+def test_a_failure_that_may_pass_has_no_advice_because_its_reason_says_to_ask_again() -> None:
+    assert not any(advise(TurnFailure(kind=kind)) for kind in (FailureKind.OVERLOADED, FailureKind.NETWORK))
+    assert "-m PROVIDER/MODEL" in advise(TurnFailure(kind=FailureKind.MODEL))

@@ -18,21 +18,16 @@ if TYPE_CHECKING:
 
 _SIGN_IN = "To set a key or to sign in, run `%eca /login`."
 _OTHER_MODEL = "To ask another model, add `-m PROVIDER/MODEL` after `%eca`."
-_AGAIN = "To try again, run the cell again."
 _COSTS = "To see what was spent, run `%eca /costs`."
 
+# The other kinds say what to do in their own words: to ask again, or how to get a model.
 _ADVICE = {
     FailureKind.AUTH: _SIGN_IN,
-    FailureKind.SETUP: _SIGN_IN,
     FailureKind.MODEL: _OTHER_MODEL,
     FailureKind.QUOTA: _OTHER_MODEL,
     FailureKind.CONTEXT: _OTHER_MODEL,
     FailureKind.IMAGE: _OTHER_MODEL,
     FailureKind.BUDGET: _COSTS,
-    FailureKind.OVERLOADED: _AGAIN,
-    FailureKind.RATE_LIMITED: _AGAIN,
-    FailureKind.NETWORK: _AGAIN,
-    FailureKind.PREMATURE: _AGAIN,
 }
 
 
