@@ -9,7 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import '../../style/code_tools.css';
 
 import { addCodeTools } from '../render/code_tools';
-import { CodeTools } from '../render/code_types';
+import { CodeTools } from '../render/code_tool_types';
 
 /**
  * Add the buttons to the blocks of an answer that have none yet. Blocks in folded details are not the answer's own:

@@ -11,7 +11,7 @@ import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/tran
 
 import { createCodePlace } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
-import { CodeTools } from '../render/code_types';
+import { CodeTools } from '../render/code_tool_types';
 
 export const answersPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:answers',
