@@ -30,6 +30,7 @@ from jupyter_eca.host.operations.changes import Changes
 from jupyter_eca.host.operations.chats import ChatOperations
 from jupyter_eca.host.operations.estimates import Estimates
 from jupyter_eca.host.operations.folder_trust import FolderTrust
+from jupyter_eca.host.operations.key_trials import KeyTrials
 from jupyter_eca.host.services import Current, Services
 from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
@@ -181,6 +182,7 @@ class Host:
         self.archive = ChatOperations(services, chats, turns, self.subagents, self.hooks)
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, turns, commands)
+        self.key_trials = KeyTrials(catalog, metered)
         self.notices = notices.Notices(services, contexts, setups)
         self.warming = Warmup(chats, catalog)
 

@@ -1,4 +1,5 @@
-"""Owns the messages from `initialize` to `exit`, and the notifications about the server's set-up.
+"""Owns the messages from `initialize` to `exit`, the notifications about the server's set-up, and the user's defaults:
+models and budgets, which a settings page reads and changes.
 
 It must not know how a chat works. `chat` is its neighbour: it has the messages of a chat.
 """
@@ -226,3 +227,45 @@ class TrustParams(Model):
     """The path of the folder."""
     digest: str
     """The digest that was shown. If the settings have changed since, the request is refused."""
+
+
+class DefaultName(StrEnum):
+    """A default that can be set, as the path of its key in the configuration."""
+
+    MODEL = "defaultModel"
+    COMPLETION_MODEL = "completion.model"
+    BUDGET_PER_CHAT = "budget.perChat"
+    BUDGET_PER_NOTEBOOK = "budget.perNotebook"
+    BUDGET_PER_DAY = "budget.perDay"
+
+
+class DefaultSetting(Model):
+    """A default, as it is now."""
+
+    name: DefaultName
+    model: str | None = None
+    """For a model: its full name; absent when it is not set."""
+    dollars: float | None = None
+    """For a budget: US dollars; absent when there is no limit."""
+    file: str | None = None
+    """The file whose value counts; absent when no file sets it."""
+    own: bool = True
+    """Whether a change of the user's file takes effect: no other file overrides it."""
+
+
+class ConfigDefaultsResult(Model):
+    """All defaults."""
+
+    defaults: tuple[DefaultSetting, ...]
+    file: str
+    """The user's own file, to which a change is written."""
+
+
+class ConfigSetDefaultParams(Model):
+    """Sets a default in the user's own file. Without a value, it is removed from that file."""
+
+    name: DefaultName
+    model: str | None = Field(default=None, pattern=r"^[^\s${}/]+/[^\s${}]+$")
+    """For a model: its full name `provider/model`. It cannot contain a variable, such as `${env:NAME}`."""
+    dollars: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """For a budget: US dollars."""

@@ -50,6 +50,11 @@ class ProviderLogin(Model):
     """The ways to sign in to a provider."""
 
     methods: tuple[LoginMethod, ...]
+    key_prefixes: tuple[str, ...] | None = None
+    """Ours: how the keys of this provider begin, so that a client can recognise a key that is pasted. Absent when that
+    is not known."""
+    asks_for_url: bool | None = None
+    """Ours: true if the user also has to type the address of the server, else absent."""
 
 
 class ModelCapabilities(Model):
@@ -81,6 +86,19 @@ class ProviderModel(Model):
     cost: ModelCost | None = None
 
 
+class BundledModel(Model):
+    """Ours: a small model that runs inside this process, without a key and without a network."""
+
+    model: str
+    """The full name `provider/model`."""
+    installed: bool
+    """Whether it can answer now."""
+    size: int
+    """The bytes that have to be downloaded if it is not installed."""
+    commands: tuple[str, ...]
+    """The commands that install it."""
+
+
 class ProviderStatus(Model):
     """A provider, as a settings page shows it."""
 
@@ -92,6 +110,8 @@ class ProviderStatus(Model):
     login: ProviderLogin | None = None
     """Absent when the provider needs no sign-in."""
     models: tuple[ProviderModel, ...] = ()
+    bundled: BundledModel | None = None
+    """The small model of this provider; absent for most providers."""
 
 
 class ProvidersListResult(Model):
@@ -156,3 +176,23 @@ class ProvidersLoginInputParams(Model):
     provider: str
     data: dict[str, str]
     """The values by the `key` of their fields. They are secrets: they are not logged, and not stored as they are."""
+
+
+class TrialOutcome(StrEnum):
+    """What a small request to a model has shown about the key. `failed`: something else went wrong."""
+
+    WORKS = "works"
+    REFUSED = "refused"
+    NO_CREDIT = "no-credit"
+    NO_NETWORK = "no-network"
+    FAILED = "failed"
+
+
+class ProvidersTryResult(Model):
+    """Ours: the result of one small request to a provider."""
+
+    outcome: TrialOutcome
+    model: str = ""
+    """The full name of the model that was asked; empty when the provider has none."""
+    message: str | None = None
+    """What the server said, and what to do; absent when the key works. It never contains the key."""

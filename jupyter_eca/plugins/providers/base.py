@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import ProviderConfig
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ModelRequest
+    from jupyter_eca.protocol.provider import BundledModel
 
 
 class Provider(Protocol):
@@ -140,6 +141,15 @@ class MayLackTools(Protocol):
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
         """Return whether the model can call tools. It reads files and never raises."""
+        ...
+
+
+@runtime_checkable
+class Bundles(Protocol):
+    """A provider with a small model that runs inside this process, so that a user without a key can try it."""
+
+    def describe_bundled(self) -> BundledModel:
+        """Describe the small model. It reads no file and imports nothing."""
         ...
 
 

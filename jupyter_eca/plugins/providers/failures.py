@@ -51,6 +51,8 @@ _CONTEXT_OVERFLOW = re.compile(
 )
 # The error type of OpenAI for an account without credit.
 _QUOTA_USED_UP = "insufficient_quota"
+# The message of Anthropic for an account without credit, which has the status of a wrong request.
+_NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 # The statuses with which servers refuse an image: it cannot be read, is too large, or the model takes no images.
 _IMAGE_REFUSAL_STATUSES = frozenset({400, 413, 415, 422})
@@ -154,7 +156,7 @@ def explain_refusal(
     `kind` is the API's error type, "" if something else than the API has answered. `temporary` is whether the server
     says that a retry is useful, None if it says nothing. `retry_after` are the seconds to wait.
     """
-    if kind == _QUOTA_USED_UP:
+    if kind == _QUOTA_USED_UP or (status == 400 and _NO_CREDIT.search(server_message)):
         status = 402  # OpenAI sends 429, but a retry does not help
     elif status < 400:
         status = int(kind) if kind.isdecimal() and 400 <= int(kind) < 600 else _STATUS_BY_TYPE.get(kind, 500)

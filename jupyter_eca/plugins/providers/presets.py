@@ -87,3 +87,13 @@ COPILOT: Final = {
         extra_headers={name: SecretStr(value) for name, value in _COPILOT_REQUEST.items()},
     )
 }
+
+# How the keys of known vendors begin. A key is recognised by the longest beginning that fits. Some vendors share one:
+# then the first of them is proposed, and the user can choose another.
+KEY_PREFIXES: Final[dict[str, tuple[str, ...]]] = {
+    "anthropic": ("sk-ant-",),
+    "openai": ("sk-proj-", "sk-svcacct-", "sk-"),
+    "openrouter": ("sk-or-",),
+    "google": ("AIza", "AQ."),
+    "deepseek": ("sk-",),
+}

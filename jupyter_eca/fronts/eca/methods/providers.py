@@ -27,6 +27,10 @@ async def enter_input(session: EcaSession, params: provider.ProvidersLoginInputP
     return await session.host.logins.enter(params.provider, params.data)
 
 
+async def try_key(session: EcaSession, params: provider.ProviderParams) -> provider.ProvidersTryResult:
+    return await session.host.key_trials.run(params.provider)
+
+
 async def log_out(session: EcaSession, params: provider.ProviderParams) -> Done:
     await session.host.logins.logout(params.provider)
     return Done()
@@ -36,5 +40,6 @@ HANDLERS: Final = {
     "providers/list": list,
     "providers/login": log_in,
     "providers/loginInput": enter_input,
+    "providers/try": try_key,
     "providers/logout": log_out,
 }
