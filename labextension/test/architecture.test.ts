@@ -20,6 +20,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['view/tools'],
   ['view/transcript'],
   ['view/composer'],
+  ['view/first_run'],
   ['view'],
   ['notebook', 'widget'],
   ['review'],

@@ -2,7 +2,7 @@
  * The section of the settings with the providers of models: where the key of each comes from, and buttons to sign in
  * and out.
  *
- * The steps of a sign-in are in `Login.tsx`.
+ * The steps of a sign-in are in `view/first_run/Login.tsx`.
  */
 
 import * as React from 'react';
@@ -10,7 +10,7 @@ import * as React from 'react';
 import { LoginStep, ProviderStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
-import { Login } from './Login';
+import { Login } from '../view/first_run/Login';
 
 export function Providers({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();

@@ -9,7 +9,7 @@ import * as React from 'react';
 import { parsePairs, splitWords } from './command_line';
 import { McpAddServerParams } from '../wire/protocol';
 import { useEnv } from '../view/common/env';
-import { readField } from './Login';
+import { readField } from '../view/first_run/Login';
 
 interface Props {
   /** Adds a server. Returns the error message; empty when the server was added. */

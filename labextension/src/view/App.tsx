@@ -12,6 +12,7 @@ import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
 import { Drafts, startChat, UnsentMessage } from '../chat/drafts';
+import { FirstSteps } from './first_run/first_steps';
 import { fetchEarlier } from '../chat/history_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestion, listSuggestions } from '../chat/suggestions';
@@ -265,6 +266,7 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
     }),
     [session]
   );
+  const firstSteps = React.useMemo(() => new FirstSteps(session), [session]);
   useLoadedChanges(session, chat, state.connection === 'open');
   const send = async (text: string, contexts: readonly ChatContext[], withPlace: boolean, queued: boolean) => {
     const all = withPlace ? [...surroundings.read(), ...contexts] : contexts;
@@ -295,11 +297,17 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
           <Welcome
             configured={state.configured || state.connection === 'absent'}
             models={state.models}
+            providers={Object.values(state.providers)}
+            chats={state.list.length}
+            steps={firstSteps}
+            errors={state.messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
             welcome={state.welcome}
             onTry={text => {
               insertText(text, 'replace');
             }}
-            report={async () => (await session.ask('workspace/doctor', {}))?.text}
+            onModel={model => {
+              session.choose({ model });
+            }}
           />
         </div>
       ) : (

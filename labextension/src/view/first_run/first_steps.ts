@@ -1,0 +1,99 @@
+/**
+ * The first steps of a user who has set up no model: which provider a pasted key belongs to, and what a try of it has
+ * shown.
+ *
+ * A key passes through here on its way to the server and is kept nowhere. This module knows no view: see
+ * `FirstRun.tsx`.
+ */
+
+import { BundledModel, LoginStep, ProviderStatus, ProvidersTryResult } from '../../wire/protocol';
+import { LinkError } from '../../wire/rpc';
+import type { Session } from '../../chat/session';
+
+/** The method of a sign-in with a browser, as `providers/login` names it. */
+const BROWSER = 'browser';
+
+/** What came of a key: `outcome` is what to compare, `message` what the server said about it. */
+export type KeyResult = ProvidersTryResult;
+
+/** Whether to show the first steps: there is no model, or only the small one, with which nobody has worked yet. */
+export function needsFirstRun(models: readonly string[], bundled: BundledModel | undefined, chats: number): boolean {
+  return models.length === 0 || (chats === 0 && models.every(model => model === bundled?.model));
+}
+
+/** Return the provider whose keys begin like this one: the longest beginning that fits counts. */
+export function guessProvider(key: string, providers: readonly ProviderStatus[]): string | undefined {
+  const text = key.trim();
+  let best: { readonly id: string; readonly length: number } | undefined;
+  for (const { id, login } of providers) {
+    for (const prefix of login?.keyPrefixes ?? []) {
+      if (text.startsWith(prefix) && prefix.length > (best?.length ?? 0)) {
+        best = { id, length: prefix.length };
+      }
+    }
+  }
+  return best?.id;
+}
+
+/** Return the providers for which a key is all that is needed. */
+export function listKeyProviders(providers: readonly ProviderStatus[]): readonly ProviderStatus[] {
+  return providers.filter(({ login }) => login !== undefined && login.asksForUrl !== true);
+}
+
+/** Return the providers at whose own page a user can sign in. */
+export function listSignInProviders(providers: readonly ProviderStatus[]): readonly ProviderStatus[] {
+  return providers.filter(({ login }) => login?.methods.some(({ key }) => key === BROWSER));
+}
+
+/** What the first steps request from the server. */
+export class FirstSteps {
+  constructor(private readonly session: Session) {}
+
+  /** Fetch the providers into the state of the session. */
+  async load(): Promise<void> {
+    const listed = await this.session.ask('providers/list', {});
+    listed?.providers.forEach(params => {
+      this.session.dispatch({ type: 'notification', method: 'providers/updated', params });
+    });
+  }
+
+  /** Begin a sign-in in the browser. Throws: LinkError, RpcError. */
+  signIn(provider: string): Promise<LoginStep> {
+    return this.session.request('providers/login', { provider, method: BROWSER });
+  }
+
+  /** Send what the user has typed for a sign-in. Throws: LinkError, RpcError. */
+  enter(provider: string, data: Readonly<Record<string, string>>): Promise<LoginStep> {
+    return this.session.request('providers/loginInput', { provider, data });
+  }
+
+  /** Give a key to the server, and try it. The server keeps no key that was refused. */
+  async useKey(provider: string, key: string): Promise<KeyResult> {
+    try {
+      await this.enter(provider, { key });
+    } catch (error) {
+      return explainError(error, 'refused');
+    }
+    return this.tryKey(provider);
+  }
+
+  /** Try the key of a provider with one small request. If it works, its model answers from now on. */
+  async tryKey(provider: string): Promise<KeyResult> {
+    let result: KeyResult;
+    try {
+      result = await this.session.request('providers/try', { provider });
+    } catch (error) {
+      return explainError(error, 'failed');
+    }
+    if (result.outcome === 'works') {
+      this.session.choose({ model: result.model });
+    }
+    return result;
+  }
+}
+
+/** Return the result for a request that failed. Without a connection nothing is known about the key. */
+function explainError(error: unknown, outcome: KeyResult['outcome']): KeyResult {
+  const message = error instanceof Error ? error.message : String(error);
+  return { outcome: error instanceof LinkError ? 'failed' : outcome, model: '', message };
+}
