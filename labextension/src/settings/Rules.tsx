@@ -1,19 +1,23 @@
 /**
  * The section of the settings with the approval rules. Each rule is shown with the file it comes from, and the user's
- * own rules can be removed.
+ * own rules can be added and removed.
  *
  * The server applies and writes the rules. `view/tools/RuleProposal.tsx` proposes a rule for a call.
  */
 
 import * as React from 'react';
 
-import { ApprovalRule, ApprovalsListResult } from '../wire/protocol';
+import { ApprovalRule, ApprovalsListResult, ToolServerUpdatedParams } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';
+import { NewRuleForm } from './NewRuleForm';
 
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, approvalRules } = useEnv();
+  const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [listed, setListed] = React.useState<ApprovalsListResult>();
+  const [adding, setAdding] = React.useState(false);
+  const [written, setWritten] = React.useState('');
   const reload = React.useCallback(async () => {
     setListed(await session.ask('approvals/list', {}));
   }, [session]);
@@ -24,13 +28,59 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   return listed === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
-    <RuleList
-      listed={listed}
-      onRemove={async ({ decision, rule, argsMatchers = {} }) => {
-        await session.ask('approvals/remove', { decision, rule, argsMatchers });
-        await reload();
-      }}
-    />
+    <>
+      {adding ? (
+        <NewRuleForm
+          tools={listTools(Object.values(servers))}
+          onAdd={async rule => {
+            try {
+              setWritten((await session.request('approvals/add', rule)).file);
+            } catch (error) {
+              return error instanceof Error ? error.message : String(error);
+            }
+            setAdding(false);
+            await reload();
+            return '';
+          }}
+          onCancel={() => {
+            setAdding(false);
+          }}
+        />
+      ) : (
+        <button
+          type="button"
+          className="eca-Button eca-mod-main"
+          onClick={() => {
+            setWritten('');
+            setAdding(true);
+          }}
+        >
+          {trans.__('Add a rule…')}
+        </button>
+      )}
+      <p className="eca-Note" role="status">
+        {written === '' ? '' : trans.__('The rule was written to %1.', written)}
+      </p>
+      <RuleList
+        listed={listed}
+        onRemove={async ({ decision, rule, argsMatchers = {} }) => {
+          await session.ask('approvals/remove', { decision, rule, argsMatchers });
+          await reload();
+        }}
+      />
+    </>
+  );
+}
+
+/** Return the selectors of all known tools, each with the names of the arguments. */
+export function listTools(servers: readonly ToolServerUpdatedParams[]): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    servers.flatMap(({ name, type, tools = [] }) =>
+      tools.map(({ name: tool, parameters }) => [
+        `${type === 'native' ? 'eca' : name}__${tool}`,
+        Object.keys((parameters.properties ?? {}) as Readonly<Record<string, unknown>>)
+      ])
+    )
   );
 }
 

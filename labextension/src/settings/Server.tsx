@@ -20,15 +20,21 @@ export interface ServerActions {
   readonly onDisable: (name: string) => void;
   readonly onSignIn: (name: string) => void;
   readonly onSignOut: (name: string) => void;
+  /** Opens the form that changes the server. */
+  readonly onEdit: (name: string) => void;
   readonly onRemove: (name: string) => Promise<void>;
   /** Switches a tool on or off. */
   readonly onSwitch: (server: string, tool: string, on: boolean) => Promise<void>;
   readonly readLog: (name: string) => Promise<readonly ServerLogLine[]>;
 }
 
-type Props = ServerActions & { readonly server: ToolServerUpdatedParams };
+type Props = ServerActions & {
+  readonly server: ToolServerUpdatedParams;
+  /** The form that changes the server, while it is open. */
+  readonly children?: React.ReactNode;
+};
 
-export function Server({ server, ...actions }: Props): React.ReactElement {
+export function Server({ server, children, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { name, status, type, tools = [], command, args = [], url, error } = server;
   const [open, setOpen] = React.useState<'tools' | 'log'>();
@@ -76,6 +82,7 @@ export function Server({ server, ...actions }: Props): React.ReactElement {
       </div>
       {open === 'tools' && <Tools server={name} tools={tools} onSwitch={actions.onSwitch} />}
       {open === 'log' && <Log name={name} status={status} readLog={actions.readLog} />}
+      {children}
     </li>
   );
 }
@@ -105,7 +112,8 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
     [isRunning, trans.__('Stop'), actions.onStop],
     [status === 'stopped' || status === 'failed', trans.__('Start'), actions.onStart],
     [status === 'disabled', trans.__('Enable'), actions.onEnable],
-    [status !== 'disabled', trans.__('Disable'), actions.onDisable]
+    [status !== 'disabled', trans.__('Disable'), actions.onDisable],
+    [true, trans.__('Edit…'), actions.onEdit]
   ];
   return (
     <>

@@ -1,28 +1,30 @@
 /**
- * The form for a new MCP server, which is a program on the machine of the Jupyter server, or has a web address.
+ * The form for an MCP server that is added or changed. A server is a program on the machine of the Jupyter server, or has a web address.
  *
  * This module knows no session: `Servers.tsx` sends what the user has typed. `command_line.ts` parses the command line.
  */
 
 import * as React from 'react';
 
-import { parsePairs, splitWords } from './command_line';
-import { McpAddServerParams } from '../wire/protocol';
+import { joinWords, parsePairs, splitWords } from './command_line';
+import { McpAddServerParams, ToolServerUpdatedParams } from '../wire/protocol';
 import { useEnv } from '../view/common/env';
 import { readField } from '../view/first_run/Login';
 
 interface Props {
-  /** Adds a server. Returns the error message; empty when the server was added. */
-  readonly onAdd: (params: McpAddServerParams) => Promise<string>;
+  /** The server that is changed; absent for a new one. Its name, its kind and its file stay the same. */
+  readonly server?: ToolServerUpdatedParams;
+  /** Adds or changes the server. Returns the error message; empty when that was done. */
+  readonly onSubmit: (params: McpAddServerParams) => Promise<string>;
   readonly onCancel: () => void;
 }
 
 /** Matches a valid name. The name is a part of commands (`/server:prompt`) and of the names of tools. */
 const NAME = /^[A-Za-z0-9_.-]+$/;
 
-export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
+export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [kind, setKind] = React.useState<'command' | 'url'>('command');
+  const [kind, setKind] = React.useState<'command' | 'url'>(server?.url === undefined ? 'command' : 'url');
   const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
@@ -42,32 +44,44 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
       return;
     }
     setBusy(true);
-    setError(await onAdd(params));
+    setError(await onSubmit(params));
     setBusy(false);
   };
   return (
     <form className="eca-Card eca-Form" onSubmit={event => void submit(event)}>
       <label>
         {trans.__('Name')}
-        <input className="eca-Input" name="name" required autoFocus autoComplete="off" />
+        <input
+          className="eca-Input"
+          name="name"
+          required
+          autoFocus={server === undefined}
+          readOnly={server !== undefined}
+          defaultValue={server?.name}
+          autoComplete="off"
+        />
       </label>
-      <fieldset>
-        <legend>{trans.__('Reached by')}</legend>
-        {(['command', 'url'] as const).map(choice => (
-          <label key={choice}>
-            <input
-              type="radio"
-              name="kind"
-              value={choice}
-              checked={kind === choice}
-              onChange={() => {
-                setKind(choice);
-              }}
-            />
-            {choice === 'command' ? trans.__('a program') : trans.__('an address')}
-          </label>
-        ))}
-      </fieldset>
+      {server === undefined ? (
+        <fieldset>
+          <legend>{trans.__('Reached by')}</legend>
+          {(['command', 'url'] as const).map(choice => (
+            <label key={choice}>
+              <input
+                type="radio"
+                name="kind"
+                value={choice}
+                checked={kind === choice}
+                onChange={() => {
+                  setKind(choice);
+                }}
+              />
+              {choice === 'command' ? trans.__('a program') : trans.__('an address')}
+            </label>
+          ))}
+        </fieldset>
+      ) : (
+        <input type="hidden" name="kind" value={kind} />
+      )}
       {kind === 'command' ? (
         <>
           <label>
@@ -76,6 +90,8 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
               className="eca-Input"
               name="command"
               required
+              autoFocus={server !== undefined}
+              defaultValue={joinWords(server?.command === undefined ? [] : [server.command, ...(server.args ?? [])])}
               autoComplete="off"
               placeholder={trans.__('uvx some-server')}
             />
@@ -89,7 +105,15 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
         <>
           <label>
             {trans.__('Address')}
-            <input className="eca-Input" name="url" type="url" required placeholder={trans.__('https://')} />
+            <input
+              className="eca-Input"
+              name="url"
+              type="url"
+              required
+              autoFocus={server !== undefined}
+              defaultValue={server?.url}
+              placeholder={trans.__('https://')}
+            />
           </label>
           <label>
             {trans.__('Headers (Name: value, one per line)')}
@@ -97,13 +121,22 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
           </label>
         </>
       )}
-      <label>
-        {trans.__('For')}
-        <select name="scope">
-          <option value="global">{trans.__('all your workspaces')}</option>
-          <option value="workspace">{trans.__('this workspace')}</option>
-        </select>
-      </label>
+      {server === undefined ? (
+        <label>
+          {trans.__('For')}
+          <select name="scope">
+            <option value="global">{trans.__('all your workspaces')}</option>
+            <option value="workspace">{trans.__('this workspace')}</option>
+          </select>
+        </label>
+      ) : (
+        <p className="eca-Note">
+          {trans.__('The change is written to the file that has the server, and the server is started again.')}{' '}
+          {kind === 'command'
+            ? trans.__('The environment is not shown. Leave its field empty to keep it.')
+            : trans.__('The headers are not shown. Leave their field empty to keep them.')}
+        </p>
+      )}
       {error !== '' && (
         <p className="eca-Trouble" role="alert">
           {error}
@@ -111,7 +144,7 @@ export function ServerForm({ onAdd, onCancel }: Props): React.ReactElement {
       )}
       <div className="eca-Card-actions">
         <button type="submit" className="eca-Button eca-mod-main" disabled={busy}>
-          {trans.__('Add')}
+          {server === undefined ? trans.__('Add') : trans.__('Save')}
         </button>
         <button type="button" className="eca-Button" onClick={onCancel}>
           {trans.__('Cancel')}

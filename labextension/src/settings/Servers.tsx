@@ -1,7 +1,7 @@
 /**
  * The section of the settings with the tool servers. It lists them, and sends what the user does to the Jupyter server.
  *
- * `Server.tsx` draws a single tool server, `ServerForm.tsx` the form for a new one.
+ * `Server.tsx` draws a single tool server, `ServerForm.tsx` the form for a new or changed one.
  */
 
 import * as React from 'react';
@@ -16,7 +16,8 @@ export function Servers({ session }: { readonly session: Session }): React.React
   const { trans } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [adding, setAdding] = React.useState(false);
-  const actions = React.useMemo(() => createActions(session), [session]);
+  const [editing, setEditing] = React.useState('');
+  const actions = React.useMemo(() => ({ ...createActions(session), onEdit: setEditing }), [session]);
   const shown = Object.values(servers).sort(
     (left, right) => left.type.localeCompare(right.type) || left.name.localeCompare(right.name)
   );
@@ -27,7 +28,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
       </p>
       {adding ? (
         <ServerForm
-          onAdd={async params => {
+          onSubmit={async params => {
             const result = await session.ask('mcp/addServer', params);
             if (result?.error === undefined) {
               setAdding(result === undefined);
@@ -52,7 +53,25 @@ export function Servers({ session }: { readonly session: Session }): React.React
       )}
       <ul className="eca-Cards">
         {shown.map(server => (
-          <Server key={server.name} server={server} {...actions} />
+          <Server key={server.name} server={server} {...actions}>
+            {editing === server.name && (
+              <ServerForm
+                server={server}
+                onSubmit={async params => {
+                  try {
+                    await session.request('mcp/updateServer', params);
+                  } catch (error) {
+                    return error instanceof Error ? error.message : String(error);
+                  }
+                  setEditing('');
+                  return '';
+                }}
+                onCancel={() => {
+                  setEditing('');
+                }}
+              />
+            )}
+          </Server>
         ))}
       </ul>
     </>
@@ -60,7 +79,7 @@ export function Servers({ session }: { readonly session: Session }): React.React
 }
 
 /** Return what the buttons of all tool servers do. */
-function createActions(session: Session): ServerActions {
+function createActions(session: Session): Omit<ServerActions, 'onEdit'> {
   return {
     onStart: name => {
       session.notify('mcp/startServer', { name });

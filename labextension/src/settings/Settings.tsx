@@ -10,6 +10,7 @@ import * as React from 'react';
 import { Session } from '../chat/session';
 import { Boundary } from '../view/common/Boundary';
 import { Costs } from './Costs';
+import { Defaults } from './Defaults';
 import { useEnv } from '../view/common/env';
 import { Icon, IconName } from '../view/common/Icon';
 import { Jobs } from './Jobs';
@@ -19,7 +20,7 @@ import { Report } from './Report';
 import { Rules } from './Rules';
 import { Servers } from './Servers';
 
-const SECTIONS = ['servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
+const SECTIONS = ['defaults', 'servers', 'providers', 'rules', 'jobs', 'costs', 'report'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 export function isSection(name: string): name is Section {
@@ -27,6 +28,7 @@ export function isSection(name: string): name is Section {
 }
 
 const ICONS: Readonly<Record<Section, IconName>> = {
+  defaults: 'gear',
   servers: 'tool',
   providers: 'link',
   rules: 'check',
@@ -45,6 +47,7 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
   const { trans } = useEnv();
   const { connection, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const names: Readonly<Record<Section, string>> = {
+    defaults: trans.__('Models and budget'),
     servers: trans.__('MCP servers and tools'),
     providers: trans.__('Providers and keys'),
     rules: trans.__('Approval rules'),
@@ -105,6 +108,8 @@ export function Settings({ session, section, onSection }: Props): React.ReactEle
 
 function SectionBody({ session, section }: Pick<Props, 'session' | 'section'>): React.ReactElement {
   switch (section) {
+    case 'defaults':
+      return <Defaults session={session} />;
     case 'servers':
       return <Servers session={session} />;
     case 'providers':

@@ -16,6 +16,11 @@ export function splitWords(line: string): readonly string[] {
   );
 }
 
+/** Join words to a line that `splitWords` splits into the same words. */
+export function joinWords(words: readonly string[]): string {
+  return words.map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+}
+
 /** Parse lines of `NAME=value` or `Name: value`. Return undefined when a line is neither. */
 export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter(line => line.trim() !== '');

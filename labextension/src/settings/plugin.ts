@@ -17,7 +17,8 @@ const OPEN = 'eca:open-settings';
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:managing',
-  description: 'Opens the settings of the assistant: MCP servers, providers, approval rules, background jobs, cost.',
+  description:
+    'Opens the settings of the assistant: models and budget, MCP servers, providers, approval rules, background jobs, cost.',
   autoStart: true,
   requires: [IPanelPlace],
   optional: [ITranslator, ICommandPalette],
@@ -32,6 +33,7 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const sections: Readonly<Record<string, string>> = {
+    defaults: trans.__('Models and Budget of the Assistant'),
     servers: trans.__('MCP Servers of the Assistant'),
     providers: trans.__('Providers and Keys of the Assistant'),
     rules: trans.__('Approval Rules of the Assistant'),
@@ -57,7 +59,9 @@ function activate(
   app.commands.addCommand(OPEN, {
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
-    caption: trans.__('MCP servers, providers, approval rules, background jobs, cost and report of the assistant'),
+    caption: trans.__(
+      'Models and budget, MCP servers, providers, approval rules, background jobs, cost and report of the assistant'
+    ),
     icon: assistantIcon,
     describedBy: {
       args: {

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 
 import { ApprovalRules, nameCall } from '../../src/chat/approval_rules';
 import { addContent } from '../../src/chat/blocks';
-import { parsePairs, splitWords } from '../../src/settings/command_line';
+import { joinWords, parsePairs, splitWords } from '../../src/settings/command_line';
 import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
 import {
   ApprovalRule,
@@ -29,7 +29,9 @@ import { Env, EnvProvider } from '../../src/view/common/env';
 import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/view/first_run/Login';
 import { Provider } from '../../src/settings/Providers';
-import { RuleList } from '../../src/settings/Rules';
+import { DefaultList } from '../../src/settings/Defaults';
+import { NewRuleForm, readRule, RuleWords } from '../../src/settings/NewRuleForm';
+import { listTools, RuleList } from '../../src/settings/Rules';
 import { Server } from '../../src/settings/Server';
 import { readServer } from '../../src/settings/ServerForm';
 import { createLinks } from '../support/memory_link';
@@ -53,7 +55,7 @@ const buttons = (html: string): string[] => [...html.matchAll(/<button[^>]*>([^<
 
 function card(more: Partial<ToolServerUpdatedParams>): string {
   const acts = { onStart: nothing, onStop: nothing, onEnable: nothing, onDisable: nothing };
-  const signs = { onSignIn: nothing, onSignOut: nothing, onRemove: later, onSwitch: later };
+  const signs = { onSignIn: nothing, onSignOut: nothing, onEdit: nothing, onRemove: later, onSwitch: later };
   const one = { type: 'mcp', name: 'docs', status: 'running', ...more } as const;
   return shown(<Server server={one} {...acts} {...signs} readLog={() => Promise.resolve([])} />);
 }
@@ -61,14 +63,21 @@ function card(more: Partial<ToolServerUpdatedParams>): string {
 test('the buttons of a server depend on its status', () => {
   const tool = { name: 'search', description: 'Finds.', parameters: {}, disabled: false };
   const tools = [tool, { ...tool, name: 'write', disabled: true }];
-  expect(buttons(card({ tools }))).toEqual(['Tools (1 of 2)', 'Log', 'Stop', 'Disable', 'Remove']);
+  expect(buttons(card({ tools }))).toEqual(['Tools (1 of 2)', 'Log', 'Stop', 'Disable', 'Edit…', 'Remove']);
   expect(buttons(card({ status: 'requires-auth', url: 'https://a.b' }))).toEqual([
     'Log',
     'Sign in',
     'Disable',
+    'Edit…',
     'Remove'
   ]);
-  expect(buttons(card({ status: 'disabled', hasAuth: true }))).toEqual(['Log', 'Sign out', 'Enable', 'Remove']);
+  expect(buttons(card({ status: 'disabled', hasAuth: true }))).toEqual([
+    'Log',
+    'Sign out',
+    'Enable',
+    'Edit…',
+    'Remove'
+  ]);
   expect(buttons(card({ type: 'native', name: 'ECA', tools }))).toEqual(['Tools (1 of 2)']);
   const failed = card({ status: 'failed', error: 'no <b>program</b>\u001b[31m' });
   expect(failed).toContain('no &lt;b&gt;program&lt;/b&gt;<');
@@ -269,4 +278,60 @@ test('a flag is shown at its message, whenever it was set', () => {
   const blocks = addContent(two, say('system', { type: 'flag', text: 'here', contentId: 'c1' }));
   expect(blocks.map(({ kind }) => kind)).toEqual(['user', 'flag', 'user']);
   expect(new Set(blocks.map(({ key }) => key)).size).toBe(3);
+});
+
+test('a line that was joined is split into the same words', () => {
+  const words = ['uvx', '--with', 'a b', "it's", '', '"x"', 'back\\slash', '$HOME'];
+  expect(splitWords(joinWords(words))).toEqual(words);
+  expect(joinWords(['uvx', 'some-server@1.2'])).toBe('uvx some-server@1.2');
+});
+
+test('a new rule is complete when it names a tool, and an argument with its pattern or neither', () => {
+  const draft = {
+    decision: 'allow',
+    tool: ' eca__shell_command ',
+    argument: '',
+    pattern: '',
+    scope: 'global'
+  } as const;
+  expect(readRule(draft)).toEqual({ decision: 'allow', rule: 'eca__shell_command', argsMatchers: {}, scope: 'global' });
+  expect(readRule({ ...draft, argument: 'command' })).toBeUndefined();
+  expect(readRule({ ...draft, pattern: 'git .*' })).toBeUndefined();
+  expect(readRule({ ...draft, tool: ' ' })).toBeUndefined();
+  expect(readRule({ ...draft, argument: 'command', pattern: 'git .*' })?.argsMatchers).toEqual({ command: ['git .*'] });
+});
+
+test('a new rule says in words what it will do', () => {
+  const rule = { rule: 'eca__shell_command', argsMatchers: { command: ['git .*'] } };
+  expect(shown(<RuleWords rule={{ ...rule, decision: 'allow' }} />)).toBe(
+    'A call of eca__shell_command in which command matches git .* will run without asking, unless a rule that forbids it or asks comes first.'
+  );
+  expect(shown(<RuleWords rule={{ rule: 'docs', decision: 'deny' }} />)).toBe('Every call of docs will be forbidden.');
+  const html = shown(
+    <NewRuleForm tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
+  );
+  expect(html).toContain('<option value="docs__find"></option>');
+  expect(html).toMatch(/<button type="submit"[^>]* disabled=""[^>]*>Add the rule/);
+});
+
+test('the tools that a rule can name have the names of their arguments', () => {
+  const tools = [{ name: 'find', description: '', parameters: { properties: { q: {} } }, disabled: false }];
+  expect(listTools([{ type: 'mcp', name: 'docs', status: 'running', tools }])).toEqual({ docs__find: ['q'] });
+  expect(listTools([{ type: 'native', name: 'ECA', status: 'running', tools }])).toEqual({ eca__find: ['q'] });
+});
+
+test('each default names the file that holds it', () => {
+  const listed = {
+    file: '~/.config/eca/config.json',
+    defaults: [
+      { name: 'defaultModel', model: 'house/big', file: '~/.config/eca/config.json', own: true },
+      { name: 'budget.perDay', dollars: 2.5, file: '.eca/config.json', own: false },
+      { name: 'budget.perChat', own: true }
+    ]
+  } as const;
+  const html = shown(<DefaultList listed={listed} models={['house/small']} onSave={() => Promise.resolve(true)} />);
+  expect(html).toContain('Changes here are written to ~/.config/eca/config.json');
+  expect(html).toContain('<option value="house/big" selected="">');
+  expect(html).toContain('set in .eca/config.json, which comes before your own file');
+  expect(html).toContain('not set');
 });

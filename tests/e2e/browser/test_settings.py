@@ -142,6 +142,70 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     assert parse(mine(lab).read_text())["mcpServers"] == {}
 
 
+def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_files_that_are_named(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    Panel.open(page, lab)
+    body = manage(page, "defaults")
+    expect(body).to_contain_text("~/.config/eca/config.json", timeout=SECONDS * 1000)
+    body.get_by_label("Model of completions", exact=True).select_option("scripted/settings")
+    body.get_by_role("button", name="Save: Model of completions").click()
+    expect(body.get_by_role("button", name="Save: Model of completions")).to_be_disabled(timeout=SECONDS * 1000)
+    body.get_by_label("Budget of a day, in US dollars", exact=True).fill("2.5")
+    body.get_by_label("Budget of a day, in US dollars", exact=True).press("Enter")
+    expect(body.get_by_role("button", name="Save: Budget of a day")).to_be_disabled(timeout=SECONDS * 1000)
+    keep(page, "10-defaults", tmp_path)
+    written = parse(mine(lab).read_text())
+    assert (written["completion"], written["budget"]) == ({"model": "scripted/settings"}, {"perDay": 2.5})
+    body.get_by_label("Budget of a day, in US dollars", exact=True).fill("")
+    body.get_by_role("button", name="Save: Budget of a day").click()
+    expect(body.get_by_role("button", name="Save: Budget of a day")).to_be_disabled(timeout=SECONDS * 1000)
+    assert "perDay" not in parse(mine(lab).read_text())["budget"]
+
+    body = manage(page, "servers")
+    body.get_by_role("button", name="Add a server…").click()
+    program = [sys.executable, str(Path("tests/workspace/mcp/raw_server.py").resolve())]
+    form = body.locator("form")
+    form.get_by_label("Name").first.fill("notes")
+    form.get_by_label("Command line").fill(shlex.join([*program, "no-such-kind"]))
+    form.get_by_label("Environment").fill("MARK=kept")
+    form.get_by_role("button", name="Add", exact=True).click()
+    card = body.get_by_role("listitem", name="notes", exact=True)
+    card.get_by_role("button", name="Edit…").click(timeout=SECONDS * 1000)
+    line = card.get_by_label("Command line")
+    expect(line).to_have_value(shlex.join([*program, "no-such-kind"]))
+    line.fill(shlex.join([*program, "good"]))
+    keep(page, "11-edit", tmp_path)
+    card.get_by_role("button", name="Save", exact=True).click()
+    expect(card.locator(".eca-Badge")).to_have_text("running", timeout=SECONDS * 1000)
+    entry = parse(mine(lab).read_text())["mcpServers"]["notes"]
+    assert (entry["args"][-1], entry["env"]) == ("good", {"MARK": "kept"})
+
+    body = manage(page, "rules")
+    body.get_by_role("button", name="Add a rule…").click(timeout=SECONDS * 1000)
+    form = body.get_by_role("form", name="A new rule")
+    form.get_by_label("Tool").fill("eca__shell_command")
+    form.get_by_label("Argument (empty: every call)").fill("command")
+    form.get_by_label("Pattern").fill("git (")
+    form.get_by_label("is forbidden").check()
+    expect(form).to_contain_text("A call of eca__shell_command in which command matches git ( will be forbidden.")
+    form.get_by_role("button", name="Add the rule").click()
+    expect(form.get_by_role("alert")).to_contain_text("not a regular expression", timeout=SECONDS * 1000)
+    form.get_by_label("Pattern").fill("git push.*")
+    keep(page, "12-rule", tmp_path)
+    form.get_by_role("button", name="Add the rule").click()
+    expect(body.get_by_role("status").filter(has_text="The rule was written to .eca/config.json.")).to_be_visible(
+        timeout=SECONDS * 1000
+    )
+    config = lab.root / ".eca" / "config.json"
+    assert parse(config.read_text())["toolCall"]["approval"]["deny"] == {
+        "eca__shell_command": {"argsMatchers": {"command": ["git push.*"]}}
+    }
+    body.get_by_role("button", name="Remove the rule eca__shell_command").click()
+    expect(body.get_by_role("button", name="Remove the rule eca__shell_command")).to_have_count(0)
+    config.unlink()
+
+
 def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

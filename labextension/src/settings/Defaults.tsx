@@ -1,0 +1,139 @@
+/**
+ * The section of the settings with the user's defaults: the models, and the limits of what they may cost.
+ *
+ * The server writes a change to the user's own configuration file, and says which file holds each value.
+ */
+
+import * as React from 'react';
+
+import { ConfigDefaultsResult, ConfigSetDefaultParams, DefaultName, DefaultSetting } from '../wire/protocol';
+import { Session } from '../chat/session';
+import { useEnv } from '../view/common/env';
+
+export function Defaults({ session }: { readonly session: Session }): React.ReactElement {
+  const { trans } = useEnv();
+  const { models } = React.useSyncExternalStore(session.subscribe, () => session.state);
+  const [listed, setListed] = React.useState<ConfigDefaultsResult>();
+  React.useEffect(() => {
+    void session.ask('config/defaults', {}).then(setListed);
+  }, [session]);
+  return listed === undefined ? (
+    <p className="eca-Note">{trans.__('Loading…')}</p>
+  ) : (
+    <DefaultList
+      listed={listed}
+      models={models}
+      onSave={async params => {
+        const result = await session.ask('config/setDefault', params);
+        if (result !== undefined) {
+          setListed(result);
+        }
+        return result !== undefined;
+      }}
+    />
+  );
+}
+
+interface Props {
+  readonly listed: ConfigDefaultsResult;
+  readonly models: readonly string[];
+  /** Writes a default. Returns whether it was written. */
+  readonly onSave: (params: ConfigSetDefaultParams) => Promise<boolean>;
+}
+
+const MODELS: ReadonlySet<DefaultName> = new Set(['defaultModel', 'completion.model']);
+
+export function DefaultList({ listed: { defaults, file }, models, onSave }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <>
+      <p className="eca-Note">
+        {trans.__('Changes here are written to %1, and take effect at once.', file)}{' '}
+        {trans.__('The assistant sends no telemetry.')}
+      </p>
+      {defaults.map(setting => (
+        // A value that has changed elsewhere replaces what the field shows.
+        <Default
+          key={`${setting.name} ${String(setting.model ?? setting.dollars)}`}
+          setting={setting}
+          models={models}
+          onSave={onSave}
+        />
+      ))}
+    </>
+  );
+}
+
+interface DefaultProps extends Omit<Props, 'listed'> {
+  readonly setting: DefaultSetting;
+}
+
+function Default({ setting, models, onSave }: DefaultProps): React.ReactElement {
+  const { trans } = useEnv();
+  const { name, model = '', dollars, file, own } = setting;
+  const isModel = MODELS.has(name);
+  const before = isModel ? model : String(dollars ?? '');
+  const [text, setText] = React.useState(before);
+  const [saved, setSaved] = React.useState(false);
+  const id = React.useId();
+  const labels: Readonly<Record<DefaultName, string>> = {
+    defaultModel: trans.__('Default model'),
+    'completion.model': trans.__('Model of completions'),
+    'budget.perChat': trans.__('Budget of a chat, in US dollars'),
+    'budget.perNotebook': trans.__('Budget of a notebook, in US dollars'),
+    'budget.perDay': trans.__('Budget of a day, in US dollars')
+  };
+  const unset = name === 'defaultModel' ? trans.__('the best that is set up') : trans.__('the default model');
+  const choices = model === '' || models.includes(model) ? models : [model, ...models];
+  const common = {
+    id,
+    value: text,
+    'aria-describedby': `${id}-from`,
+    onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLSelectElement>) => {
+      setSaved(false);
+      setText(event.target.value);
+    }
+  };
+  return (
+    <form
+      className="eca-Default"
+      onSubmit={event => {
+        event.preventDefault();
+        const value = text === '' ? {} : isModel ? { model: text } : { dollars: Number(text) };
+        void onSave({ name, ...value }).then(setSaved);
+      }}
+    >
+      <label htmlFor={id}>{labels[name]}</label>
+      {isModel ? (
+        <select {...common}>
+          <option value="">{unset}</option>
+          {choices.map(choice => (
+            <option key={choice} value={choice}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input {...common} className="eca-Input" type="number" min="0" step="any" placeholder={trans.__('no limit')} />
+      )}
+      <button
+        type="submit"
+        className="eca-Button"
+        disabled={text === before}
+        aria-label={trans.__('Save: %1', labels[name])}
+      >
+        {trans.__('Save')}
+      </button>
+      <span id={`${id}-from`} className="eca-Note">
+        {file === undefined
+          ? trans.__('not set')
+          : own
+            ? trans.__('set in %1', file)
+            : trans.__('set in %1, which comes before your own file', file)}
+      </span>
+      <span role="status" className="eca-Note">
+        {saved ? trans.__('Saved.') : ''}
+      </span>
+    </form>
+  );
+}

@@ -1,0 +1,196 @@
+/**
+ * The form for a new approval rule. It says in words what the rule will do, before it is written.
+ *
+ * This module knows no session: `Rules.tsx` sends what the user has typed, and the server writes the rule.
+ */
+
+import * as React from 'react';
+
+import { ApprovalsAddParams } from '../wire/protocol';
+import { toExactText } from '../render/format';
+import { useEnv } from '../view/common/env';
+
+/** What the fields of the form contain. */
+export interface RuleDraft {
+  readonly decision: ApprovalsAddParams['decision'];
+  /** A server, `server__tool`, or the name of a native tool. */
+  readonly tool: string;
+  /** The name of an argument; empty for a rule on every call of the tool. */
+  readonly argument: string;
+  /** A regular expression for the whole value of the argument. */
+  readonly pattern: string;
+  readonly scope: NonNullable<ApprovalsAddParams['scope']>;
+}
+
+const EMPTY: RuleDraft = { decision: 'ask', tool: '', argument: '', pattern: '', scope: 'workspace' };
+
+/** Return the rule of a draft. Return undefined while it is incomplete. */
+export function readRule({ decision, tool, argument, pattern, scope }: RuleDraft): ApprovalsAddParams | undefined {
+  const [rule, name] = [tool.trim(), argument.trim()];
+  if (rule === '' || (name === '') !== (pattern === '')) {
+    return undefined;
+  }
+  return { decision, rule, argsMatchers: name === '' ? {} : { [name]: [pattern] }, scope };
+}
+
+interface Props {
+  /** The names of the known tools, each with the names of its arguments. */
+  readonly tools: Readonly<Record<string, readonly string[]>>;
+  /** Writes the rule. Returns the error message; empty when it was written. */
+  readonly onAdd: (rule: ApprovalsAddParams) => Promise<string>;
+  readonly onCancel: () => void;
+}
+
+export function NewRuleForm({ tools, onAdd, onCancel }: Props): React.ReactElement {
+  const { trans } = useEnv();
+  const [draft, setDraft] = React.useState(EMPTY);
+  const [error, setError] = React.useState('');
+  const [busy, setBusy] = React.useState(false);
+  const id = React.useId();
+  const rule = readRule(draft);
+  const decisions = {
+    allow: trans.__('runs without asking'),
+    ask: trans.__('needs approval'),
+    deny: trans.__('is forbidden')
+  };
+  const change = (part: Partial<RuleDraft>): void => {
+    setError('');
+    setDraft(before => ({ ...before, ...part }));
+  };
+  return (
+    <form
+      className="eca-Card eca-Form"
+      aria-label={trans.__('A new rule')}
+      onSubmit={event => {
+        event.preventDefault();
+        if (rule !== undefined) {
+          setBusy(true);
+          void onAdd(rule).then(message => {
+            setBusy(false);
+            setError(message);
+          });
+        }
+      }}
+    >
+      <label>
+        {trans.__('Tool')}
+        <input
+          className="eca-Input"
+          required
+          autoFocus
+          autoComplete="off"
+          list={`${id}-tools`}
+          value={draft.tool}
+          onChange={event => {
+            change({ tool: event.target.value });
+          }}
+        />
+      </label>
+      <datalist id={`${id}-tools`}>
+        {Object.keys(tools).map(name => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <label>
+        {trans.__('Argument (empty: every call)')}
+        <input
+          className="eca-Input"
+          autoComplete="off"
+          list={`${id}-arguments`}
+          value={draft.argument}
+          onChange={event => {
+            change({ argument: event.target.value });
+          }}
+        />
+      </label>
+      <datalist id={`${id}-arguments`}>
+        {(tools[draft.tool] ?? []).map(name => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <label>
+        {trans.__('Pattern (a regular expression for the whole value)')}
+        <input
+          className="eca-Input"
+          autoComplete="off"
+          spellCheck={false}
+          value={draft.pattern}
+          onChange={event => {
+            change({ pattern: event.target.value });
+          }}
+        />
+      </label>
+      <fieldset>
+        <legend>{trans.__('Such a call')}</legend>
+        {(['allow', 'ask', 'deny'] as const).map(decision => (
+          <label key={decision}>
+            <input
+              type="radio"
+              name={`${id}-decision`}
+              checked={draft.decision === decision}
+              onChange={() => {
+                change({ decision });
+              }}
+            />
+            {decisions[decision]}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        {trans.__('For')}
+        <select
+          value={draft.scope}
+          onChange={event => {
+            change({ scope: event.target.value === 'global' ? 'global' : 'workspace' });
+          }}
+        >
+          <option value="workspace">{trans.__('this workspace')}</option>
+          <option value="global">{trans.__('all your workspaces')}</option>
+        </select>
+      </label>
+      <p className="eca-RuleForm-words" role="status">
+        {rule === undefined ? (
+          trans.__('Name a tool, and an argument with its pattern or neither.')
+        ) : (
+          <RuleWords rule={rule} />
+        )}
+      </p>
+      {error !== '' && (
+        <p className="eca-Trouble" role="alert">
+          {error}
+        </p>
+      )}
+      <div className="eca-Card-actions">
+        <button type="submit" className="eca-Button eca-mod-main" disabled={busy || rule === undefined}>
+          {trans.__('Add the rule')}
+        </button>
+        <button type="button" className="eca-Button" onClick={onCancel}>
+          {trans.__('Cancel')}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** What a rule will do, in words. They are made from the rule that is sent. */
+export function RuleWords({ rule }: { readonly rule: ApprovalsAddParams }): React.ReactElement {
+  const { trans } = useEnv();
+  const tool = toExactText(rule.rule);
+  const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);
+  const calls =
+    matchers.length === 0
+      ? trans.__('Every call of %1', tool)
+      : trans.__(
+          'A call of %1 in which %2',
+          tool,
+          matchers
+            .map(([name, patterns]) => trans.__('%1 matches %2', toExactText(name), toExactText(patterns.join(' | '))))
+            .join(', ')
+        );
+  const effects = {
+    allow: trans.__('%1 will run without asking, unless a rule that forbids it or asks comes first.', calls),
+    ask: trans.__('%1 will need your approval, unless a rule forbids it.', calls),
+    deny: trans.__('%1 will be forbidden.', calls)
+  };
+  return <>{effects[rule.decision]}</>;
+}
