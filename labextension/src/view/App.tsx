@@ -35,6 +35,8 @@ import { Instructions, InstructionsSource } from './Instructions';
 import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { openModelPicker, Pickers } from './composer/Pickers';
+import { ApproveAll, approveShown } from './tools/ApproveAll';
+import { CallInChat, editsText, listWaitingCalls, NextDecision, readDecisionKey } from './tools/decision_keys';
 import { CarryOut, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
@@ -66,12 +68,16 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
   const [listing, setListing] = React.useState(false);
   const [exporting, setExporting] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
+  const waiting = React.useMemo(() => (listing ? [] : listWaitingCalls(chat)), [listing, chat]);
   useKeptFocus(panel);
   useForgottenDrafts(session, drafts);
   return (
     <div
       ref={panel}
       className="eca-Panel"
+      onKeyDownCapture={event => {
+        decideWithKey(session, waiting, event);
+      }}
       onKeyDown={event => {
         if (event.key === 'Escape' && listing) {
           setListing(false);
@@ -128,14 +134,17 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
             onDelete={id => void deleteChat(session, id)}
           />
         ) : (
-          <ChatView
-            session={session}
-            drafts={drafts}
-            state={state}
-            chat={chat}
-            surroundings={surroundings}
-            instructions={instructions}
-          />
+          <NextDecision.Provider value={waiting[0]?.block.id ?? ''}>
+            <ChatView
+              session={session}
+              drafts={drafts}
+              state={state}
+              chat={chat}
+              waiting={waiting}
+              surroundings={surroundings}
+              instructions={instructions}
+            />
+          </NextDecision.Provider>
         )}
       </Boundary>
       <StatusLine connection={state.connection} usage={chat.usage} onReconnect={() => void session.connect()} />
@@ -144,6 +153,31 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
       </p>
     </div>
   );
+}
+
+/** Approve or reject with a key: the call that has the focus, else the first one that waits, or all of them. */
+function decideWithKey(session: Session, waiting: readonly CallInChat[], event: React.KeyboardEvent): void {
+  const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
+  const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, editsText: editsText(target) });
+  const focused = target instanceof Element ? target.closest('.eca-Tool[data-status=waiting]') : null;
+  const next = waiting.find(({ block }) => block.id === focused?.getAttribute('data-call')) ?? waiting[0];
+  if (decision === undefined || next === undefined) {
+    return;
+  }
+  // While the user writes a reason or a rule, the buttons and their keys are not shown, and the keys do nothing.
+  const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(next.block.id)}"]`);
+  if (decision !== 'approveAll' && card?.querySelector('[aria-keyshortcuts="Control+Enter"]') == null) {
+    return;
+  }
+  event.preventDefault();
+  event.stopPropagation();
+  if (decision === 'approveAll') {
+    approveShown(session, waiting);
+  } else if (decision === 'approve') {
+    approveShown(session, [next]);
+  } else {
+    session.reject(next.block.id, '', next.chatId);
+  }
 }
 
 interface HeaderProps {
@@ -185,10 +219,13 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
 interface ChatViewProps extends Props {
   readonly state: State;
   readonly chat: Chat;
+  /** The calls that wait for a decision, as they are drawn. */
+  readonly waiting: readonly CallInChat[];
 }
 
 /** A chat with its prompt box. */
-function ChatView({ session, drafts, state, chat, surroundings, instructions }: ChatViewProps): React.ReactElement {
+function ChatView(props: ChatViewProps): React.ReactElement {
+  const { session, drafts, state, chat, waiting, surroundings, instructions } = props;
   const { trans } = useEnv();
   const place = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   const [chosen, setChosen] = React.useState<UserBlock>();
@@ -369,6 +406,12 @@ function ChatView({ session, drafts, state, chat, surroundings, instructions }: 
           ))}
         </Transcript>
       )}
+      <ApproveAll
+        calls={waiting}
+        onApproveAll={shown => {
+          approveShown(session, shown);
+        }}
+      />
       {plan !== undefined && <Plan details={plan} />}
       <Instructions source={instructions} />
       <Composer

@@ -6,12 +6,13 @@
 
 import * as React from 'react';
 
-import { ToolBlock } from '../chat/blocks';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
-import { Chat, State } from '../chat/state';
+import { State } from '../chat/state';
 import { describeForScreenReader } from './announcement';
 import { Decide } from './tools/Approval';
+import { ApproveAll, approveShown } from './tools/ApproveAll';
+import { listWaitingCalls } from './tools/decision_keys';
 import { Boundary } from './common/Boundary';
 import { useEnv } from './common/env';
 import { Question } from './transcript/Question';
@@ -35,20 +36,27 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
       </p>
     );
   }
-  const calls = listCalls(chat).filter(([{ status }]) => status === 'waiting');
+  const calls = listWaitingCalls(chat);
   if (calls.length + chat.questions.length === 0) {
     return null;
   }
   return (
     <div className="eca-Panel eca-Deciding" role="group" aria-label={trans.__('The assistant asks')}>
       <p className="eca-Hidden" role="status" aria-live="polite">
-        {describeForScreenReader(state, { ...chat, blocks: calls.map(([block]) => block) }, trans)}
+        {describeForScreenReader(state, { ...chat, blocks: calls.map(({ block }) => block) }, trans)}
       </p>
-      {calls.map(([block, chatId]) => (
+      {calls.map(({ block, chatId }) => (
         <Boundary key={`${String(chatId)} ${block.id}`} instead={trans.__('A part of this chat could not be shown.')}>
           <ToolCard block={block} {...createDecide(session, chatId, onDecide)} />
         </Boundary>
       ))}
+      <ApproveAll
+        calls={calls}
+        onApproveAll={shown => {
+          onDecide();
+          approveShown(session, shown);
+        }}
+      />
       {chat.questions.map(question => (
         <Question
           key={question.key}
@@ -73,17 +81,6 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
         </button>
       </div>
     </div>
-  );
-}
-
-/** Return the calls of the chat and of its subagents, each with the id of its chat. */
-function listCalls(chat: Chat): readonly (readonly [ToolBlock, ChatId])[] {
-  const chats = [
-    [chat.id, chat.blocks] as const,
-    ...Object.entries(chat.agents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
-  ];
-  return chats.flatMap(([id, blocks]) =>
-    blocks.flatMap(block => (block.kind === 'tool' ? [[block, id] as const] : []))
   );
 }
 

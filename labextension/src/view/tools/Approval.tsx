@@ -10,6 +10,7 @@ import { nameCall } from '../../chat/approval_rules';
 import { ChatId } from '../../wire/protocol';
 import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
+import { DECISION_KEYS, NextDecision } from './decision_keys';
 import { toExactText } from '../../render/format';
 
 /** What the buttons of a tool call do. `id` is the id of the call. */
@@ -49,6 +50,7 @@ export function Approval({
   onReject
 }: ApprovalProps): React.ReactElement {
   const { trans, approvalRules } = useEnv();
+  const next = React.useContext(NextDecision);
   const [proposing, setProposing] = React.useState(false);
   const [rejecting, setRejecting] = React.useState(draftReasons.has(nameCall(chatId, id)));
   if (proposing && approvalRules !== undefined) {
@@ -76,15 +78,21 @@ export function Approval({
     );
   }
   return (
-    <div className="eca-Approval" role="group" aria-label={trans.__('May this run?')}>
+    <div
+      className={`eca-Approval${next === id ? ' eca-mod-next' : ''}`}
+      role="group"
+      aria-label={trans.__('May this run?')}
+    >
       <button
         type="button"
         className="eca-Button eca-mod-main"
+        aria-keyshortcuts={next === undefined ? undefined : 'Control+Enter'}
         onClick={() => {
           onApprove(id, false, chatId);
         }}
       >
         {trans.__('Approve')}
+        {next !== undefined && <kbd aria-hidden="true">{DECISION_KEYS.approve}</kbd>}
       </button>
       {remembers !== undefined && (
         <button
@@ -113,12 +121,15 @@ export function Approval({
       <button
         type="button"
         className="eca-Button"
+        aria-keyshortcuts={next === undefined ? undefined : 'Control+Backspace'}
+        title={next === undefined ? undefined : trans.__('%1 rejects without a reason', DECISION_KEYS.reject)}
         onClick={() => {
           draftReasons.set(nameCall(chatId, id), { reason: '', focused: true });
           setRejecting(true);
         }}
       >
         {trans.__('Reject…')}
+        {next !== undefined && <kbd aria-hidden="true">{DECISION_KEYS.reject}</kbd>}
       </button>
     </div>
   );

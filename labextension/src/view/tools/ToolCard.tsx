@@ -67,6 +67,7 @@ export const ToolCard = React.memo(function ToolCard({
       data-status={block.status}
     >
       <button
+      data-call={block.id}
         type="button"
         className="eca-Tool-head"
         aria-expanded={open}

@@ -1,0 +1,44 @@
+/**
+ * The button that approves all tool calls which wait, when there are several.
+ *
+ * It approves exactly the calls that are drawn when it is clicked, each by its own id: see `decision_keys.ts`.
+ */
+
+import * as React from 'react';
+
+import { Session } from '../../chat/session';
+import { useEnv } from '../common/env';
+import { CallInChat, DECISION_KEYS, NextDecision, selectUnchanged } from './decision_keys';
+
+/** Approve the calls that were shown, as far as they are still what was shown. */
+export function approveShown(session: Session, shown: readonly CallInChat[]): void {
+  selectUnchanged(shown, session.chat).forEach(({ block, chatId }) => {
+    session.approve(block.id, false, chatId);
+  });
+}
+
+interface Props {
+  readonly calls: readonly CallInChat[];
+  readonly onApproveAll: (calls: readonly CallInChat[]) => void;
+}
+
+export function ApproveAll({ calls, onApproveAll }: Props): React.ReactElement | null {
+  const { trans } = useEnv();
+  const hasKeys = React.useContext(NextDecision) !== undefined;
+  return calls.length < 2 ? null : (
+    <div className="eca-ApproveAll" role="group" aria-label={trans.__('All calls that wait')}>
+      <button
+        type="button"
+        className="eca-Button"
+        aria-keyshortcuts={hasKeys ? 'Control+Shift+Enter' : undefined}
+        title={trans.__('Approve the calls that are shown now, and none that come later')}
+        onClick={() => {
+          onApproveAll(calls);
+        }}
+      >
+        {trans.__('Approve all %1', calls.length)}
+        {hasKeys && <kbd aria-hidden="true">{DECISION_KEYS.approveAll}</kbd>}
+      </button>
+    </div>
+  );
+}

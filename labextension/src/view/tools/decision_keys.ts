@@ -1,0 +1,98 @@
+/**
+ * The keys that approve and reject waiting tool calls, and the calls that they are for. Pure.
+ *
+ * A key is for what is shown: a call is approved by its own id, and only if it still is as it was shown. This module
+ * knows no element but those of the event: `App.tsx` listens for the keys, and `Approval.tsx` shows them.
+ */
+
+import * as React from 'react';
+
+import { ToolBlock } from '../../chat/blocks';
+import { Chat } from '../../chat/state';
+import { ChatId } from '../../wire/protocol';
+
+/** The keys as they are shown on the buttons. They are names on keyboards, so they are not translated. */
+export const DECISION_KEYS = {
+  approve: 'Ctrl+Enter',
+  reject: 'Ctrl+Backspace',
+  approveAll: 'Ctrl+Shift+Enter'
+} as const;
+
+export type Decision = keyof typeof DECISION_KEYS;
+
+/** A tool call with the chat that it belongs to: the chat itself, or that of a subagent. */
+export interface CallInChat {
+  readonly block: ToolBlock;
+  readonly chatId: ChatId;
+}
+
+/** The id of the call that the keys are for when the focus is in no other call. Undefined where there are no keys. */
+export const NextDecision = React.createContext<string | undefined>(undefined);
+
+/** Return the calls of the chat and of its subagents. */
+export function listCalls(chat: Chat): readonly CallInChat[] {
+  const chats = [
+    [chat.id, chat.blocks] as const,
+    ...Object.entries(chat.agents ?? {}).map(([id, { blocks }]) => [id, blocks] as const)
+  ];
+  return chats.flatMap(([chatId, blocks]) =>
+    blocks.flatMap(block => (block.kind === 'tool' ? [{ block, chatId }] : []))
+  );
+}
+
+/** Return the calls that wait for a decision. */
+export function listWaitingCalls(chat: Chat): readonly CallInChat[] {
+  return listCalls(chat).filter(({ block }) => block.status === 'waiting');
+}
+
+/** Return those of the shown calls that still wait and do what was shown. A call that came later is never one of them. */
+export function selectUnchanged(shown: readonly CallInChat[], chat: Chat): readonly CallInChat[] {
+  const now = listWaitingCalls(chat);
+  return shown.filter(({ block, chatId }) =>
+    now.some(
+      other =>
+        other.chatId === chatId &&
+        other.block.id === block.id &&
+        other.block.name === block.name &&
+        other.block.arguments === block.arguments &&
+        other.block.details === block.details
+    )
+  );
+}
+
+/** The parts of a keyboard event that decide what it means. */
+export interface PressedKey {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly shiftKey: boolean;
+  readonly altKey: boolean;
+  /** Whether the key is held down. */
+  readonly repeat: boolean;
+  /** Whether the key edits a text: the focus is in a field with a text. */
+  readonly editsText: boolean;
+}
+
+/** Return what a key decides; undefined when it decides nothing. A key that is held down decides only once. */
+export function readDecisionKey(pressed: PressedKey): Decision | undefined {
+  const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, editsText } = pressed;
+  if (!(ctrlKey || metaKey) || altKey || repeat || editsText) {
+    return undefined;
+  }
+  if (key === 'Enter') {
+    return shiftKey ? 'approveAll' : 'approve';
+  }
+  return key === 'Backspace' && !shiftKey ? 'reject' : undefined;
+}
+
+/** Whether the focus is in a field in which the keys have another meaning: any field but an empty prompt box. */
+export function editsText(target: EventTarget): boolean {
+  if (target instanceof HTMLTextAreaElement) {
+    return target.value !== '' || target.getAttribute('role') !== 'combobox';
+  }
+  return (
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLSelectElement ||
+    (target instanceof HTMLElement && target.isContentEditable)
+  );
+}
