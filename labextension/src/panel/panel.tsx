@@ -97,6 +97,7 @@ export class AssistantPanel extends ReactWidget {
       openPath,
       showCell,
       findCell: createCellFinder(tracker),
+      findKernel: path => tracker.find(({ context }) => context.localPath === path)?.sessionContext.kernelDisplayName,
       markdown: createMarkdownRenderer(rendermime, code, translator),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       preferences,

@@ -19,6 +19,7 @@ import { Completion } from '../../src/view/composer/Completion';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { CarryOut, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
+import { describeCall } from '../../src/view/tools/describe_call';
 import { ToolCard } from '../../src/view/tools/ToolCard';
 import { ToolDetails } from '../../src/view/tools/ToolDetails';
 import { TrustNotice } from '../../src/view/TrustNotice';
@@ -40,6 +41,11 @@ function shown(view: React.ReactElement, around = env): string {
 }
 
 const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: nothing };
+
+/** The details of a call, as they are when they are unfolded. */
+function unfolded(block: ToolBlock): string {
+  return shown(<ToolDetails block={block} hasTranscript={false} />);
+}
 
 function block(block: Block, last = false, idle = true): string {
   return shown(
@@ -244,7 +250,7 @@ test('the notice of a folder hides nothing of its settings', () => {
 test('a result that a server sends as text and as JSON appears once, with the arguments', () => {
   const details = { type: 'jsonOutputs', jsons: ['{"city": "Basel"}'] } as const;
   const outputs = [{ type: 'text', text: '{"city":"Basel"}', error: false }] as const;
-  const html = block({ ...CALL, status: 'waiting', details, outputs, arguments: { where: 'here' } });
+  const html = unfolded({ ...CALL, status: 'waiting', details, outputs, arguments: { where: 'here' } });
   expect(html.match(/Basel/g)).toHaveLength(1);
   expect(html).toContain('here');
 });
@@ -374,8 +380,8 @@ test('a screen reader hears what changes, not each word', () => {
 
 test('a call explains why it asks, runs or is forbidden', () => {
   const asks = { ...CALL, asked: true };
-  expect(block({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule matches it (byDefault: ask)');
-  expect(block({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
+  expect(unfolded({ ...asks, cause: { kind: 'default' } })).toContain('Asked: no rule matches it (byDefault: ask)');
+  expect(unfolded({ ...asks, cause: { kind: 'rule', rule: 'eca', agent: 'careful' } })).toContain(
     'Asked: by the rule eca of the agent careful'
   );
   const shown = { ...CALL, name: 'preview_file_change', status: 'done' as const, details: CHANGE };
@@ -445,4 +451,28 @@ test('a failure says in one sentence what happened, and offers what helps', () =
     'Try again',
     'Show details'
   ]);
+});
+
+test('a waiting call shows what runs without a click, and why it asks in the details', () => {
+  const line = 'rm -r build';
+  const shell = { type: 'shellCommand', line, parsed: [line], commands: [], background: false } as const;
+  const html = block({ ...CALL, details: shell, asked: true, cause: { kind: 'default' } });
+  expect(html).toContain('aria-expanded="false"');
+  expect(html).toContain('>Run a command</span>');
+  expect(html).toContain(line);
+  expect(html).not.toContain('Asked:');
+  expect(html).not.toContain('eca-Tool-origin');
+  const cells = [{ number: 7, id: 'c7', source: 'a = 1\nb = 2' }];
+  const run = block({ ...CALL, name: 'notebook_run_cells', details: { type: 'runCells', path: 'a.ipynb', cells } });
+  expect(run).toContain('>Run cell 7 (2 lines)</span>');
+  expect(run).toContain('b = 2');
+  const remote = block({ ...CALL, name: 'read', origin: 'mcp', server: 'docs', arguments: { path: 'x' } });
+  expect(remote).toContain('>read, on the MCP server docs</span>');
+});
+
+test('the line of a call names the kernel that Lab shows', () => {
+  const cells = [3, 5].map(number => ({ number, id: `c${number}`, source: 'x' }));
+  const call = { ...CALL, details: { type: 'runCells', path: 'a.ipynb', cells } } as const;
+  const notebooks = { findCell: () => ({ path: 'a.ipynb', number: 3 }), findKernel: () => 'Python 3' };
+  expect(describeCall(call, notebooks, trans)).toBe('Run cells 3, 5 (2 lines) in Python 3');
 });

@@ -92,6 +92,7 @@ def test_a_plan_for_five_cells_is_previewed_accepted_and_carried_out(page: Page,
     done = panel.node.locator(".eca-PlanBar li.eca-mod-done")
     for number in range(len(STEPS)):
         waiting = panel.call("waiting")
+        waiting.locator(".eca-Tool-head").click(timeout=SECONDS * 1000)
         expect(waiting).to_contain_text("Asked: no rule matches it", timeout=SECONDS * 1000)
         expect(done).to_have_count(number)
         expect(panel.node.locator(".eca-PlanBar li.eca-mod-in-progress")).to_have_text(STEPS[number])

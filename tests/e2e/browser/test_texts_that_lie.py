@@ -100,7 +100,7 @@ def test_characters_that_are_not_drawn_or_turn_the_text_have_names_on_the_card_a
     card = waiting(panel, "turned")
     exact = "ls report\\u202efdp.sh \\u200b; rm\\u00a0-r x"
     expect(card.locator(".eca-Shell pre")).to_have_text(f"$ {exact}")
-    expect(card.locator(".eca-Tool-title")).to_contain_text("\\u202efdp.sh")
+    expect(card.locator(".eca-Tool-title")).to_have_text("Run a command")
     assert not set("\u202e\u200b\u00a0") & set(card.inner_text())
     panel.button("Reject…").click()
     panel.button("Reject").click()

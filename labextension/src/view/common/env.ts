@@ -31,6 +31,8 @@ export interface Env {
   readonly showCell: (path: string, cellId?: string) => void;
   /** Finds a cell in the open notebooks. */
   readonly findCell?: FindCell;
+  /** Returns the name of the kernel of an open notebook, as Lab shows it. */
+  readonly findKernel?: (path: string) => string | undefined;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences?: Observed<Preferences>;
   /** Opens the settings of the assistant, at a section of `settings/Settings.tsx` if one is named. */

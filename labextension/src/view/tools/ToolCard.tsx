@@ -1,5 +1,6 @@
 /**
- * Shows a tool call as a card: a line with what the call does and its status. The user can unfold the details.
+ * Shows a tool call as a card: a line with what the call does and its status. The user can unfold the details. While
+ * the call waits for a decision, what would run is always shown, whether the details are folded or not.
  *
  * This module decides what a card shows. `ToolDetails.tsx` draws the details, `Approval.tsx` the buttons for a
  * decision.
@@ -13,6 +14,7 @@ import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, draftReasons, Decide } from './Approval';
 import { useEnv } from '../common/env';
+import { describeCall } from './describe_call';
 import { explainDecision, hasWarning, needsApprovalEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
 import { CallProgress } from './CallProgress';
@@ -46,16 +48,16 @@ export const ToolCard = React.memo(function ToolCard({
   onReject,
   onBackground
 }: Props): React.ReactElement {
-  const { trans, findCell = () => undefined } = useEnv();
+  const { trans, findCell = () => undefined, findKernel = () => undefined } = useEnv();
   const waiting = block.status === 'waiting';
   React.useEffect(() => {
     if (!waiting) {
       draftReasons.delete(nameCall(chatId, block.id));
     }
   }, [waiting, chatId, block.id]);
-  // A card that waits for a decision is open. Once the user has folded or unfolded it, it stays that way.
+  // Once the user has folded or unfolded the details, they stay that way.
   const [chosen, setChosen] = React.useState<boolean>();
-  const open = chosen ?? (waiting || hasWaitingCall || (PREVIEWS.has(block.name) && block.details !== undefined));
+  const open = chosen ?? (hasWaitingCall || (PREVIEWS.has(block.name) && block.details !== undefined));
   // The card of a finished `task` call is small, because the list of tasks is shown above the prompt box.
   const isTaskList = block.details?.type === 'task' && block.status === 'done';
   const status = useStatusText(block);
@@ -65,9 +67,9 @@ export const ToolCard = React.memo(function ToolCard({
       className={`eca-Tool eca-mod-${block.status}${isTaskList ? ' eca-mod-listed' : ''}`}
       aria-label={trans.__('Tool call %1: %2', toExactText(block.name), status)}
       data-status={block.status}
+      data-call={block.id}
     >
       <button
-      data-call={block.id}
         type="button"
         className="eca-Tool-head"
         aria-expanded={open}
@@ -79,7 +81,9 @@ export const ToolCard = React.memo(function ToolCard({
           {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
         </span>
         <span className="eca-Tool-title" dir="auto">
-          {toExactText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
+          {waiting
+            ? describeCall(block, { findCell, findKernel }, trans)
+            : toExactText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
         </span>
         <span className="eca-Tool-status">{status}</span>
         <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
@@ -89,8 +93,8 @@ export const ToolCard = React.memo(function ToolCard({
       {block.progress !== undefined && (
         <CallProgress chatId={chatId} id={block.id} {...block.progress} onBackground={onBackground} />
       )}
-      {open && <ToolDetails block={block} hasTranscript={Boolean(children)} />}
-      {open && children}
+      {(open || waiting) && <ToolDetails block={block} hasTranscript={Boolean(children)} onlyContent={!open} />}
+      {(open || hasWaitingCall) && children}
       {waiting && hasWarning(block) && <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>}
       <WrittenRuleNote chatId={chatId} id={block.id} />
       {waiting && (

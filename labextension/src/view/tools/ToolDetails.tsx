@@ -21,9 +21,11 @@ interface Props {
   readonly block: ToolBlock;
   /** Whether the transcript of the call's subagent is shown below the details. */
   readonly hasTranscript: boolean;
+  /** Whether to show only what runs: not the name of the tool, and not the reason for asking. */
+  readonly onlyContent?: boolean;
 }
 
-export function ToolDetails({ block, hasTranscript }: Props): React.ReactElement {
+export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
   const name = toExactText(block.name);
   const [whole, setWhole] = React.useState<string>();
@@ -35,6 +37,13 @@ export function ToolDetails({ block, hasTranscript }: Props): React.ReactElement
   // Many MCP servers send a result twice: as text for the model and as JSON for programs.
   const results = block.details?.type === 'jsonOutputs' ? block.details.jsons : [];
   const jsons = results.filter(json => !repeatsText(json, output));
+  if (onlyContent) {
+    return (
+      <div className="eca-Tool-body">
+        <ArgumentsView block={block} />
+      </div>
+    );
+  }
   return (
     <div className="eca-Tool-body">
       <ArgumentsView block={block} />

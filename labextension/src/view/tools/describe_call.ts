@@ -1,0 +1,67 @@
+/**
+ * Says in one line what a tool call that waits will do. Pure.
+ *
+ * The line is made from the details that the card shows below it, and these are what runs. Where it has nothing better,
+ * it is the summary that the server wrote.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { ToolBlock } from '../../chat/blocks';
+import type { FindCell } from '../../chat/pasted_cells';
+import { replaceCellIds, toExactText } from '../../render/format';
+import { RunCellsDetails } from '../../wire/protocol';
+
+/** What is known about the open notebooks. */
+export interface OpenNotebooks {
+  readonly findCell: FindCell;
+  /** Returns the name of the kernel of an open notebook, as Lab shows it. */
+  readonly findKernel: (path: string) => string | undefined;
+}
+
+/** Return the line for a call that waits. */
+export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: TranslationBundle): string {
+  const { details, arguments: args = {}, name, origin, server, summary } = block;
+  const lines = (text: string): string => {
+    const count = text.split('\n').length;
+    return trans._n('%1 line', '%1 lines', count);
+  };
+  switch (details?.type) {
+    case 'runCells':
+      return describeCells(details, notebooks, trans, lines(details.cells.map(({ source }) => source).join('\n')));
+    case 'shellCommand': {
+      const { parsed = [] } = details;
+      return parsed.length > 1 ? trans.__('Run %1 commands', parsed.length) : trans.__('Run a command');
+    }
+    case 'fileChange':
+      if (!details.path.endsWith('.ipynb')) {
+        const { path, linesAdded, linesRemoved } = details;
+        return trans.__('Change %1 (+%2 −%3)', toExactText(path), linesAdded, linesRemoved);
+      }
+  }
+  if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
+    return trans.__('Run code (%1)', lines(args.code));
+  }
+  const line = toExactText(replaceCellIds(summary ?? name, args, notebooks.findCell));
+  // A server may give its tool any name. So it is always said which server runs it.
+  return origin === 'mcp' ? trans.__('%1, on the MCP server %2', line, toExactText(server)) : line;
+}
+
+function describeCells(
+  { cells }: RunCellsDetails,
+  { findCell, findKernel }: OpenNotebooks,
+  trans: TranslationBundle,
+  lines: string
+): string {
+  const numbers = cells.map(({ number }) => number).join(', ');
+  const place = findCell(cells[0]?.id ?? '');
+  const kernel = place === undefined ? undefined : findKernel(place.path);
+  if (kernel === undefined || kernel === '') {
+    return cells.length === 1
+      ? trans.__('Run cell %1 (%2)', numbers, lines)
+      : trans.__('Run cells %1 (%2)', numbers, lines);
+  }
+  return cells.length === 1
+    ? trans.__('Run cell %1 (%2) in %3', numbers, lines, toExactText(kernel))
+    : trans.__('Run cells %1 (%2) in %3', numbers, lines, toExactText(kernel));
+}
