@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -115,6 +116,7 @@ class Subscribers:
     def __init__(self) -> None:
         self._all: list[Subscriber] = []
         self._warned: set[str] = set()
+        self._asking: Counter[str] = Counter()
 
     def add(self, subscriber: Subscriber) -> None:
         """Add a client that has connected."""
@@ -191,6 +193,22 @@ class Subscribers:
         The question is then withdrawn at the other clients. A client that fails or leaves gives no answer. If no client
         is left, the question is cancelled.
         """
+        with self._note_question(chat):
+            return await self._ask_all(chat, question)
+
+    def is_asking(self, chat: str) -> bool:
+        """Return whether a question in a chat waits for an answer."""
+        return chat in self._asking
+
+    @contextmanager
+    def _note_question(self, chat: str) -> Generator[None]:
+        self._asking[chat] += 1
+        try:
+            yield
+        finally:
+            self._asking -= Counter([chat])
+
+    async def _ask_all(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         asking = {asyncio.ensure_future(client.ask(question)) for client in self._all if client.answers(chat)}
         try:
             while asking:

@@ -12,6 +12,7 @@ from pydantic import field_validator
 
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
+from jupyter_eca.protocol.event import Outcome
 
 
 class ChatStatus(StrEnum):
@@ -58,6 +59,8 @@ class ChatListParams(Model):
     """How many chats to return; without a limit, all."""
     sort_by: str | None = None
     """The time by which the chats are sorted: `updatedAt` (the default) or `createdAt`."""
+    query: str | None = None
+    """Ours: return only the chats whose title or messages contain these words. Upper and lower case are the same."""
 
 
 class ChatSummary(Model):
@@ -70,6 +73,14 @@ class ChatSummary(Model):
     updated_at: int
     model: str | None = None
     message_count: int
+    notebook: str | None = None
+    """Ours: the path of the notebook that the chat belongs to."""
+    waiting: bool | None = None
+    """Ours: true if the running turn waits for the user, who must approve a tool call or answer a question."""
+    outcome: Outcome | None = None
+    """Ours: how the last turn ended."""
+    excerpt: str | None = None
+    """Ours: the sentence in which a search has found the words. It is absent if only the title has them."""
 
 
 class ChatListResult(Model):

@@ -15,6 +15,7 @@ from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.model.task_plan import restore_plan as plan_of
 from jupyter_eca.engine.step import step
+from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, IllegalSignal, UnknownChat
 from jupyter_eca.host.chat.live_chat import LiveChat, choice_of, now
@@ -116,6 +117,16 @@ class Chats:
             waits = live is not None and live.dialogue is not None and not live.dialogue.is_over
             return ChatStatus.LOGIN if waits else ChatStatus.IDLE
         return ChatStatus.STOPPING if live.state.status is TurnStatus.STOPPING else ChatStatus.RUNNING
+
+    def is_waiting(self, id: str) -> bool:
+        """Return whether a chat, or the chat of one of its subagents, waits for the user: a tool call needs approval, a
+        question needs an answer, or a dialogue goes on."""
+        live = self._chats.get(id)
+        if live is None:
+            return False
+        related = [chat for chat in self._chats.values() if id in {chat.state.id, chat.parent}]
+        waits = any(call.status is ToolCallStatus.WAITING for chat in related for call in chat.state.calls)
+        return waits or self.status(id) is ChatStatus.LOGIN or self._subscribers.is_asking(id)
 
     # -- the stored chats
 

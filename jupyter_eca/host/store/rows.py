@@ -26,6 +26,8 @@ class StoredSelection:
     """Whether tool calls run without approval."""
     folder: str | None = None
     """The working directory."""
+    notebook: str | None = None
+    """The path of the notebook that a turn was asked in. The chat belongs to the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,10 @@ class ChatRow:
     """The parent chat, if this is the chat of a subagent."""
     folder: str | None = None
     """The working directory; None for the first root."""
+    notebook: str | None = None
+    """The path of the notebook that the chat belongs to; None for none."""
+    outcome: str | None = None
+    """How its last turn ended, see `Outcome`. None as long as no turn has ended."""
 
     def intact(self, after: int) -> bool:
         """Return whether no event up to this sequence number was deleted since a client was shown it."""

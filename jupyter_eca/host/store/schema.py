@@ -98,6 +98,18 @@ MIGRATIONS: Final = (
     """
     ALTER TABLE chats ADD COLUMN folder TEXT;
     """,
+    """
+    ALTER TABLE chats ADD COLUMN notebook TEXT;
+    UPDATE chats SET notebook = (
+        SELECT notebook FROM spending WHERE chat = chats.id AND notebook != '' ORDER BY spending.id LIMIT 1
+    );
+    CREATE TABLE messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        chat TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, text TEXT NOT NULL
+    );
+    CREATE INDEX messages_of_chat ON messages (chat, first);
+    CREATE TABLE indexed_chats (chat TEXT PRIMARY KEY, seq INTEGER NOT NULL);
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

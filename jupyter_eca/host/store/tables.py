@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import Decided
+from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
 from jupyter_eca.host.store.spending import add_spending, sum_spending
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
@@ -36,7 +37,8 @@ _ROWS: Final = """
     SELECT id, created, updated, title, model, owner,
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
         (SELECT count(*) FROM events WHERE chat = id AND role = 'user' AND json_extract(content, '$.type') = 'text'),
-        agent, variant, trust, cut_from, cut_to, workspace, parent, folder
+        agent, variant, trust, cut_from, cut_to, workspace, parent, folder, notebook,
+        (SELECT outcome FROM events WHERE chat = id AND outcome IS NOT NULL ORDER BY seq DESC LIMIT 1)
     FROM chats
 """
 
@@ -80,6 +82,8 @@ class Tables:
         self._db = db
         self._workspace = workspace
         self._owner = owner
+        self.messages = MessageIndex(db, workspace)
+        """Finds chats by their messages."""
 
     @contextmanager
     def _transaction(self) -> Generator[None]:
@@ -180,7 +184,8 @@ class Tables:
     def _select(self, chat: str, selected: StoredSelection) -> None:
         """Store a selection as a whole, so that the variant of another model does not stay."""
         self._db.execute(
-            "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ?, folder = ? WHERE id = ?",
+            "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ?, folder = ?,"
+            " notebook = coalesce(notebook, ?) WHERE id = ?",
             (*_columns(selected), chat),
         )
 
@@ -284,6 +289,7 @@ class Tables:
                 " cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?2",
                 (min(seqs), chat),
             )
+            self.messages.forget(chat)
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
 
     def delete_chat(self, chat: str) -> None:
@@ -291,6 +297,7 @@ class Tables:
         for row in self.list_subagents(chat):
             self.delete_chat(row.id)
         with self._transaction():
+            self.messages.forget(chat)
             for statement in (
                 "DELETE FROM events WHERE chat = ?",
                 "DELETE FROM checkpoints WHERE chat = ?",
@@ -318,8 +325,10 @@ class Tables:
         """Copy a chat with its events up to the sequence number `last` to the new chat `new`, with another title."""
         with self._transaction():
             self._db.execute(
-                "INSERT INTO chats (id, workspace, created, updated, title, model, agent, variant, trust, folder)"
-                " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust, folder FROM chats WHERE id = ?4",
+                "INSERT INTO chats"
+                " (id, workspace, created, updated, title, model, agent, variant, trust, folder, notebook)"
+                " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust, folder, notebook"
+                " FROM chats WHERE id = ?4",
                 (new, title, at, chat),
             )
             self._db.execute(
@@ -484,7 +493,9 @@ class Tables:
 
 
 def _columns(selected: StoredSelection) -> tuple[str | bool | None, ...]:
-    return selected.model or None, selected.agent or None, selected.variant, selected.trust, selected.folder or None
+    """Return the values of a selection in the order of the columns in `Tables._select`."""
+    where = selected.folder or None, selected.notebook or None
+    return selected.model or None, selected.agent or None, selected.variant, selected.trust, *where
 
 
 def _dump_content(event: Event) -> str:

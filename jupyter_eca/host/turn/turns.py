@@ -98,7 +98,7 @@ class Turns:
         message = dialogue.hide_secret(prompt.message) if dialogue else message
         chat.dialogue = dialogue
         self._chats.feed(chat, inputs.Prompted(now(), prompt.turn or make_id(), message, make_id(), setup, local))
-        services.store.select(prompt.chat, choice.selection)
+        services.store.select(prompt.chat, replace(choice.selection, notebook=notebook or None))
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()
         return StartedTurn(choice.model, login=dialogue is not None)

@@ -405,6 +405,8 @@ export interface ChatListParams {
   readonly limit?: number;
   /** The time by which the chats are sorted: `updatedAt` (the default) or `createdAt`. */
   readonly sortBy?: string;
+  /** Ours: return only the chats whose title or messages contain these words. Upper and lower case are the same. */
+  readonly query?: string;
 }
 
 /** The chats of the workspace. */
@@ -622,6 +624,14 @@ export interface ChatSummary {
   readonly updatedAt: number;
   readonly model?: string;
   readonly messageCount: number;
+  /** Ours: the path of the notebook that the chat belongs to. */
+  readonly notebook?: string;
+  /** Ours: true if the running turn waits for the user, who must approve a tool call or answer a question. */
+  readonly waiting?: boolean;
+  /** Ours: how the last turn ended. */
+  readonly outcome?: Outcome;
+  /** Ours: the sentence in which a search has found the words. It is absent if only the title has them. */
+  readonly excerpt?: string;
 }
 
 /** The user approves a tool call that waits. */

@@ -13,11 +13,12 @@ from jupyter_eca.fronts.eca.config_rights import check_may_approve
 from jupyter_eca.fronts.eca.projection import make_content, merge_subagents, place_flags
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.live_chat import choice_of as stored_choice
+from jupyter_eca.host.operations.chat_search import find_chats
 from jupyter_eca.host.operations.chats import CursorExpired
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, Role
-from jupyter_eca.protocol.event import Event, merge_pieces
+from jupyter_eca.protocol.event import Event, Outcome, merge_pieces
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.chat.pagination import Page
@@ -163,6 +164,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
+    found = await find_chats(session.host.services.store, rows, params.query or "")
     return chats.ChatListResult(
         chats=tuple(
             chats.ChatSummary(
@@ -173,8 +175,12 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
                 updated_at=row.updated,
                 model=row.model,
                 message_count=row.prompts,
+                notebook=row.notebook,
+                waiting=session.host.chats.is_waiting(row.id) or None,
+                outcome=Outcome(row.outcome) if row.outcome else None,
+                excerpt=found[row.id] or None,
             )
-            for row in rows[: params.limit]
+            for row in [row for row in rows if row.id in found][: params.limit]
         )
     )
 

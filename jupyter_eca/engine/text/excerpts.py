@@ -1,0 +1,48 @@
+"""Owns the excerpt of a message that a search has found: the sentence with the words.
+
+It must not know how the message was found: `host.store.message_index` does that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The end of a line, or the end of a sentence: a mark that a space follows. No space follows the marks of Chinese and
+# Japanese.
+_SENTENCE_END: Final = re.compile(r"\n+|(?<=[.!?…])\s+|(?<=[。\uff01\uff1f])")
+
+# Marks of Markdown at the beginning of a line: a heading, a list, a quote, a table or a fence.
+_MARKS: Final = re.compile(r"^(?:[#>*+|-]+\s+|\d+\.\s+|`{3,}\w*)+")
+
+# As many characters as fit on two lines of a narrow panel.
+LONGEST: Final = 140
+
+
+def split_query(query: str) -> list[str]:
+    """Return the words of a query, case-folded."""
+    return query.casefold().split()
+
+
+def find_excerpt(text: str, words: Sequence[str]) -> str | None:
+    """Return the sentence of a text that contains the most of the words, cut around the first of them. None if the text
+    does not contain all of them. `words` are case-folded."""
+    folded = text.casefold()
+    if not all(word in folded for word in words):
+        return None
+    sentences = [_MARKS.sub("", sentence.strip()) for sentence in _SENTENCE_END.split(text)]
+    best = max(sentences, key=lambda sentence: sum(word in sentence.casefold() for word in words))
+    return _cut(" ".join(best.split()), words)
+
+
+def _cut(sentence: str, words: Sequence[str]) -> str:
+    if len(sentence) <= LONGEST:
+        return sentence
+    folded = sentence.casefold()
+    at = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
+    start = max(0, min(at - LONGEST // 3, len(sentence) - LONGEST))
+    end = start + LONGEST
+    return ("…" if start else "") + sentence[start:end].strip() + ("…" if end < len(sentence) else "")

@@ -1,0 +1,185 @@
+"""Owns the index of messages, by which chats are found: the SQL statements of the tables `messages`, `indexed_chats`
+and `message_index`.
+
+An answer is stored piece by piece while it streams, so nothing is indexed then. The messages that are new since the
+last search are indexed when the user searches again: `index_next` takes one chat, and `host.operations.chat_search`
+calls it until none is left. So the store can commit events between two chats.
+
+`messages` has the whole text of each prompt and each part of an answer, with upper and lower case folded. Its FTS5
+index has trigrams, that is all groups of three characters. So it finds any part of a word in any script, as a plain
+search does, and a search is one `LIKE` in both cases. An SQLite without FTS5 or without trigrams (before 3.34) searches
+the table itself, which takes longer. The index is therefore in no migration: it is made by the first process that can.
+
+This module must not know threads, see `store`, nor what is shown of a message.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from jupyter_eca.protocol.content import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+TOKENIZER: Final = "trigram"
+
+_Row: TypeAlias = "tuple[int, str, str, int, str | None]"
+"""The number, turn and role of an event, whether a turn ends with it, and its text if it is a part of a message."""
+
+# Without `detail`, the index has no positions of the trigrams, and is about as large as the text. `LIKE` does not need
+# them, because it compares the text of each row that the trigrams find.
+_CREATE: Final = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS message_index"
+    " USING fts5(text, content='messages', content_rowid='id', tokenize='{tokenizer}', detail='none')"
+)
+
+# `message_index_docsize` is FTS5's own table, with a row for each message that is in the index.
+_FILL: Final = (
+    "INSERT INTO message_index (rowid, text) SELECT id, text FROM messages"
+    " WHERE id > (SELECT coalesce(max(id), 0) FROM message_index_docsize)"
+)
+
+# Only texts that people read and write are found: no thoughts, and no arguments and results of tools.
+_TEXTS: Final = """
+    SELECT seq, turn, role, outcome IS NOT NULL,
+        CASE WHEN role IN (?1, ?2) AND turn != '' AND json_extract(content, '$.type') = 'text'
+            THEN json_extract(content, '$.text') END
+    FROM events WHERE chat = ?3 AND seq > ?4 ORDER BY seq
+"""
+
+_STALE: Final = """
+    SELECT id FROM chats LEFT JOIN indexed_chats ON chat = id
+    WHERE workspace = ? AND parent IS NULL AND coalesce(seq, 0) < (SELECT max(seq) FROM events WHERE chat = id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A prompt, or a part of an answer between two other events."""
+
+    chat: str
+    """The id of its chat."""
+    first: int
+    """The sequence number of its first event."""
+    last: int
+    """The sequence number of its last event."""
+
+
+class MessageIndex:
+    """Indexes and finds the messages of the chats of a workspace. Chats of subagents are not listed, so they are not
+    found either."""
+
+    def __init__(self, db: sqlite3.Connection, workspace: str) -> None:
+        self._db = db
+        self._workspace = workspace
+
+    def list_stale(self) -> list[str]:
+        """Return the ids of the chats that have events which were not indexed yet."""
+        return [chat for (chat,) in self._db.execute(_STALE, (self._workspace,))]
+
+    def index(self, chat: str) -> None:
+        """Index the new messages of a chat. The messages of a running turn are indexed again at the next call."""
+        row = self._db.execute("SELECT seq FROM indexed_chats WHERE chat = ?", (chat,)).fetchone()
+        indexed = row[0] if row else 0
+        events = self._db.execute(_TEXTS, (Role.USER, Role.ASSISTANT, chat, indexed)).fetchall()
+        if not events:
+            return
+        messages = list(_join_pieces(events))
+        with self._transaction():
+            self._delete(chat, indexed)
+            self._db.executemany(
+                "INSERT INTO messages (chat, first, last, text) VALUES (?, ?, ?, ?)",
+                [(chat, *message) for message in messages],
+            )
+            self._db.execute("INSERT OR REPLACE INTO indexed_chats VALUES (?, ?)", (chat, _find_settled(events)))
+            if self._has_index:
+                self._db.execute(_FILL)
+
+    def find(self, words: Sequence[str]) -> list[FoundMessage]:
+        """Return the messages that contain all words, the newest first.
+
+        `words` are case-folded. `%` and `_` in them stand for other characters too, so the caller compares again.
+        """
+        condition = " AND ".join(["text LIKE ?"] * len(words))
+        if self._has_index:
+            # Another program, whose SQLite has no FTS5, may have added messages.
+            self._db.execute(_FILL)
+            condition = f"messages.id IN (SELECT rowid FROM message_index WHERE {condition})"  # noqa: S608  # words of ours
+        rows = self._db.execute(
+            "SELECT chat, first, last FROM messages JOIN chats ON chats.id = chat"  # noqa: S608  # words of ours
+            f" WHERE workspace = ? AND {condition} ORDER BY first DESC",
+            (self._workspace, *(f"%{word}%" for word in words)),
+        )
+        return [FoundMessage(*row) for row in rows.fetchall()]
+
+    def read_text(self, message: FoundMessage) -> str:
+        """Return the text of a message as it was written."""
+        rows = self._db.execute(
+            "SELECT json_extract(content, '$.text') FROM events WHERE chat = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+            (message.chat, message.first, message.last),
+        )
+        return "".join(text for (text,) in rows)
+
+    def forget(self, chat: str) -> None:
+        """Delete all messages of a chat, because its events are deleted. The caller has begun a transaction. What is
+        left of the chat is indexed at the next search."""
+        self._delete(chat, 0)
+        self._db.execute("DELETE FROM indexed_chats WHERE chat = ?", (chat,))
+
+    def _delete(self, chat: str, after: int) -> None:
+        """Delete the messages of a chat after a sequence number."""
+        which = "FROM messages WHERE chat = ? AND first > ?"
+        if self._db.execute(f"SELECT 1 {which} LIMIT 1", (chat, after)).fetchone() is None:
+            return
+        if self._has_index:
+            # FTS5 reads the deleted text from us. A text that it never had would damage the index.
+            self._db.execute(_FILL)
+            self._db.execute(
+                f"INSERT INTO message_index (message_index, rowid, text) SELECT 'delete', id, text {which}",
+                (chat, after),
+            )
+        self._db.execute(f"DELETE {which}", (chat, after))
+
+    @cached_property
+    def _has_index(self) -> bool:
+        """Whether this SQLite can use the FTS5 index. It is created if needed."""
+        try:
+            self._db.execute(_CREATE.format(tokenizer=TOKENIZER))
+            # Another program with a better SQLite may have created it.
+            self._db.execute("SELECT rowid FROM message_index LIMIT 0")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            return False
+        return True
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+
+def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:
+    """Yield the first and last sequence number of each message, and its case-folded text."""
+    for (_, _, is_text), group in groupby(events, key=lambda event: (event[1], event[2], event[4] is not None)):
+        pieces = [(seq, text) for seq, _, _, _, text in group if text is not None]
+        if is_text:
+            yield pieces[0][0], pieces[-1][0], "".join(text for _, text in pieces).casefold()
+
+
+def _find_settled(events: Sequence[_Row]) -> int:
+    """Return the last sequence number before a running turn, or of all events if no turn runs."""
+    turn = next((turn for _, turn, *_ in reversed(events) if turn), "")
+    of_turn = [(seq, is_end) for seq, event_turn, _, is_end, _ in events if turn and event_turn == turn]
+    return events[-1][0] if any(is_end for _, is_end in of_turn) or not of_turn else of_turn[0][0] - 1
