@@ -16,6 +16,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
 const FLOORS: readonly (readonly string[])[] = [
   ['wire', 'render'],
   ['chat'],
+  ['chats'],
   ['view/common'],
   ['view/tools'],
   ['view/transcript'],

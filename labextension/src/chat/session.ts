@@ -17,6 +17,7 @@ import {
   ChatDeletedParams,
   ChatId,
   ChatOpenResult,
+  ChatStatusChangedParams,
   ClientMethods,
   ShowMessageParams,
   ToolServerUpdatedParams
@@ -226,6 +227,15 @@ export class Session implements Attendant {
     for (const chatId of runningBefore) {
       this.settleIfEnded(chatId);
     }
+    if (method === 'chat/statusChanged' && this.isUnknownEnd(params as ChatStatusChangedParams)) {
+      void this.loadChats();
+    }
+  }
+
+  /** Whether a chat of the list has ended a turn that was never shown here. Only the server knows how it ended. */
+  private isUnknownEnd({ chatId, status }: ChatStatusChangedParams): boolean {
+    const isListed = this.state.list.some(({ id }) => id === chatId);
+    return status === 'idle' && isListed && this.state.chats[String(chatId)] === undefined;
   }
 
   /** Offer a sign-in when a server begins to require it, not each time that its status is repeated. */

@@ -248,7 +248,9 @@ function reduceNotification(state: State, action: ServerNotification): State {
       return setTitle(state, action.params.chatId, action.params.title ?? '');
     case 'chat/statusChanged': {
       const { chatId, status } = action.params;
-      const list = state.list.map(row => (row.id === chatId ? { ...row, status } : row));
+      const list = state.list.map(row =>
+        row.id === chatId ? { ...row, status, ...(status === 'idle' && { waiting: false }) } : row
+      );
       return changeTranscript({ ...state, list }, chatId, before => ({ ...before, status }));
     }
     case 'chat/deleted': {
@@ -277,8 +279,9 @@ function reduceNotification(state: State, action: ServerNotification): State {
 }
 
 /** Return the state after a content of a chat. */
-function reduceContent(state: State, params: ChatContentReceivedParams): State {
+function reduceContent(before: State, params: ChatContentReceivedParams): State {
   const { chatId, content } = params;
+  const state = noteWaiting(before, params);
   if (params.parentChatId !== undefined) {
     return addToChat(state, params);
   }
@@ -301,6 +304,18 @@ function reduceContent(state: State, params: ChatContentReceivedParams): State {
     default:
       return next;
   }
+}
+
+/** Note in the list of chats whether a tool call waits for the user. The next list of the server counts more. */
+function noteWaiting(state: State, { chatId, parentChatId, content }: ChatContentReceivedParams): State {
+  const isAsked = content.type === 'toolCallRun' && content.manualApproval;
+  const id = parentChatId ?? chatId;
+  const isChanged = state.list.some(
+    row => row.id === id && row.status !== 'idle' && (row.waiting ?? false) !== isAsked
+  );
+  return isChanged && (isAsked || DECIDED.has(content.type))
+    ? { ...state, list: state.list.map(row => (row.id === id ? { ...row, waiting: isAsked } : row)) }
+    : state;
 }
 
 /**

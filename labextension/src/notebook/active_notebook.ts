@@ -93,6 +93,12 @@ export class NotebookSurroundings implements Surroundings {
     return this.last;
   };
 
+  /** Return the path of the notebook that the user worked in last. */
+  readonly front = (): string | undefined => {
+    const panel = this.tracker.currentWidget;
+    return panel === null || panel.isDisposed ? undefined : panel.context.localPath;
+  };
+
   /** Return the place as contexts of a prompt. */
   readonly read = (): readonly ChatContext[] => {
     const panel = this.tracker.currentWidget;

@@ -101,6 +101,7 @@ export class AssistantPanel extends ReactWidget {
       markdown: createMarkdownRenderer(rendermime, code, translator),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       preferences,
+      savePreferences: preferences.save,
       openSettings,
       ...(documents && { attachments: new ServerAttachments(documents, tracker, translator) }),
       approvalRules: new ApprovalRules(() => this.session),

@@ -11,6 +11,7 @@ import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
 import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
+import { searchChats } from '../chats/search';
 import { Drafts, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
 import { fetchEarlier } from '../chat/history_page';
@@ -52,7 +53,11 @@ export interface Surroundings {
   readonly current: () => EditorPlace | undefined;
   /** Returns the place as contexts of a prompt, as it is at that moment. */
   readonly read: () => readonly ChatContext[];
+  /** Returns the path of the notebook in front; undefined when there is none. */
+  readonly front?: () => string | undefined;
 }
+
+const findNoNotebook = (): undefined => undefined;
 
 interface Props {
   readonly session: Session;
@@ -65,6 +70,7 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
   const { trans } = useEnv();
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
+  const front = React.useSyncExternalStore(surroundings.subscribe, surroundings.front ?? findNoNotebook);
   const [listing, setListing] = React.useState(false);
   const [exporting, setExporting] = React.useState(false);
   const panel = React.useRef<HTMLDivElement>(null);
@@ -126,6 +132,8 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
           <ChatList
             chats={state.list}
             current={chat.id}
+            front={front}
+            onSearch={query => searchChats(session, query)}
             onOpen={id => {
               setListing(false);
               void session.openChat(id);

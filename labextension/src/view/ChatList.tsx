@@ -1,69 +1,172 @@
 /**
- * Shows the chats of the workspace, and lets the user find, open, rename and delete them.
+ * Shows the chats of the workspace in groups, and lets the user find, open, rename and delete them.
  *
- * This module knows no session: `App.tsx` passes what each button does.
+ * This module knows no session: `App.tsx` passes what each button does. `chats/groups.ts` makes the groups, and
+ * `chats/search.ts` finds the chats.
  */
 
+import { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { Excerpts, filterChats, markWords } from '../chats/search';
+import { ChatGroup, ChatState, findState, groupChats, Grouping } from '../chats/groups';
 import { ChatId, ChatSummary } from '../wire/protocol';
-import { toPlainText } from '../render/format';
-import { useEnv } from './common/env';
+import { baseName, toPlainText } from '../render/format';
+import { useEnv, usePreferences } from './common/env';
 import { Icon, IconButton } from './common/Icon';
 
 interface Props {
   readonly chats: readonly ChatSummary[];
   readonly current: ChatId;
+  /** The path of the notebook in front; undefined when there is none. */
+  readonly front: string | undefined;
+  /** Returns the chats in which the words of a query were written. */
+  readonly onSearch: (query: string) => Promise<Excerpts | undefined>;
   readonly onOpen: (id: ChatId) => void;
   readonly onRename: (id: ChatId, title: string) => void;
   readonly onDelete: (id: ChatId) => void;
 }
 
-export function ChatList({ chats, current, onOpen, onRename, onDelete }: Props): React.ReactElement {
-  const { trans } = useEnv();
+/** The server is asked this long after the last key. */
+const TYPING_MS = 200;
+
+export function ChatList({ chats, front, onSearch, ...actions }: Props): React.ReactElement {
+  const { trans, savePreferences } = useEnv();
+  const preferences = usePreferences();
   const [query, setQuery] = React.useState('');
-  const wanted = query.trim().toLocaleLowerCase();
-  const found = chats.filter(chat => (chat.title ?? '').toLocaleLowerCase().includes(wanted));
+  const [grouping, setGrouping] = React.useState(preferences.chatGrouping);
+  const excerpts = useExcerpts(query.trim(), onSearch);
+  const found = filterChats(chats, query, excerpts);
+  const groups = groupChats(found, grouping, { now: Date.now(), front });
   return (
     <div className="eca-Chats">
-      <input
-        type="search"
-        className="eca-Input"
-        autoFocus
-        value={query}
-        aria-label={trans.__('Find a chat')}
-        placeholder={trans.__('Find a chat')}
-        onChange={event => {
-          setQuery(event.target.value);
-        }}
-      />
-      {found.length === 0 && (
-        <p className="eca-Note">
-          {chats.length === 0 ? trans.__('No chats yet.') : trans.__('No chat has this name.')}
-        </p>
-      )}
-      <ul>
-        {found.map(chat => (
-          <Row
-            key={chat.id}
-            chat={chat}
-            current={chat.id === current}
-            onOpen={onOpen}
-            onRename={onRename}
-            onDelete={onDelete}
-          />
-        ))}
-      </ul>
+      <div className="eca-Chats-head">
+        <input
+          type="search"
+          className="eca-Input"
+          autoFocus
+          value={query}
+          aria-label={trans.__('Find a chat')}
+          placeholder={trans.__('Find in titles and messages')}
+          onChange={event => {
+            setQuery(event.target.value);
+          }}
+        />
+        <select
+          className="eca-Select"
+          value={grouping}
+          aria-label={trans.__('Group the chats by')}
+          title={trans.__('Group the chats by')}
+          onChange={event => {
+            const chatGrouping = event.target.value as Grouping;
+            setGrouping(chatGrouping);
+            savePreferences?.({ chatGrouping });
+          }}
+        >
+          <option value="notebook">{trans.__('By notebook')}</option>
+          <option value="date">{trans.__('By date')}</option>
+          <option value="state">{trans.__('By state')}</option>
+        </select>
+      </div>
+      <p className={found.length === 0 ? 'eca-Note' : 'eca-Hidden'} role="status">
+        {describeResult(chats.length, found.length, query.trim() !== '', excerpts === undefined, trans)}
+      </p>
+      {groups.map(group => (
+        <section key={group.key} aria-label={nameGroup(group, grouping, trans)}>
+          <h2 className="eca-Chats-group" title={grouping === 'notebook' ? group.key : undefined} dir="auto">
+            {nameGroup(group, grouping, trans)}
+          </h2>
+          <ul>
+            {group.chats.map(chat => (
+              <Row
+                key={chat.id}
+                chat={chat}
+                grouping={grouping}
+                query={query}
+                excerpt={excerpts?.get(chat.id) ?? ''}
+                {...actions}
+                current={chat.id === actions.current}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
     </div>
   );
 }
 
+/** Return what the server has found for the query; undefined while it searches, or when nothing is searched. */
+function useExcerpts(query: string, onSearch: Props['onSearch']): Excerpts | undefined {
+  const [answer, setAnswer] = React.useState<{ readonly query: string; readonly excerpts: Excerpts }>();
+  const search = React.useRef(onSearch);
+  search.current = onSearch;
+  React.useEffect(() => {
+    if (query === '') {
+      return undefined;
+    }
+    let isWanted = true;
+    const timer = window.setTimeout(() => {
+      void search.current(query).then(excerpts => {
+        if (isWanted) {
+          setAnswer({ query, excerpts: excerpts ?? new Map<ChatId, string>() });
+        }
+      });
+    }, TYPING_MS);
+    return () => {
+      isWanted = false;
+      window.clearTimeout(timer);
+    };
+  }, [query]);
+  return query !== '' && answer?.query === query ? answer.excerpts : undefined;
+}
+
+function describeResult(
+  all: number,
+  found: number,
+  isSearch: boolean,
+  isSearching: boolean,
+  trans: TranslationBundle
+): string {
+  if (all === 0) {
+    return trans.__('No chats yet.');
+  }
+  if (!isSearch) {
+    return '';
+  }
+  if (isSearching) {
+    return trans.__('Searching…');
+  }
+  return found === 0 ? trans.__('No chat has these words.') : trans._n('%1 chat', '%1 chats', found);
+}
+
+function nameGroup({ key }: ChatGroup, grouping: Grouping, trans: TranslationBundle): string {
+  if (grouping === 'notebook') {
+    return key === '' ? trans.__('No notebook') : baseName(key);
+  }
+  const names: Readonly<Record<string, string>> = {
+    today: trans.__('Today'),
+    yesterday: trans.__('Yesterday'),
+    week: trans.__('Last 7 days'),
+    month: trans.__('Last 30 days'),
+    older: trans.__('Older'),
+    waiting: trans.__('Waiting for you'),
+    running: trans.__('Running'),
+    failed: trans.__('Failed'),
+    done: trans.__('Done')
+  };
+  return names[key] ?? key;
+}
+
 type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly chat: ChatSummary;
+  readonly grouping: Grouping;
+  readonly query: string;
+  /** The sentence that was found; empty for none. */
+  readonly excerpt: string;
   readonly current: boolean;
 };
 
-function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
+function Row({ chat, grouping, query, excerpt, current, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
   const { trans } = useEnv();
   const [doing, setDoing] = React.useState<'renaming' | 'deleting' | 'renamed'>();
   const title = chat.title === undefined ? trans.__('Untitled chat') : toPlainText(chat.title);
@@ -97,12 +200,20 @@ function Row({ chat, current, onOpen, onRename, onDelete }: RowProps): React.Rea
           {title}
         </span>
         <span className="eca-Chats-when">
-          {chat.status === 'idle' ? (
-            <ChatTime at={chat.updatedAt} />
-          ) : (
-            <span className="eca-Shimmer">{trans.__('running')}</span>
-          )}
+          <State state={findState(chat)} at={chat.updatedAt} />
         </span>
+        {grouping !== 'notebook' && chat.notebook !== undefined && (
+          <span className="eca-Chats-notebook" title={chat.notebook} dir="auto">
+            {baseName(chat.notebook)}
+          </span>
+        )}
+        {excerpt !== '' && (
+          <span className="eca-Chats-excerpt" dir="auto">
+            {markWords(excerpt, query).map((piece, index) =>
+              piece.found ? <mark key={index}>{piece.text}</mark> : piece.text
+            )}
+          </span>
+        )}
       </button>
       {doing === 'deleting' ? (
         <span className="eca-Chats-tools eca-mod-shown">
@@ -195,6 +306,25 @@ function Rename({
       </button>
     </form>
   );
+}
+
+/** Shows what a chat is doing now or, if it does nothing, how and when it ended. */
+function State({ state, at }: { readonly state: ChatState; readonly at: number }): React.ReactElement {
+  const { trans } = useEnv();
+  switch (state) {
+    case 'waiting':
+      return <span className="eca-Chats-waiting">{trans.__('waiting for you')}</span>;
+    case 'running':
+      return <span className="eca-Shimmer">{trans.__('running')}</span>;
+    case 'failed':
+      return (
+        <>
+          <span className="eca-Chats-failed">{trans.__('failed')}</span> <ChatTime at={at} />
+        </>
+      );
+    case 'done':
+      return <ChatTime at={at} />;
+  }
 }
 
 const DAY_MS = 86_400_000;

@@ -201,3 +201,16 @@ describe('a plan', () => {
     expect(of(asks)).toBeUndefined();
   });
 });
+
+test('the list says that a chat waits until its call is decided, also if the chat was never shown', () => {
+  const row = { id: 'b', status: 'running', createdAt: 0, updatedAt: 0, messageCount: 1 } as const;
+  const call = { id: 't', name: 'write_file', server: 'ECA', origin: 'native', arguments: {} } as const;
+  const listed = reduce(createState('a'), { type: 'listed', chats: [row] });
+  const send = (state: State, content: object): State =>
+    reduceAll(state, { method: 'chat/contentReceived', params: { chatId: 'b', role: 'assistant', content } });
+  const asked = send(listed, { ...call, type: 'toolCallRun', manualApproval: true });
+  expect(asked.list[0]?.waiting).toBe(true);
+  expect(send(asked, { ...call, type: 'toolCallRunning' }).list[0]?.waiting).toBe(false);
+  const idle = { method: 'chat/statusChanged', params: { chatId: 'b', status: 'idle' } };
+  expect(reduceAll(asked, idle).list[0]?.waiting).toBe(false);
+});

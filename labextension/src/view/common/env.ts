@@ -35,6 +35,8 @@ export interface Env {
   readonly findKernel?: (path: string) => string | undefined;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences?: Observed<Preferences>;
+  /** Writes preferences into Lab's settings. */
+  readonly savePreferences?: (changed: Partial<Preferences>) => void;
   /** Opens the settings of the assistant, at a section of `settings/Settings.tsx` if one is named. */
   readonly openSettings?: (section?: string) => void;
   /** Writes approval rules. */

@@ -1,11 +1,14 @@
 /**
- * Reads what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips.
+ * Reads what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips, the
+ * list of chats.
  *
  * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
  * them.
  */
 
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
+
+import type { Grouping } from '../../chats/groups';
 
 export interface Preferences {
   /** The side of Lab on which the panel is. */
@@ -14,16 +17,29 @@ export interface Preferences {
   readonly sendKey: 'Enter' | 'Shift+Enter';
   /** Whether the place in the notebook is offered as a context, as a chip above the prompt box. */
   readonly chips: boolean;
+  /** How the list of chats is grouped. */
+  readonly chatGrouping: Grouping;
 }
 
-export const DEFAULTS: Preferences = { side: 'right', sendKey: 'Enter', chips: true };
+export const DEFAULTS: Preferences = {
+  side: 'right',
+  sendKey: 'Enter',
+  chips: true,
+  chatGrouping: 'notebook'
+};
 
 /** Read the preferences from Lab's settings. A value that does not fit the schema becomes the default. */
-export function readPreferences({ side, sendKey, chips }: Readonly<Record<string, unknown>>): Preferences {
+export function readPreferences({
+  side,
+  sendKey,
+  chips,
+  chatGrouping
+}: Readonly<Record<string, unknown>>): Preferences {
   return {
     side: side === 'left' ? side : DEFAULTS.side,
     sendKey: sendKey === 'Shift+Enter' ? sendKey : DEFAULTS.sendKey,
-    chips: typeof chips === 'boolean' ? chips : DEFAULTS.chips
+    chips: typeof chips === 'boolean' ? chips : DEFAULTS.chips,
+    chatGrouping: chatGrouping === 'date' || chatGrouping === 'state' ? chatGrouping : DEFAULTS.chatGrouping
   };
 }
 
@@ -34,6 +50,8 @@ const ID = 'jupyter-eca:plugin';
 export class PreferenceStore {
   private value = DEFAULTS;
   private readonly subscribers = new Set<() => void>();
+  /** Lab's settings; undefined as long as they are not loaded. */
+  private settings: ISettingRegistry.ISettings | undefined;
 
   readonly subscribe = (subscriber: () => void): (() => void) => {
     this.subscribers.add(subscriber);
@@ -48,6 +66,16 @@ export class PreferenceStore {
       subscriber();
     });
   }
+
+  /** Change preferences here, and in Lab's settings. */
+  readonly save = (changed: Partial<Preferences>): void => {
+    this.set({ ...this.value, ...changed });
+    for (const [name, value] of Object.entries(changed)) {
+      this.settings?.set(name, value).catch((error: unknown) => {
+        console.warn('The assistant could not save a setting: %s', error);
+      });
+    }
+  };
 
   /**
    * Follow Lab's settings. `movePanel` is called with the side whenever it changes, and at the start if it is not the
@@ -70,6 +98,7 @@ export class PreferenceStore {
       }
     };
     await restored;
+    this.settings = settings;
     update();
     settings.changed.connect(update);
   }

@@ -1,0 +1,82 @@
+/**
+ * Groups the list of chats by their notebooks, by their dates or by their states. Pure.
+ *
+ * This module knows no view: `view/ChatList.tsx` names the groups and shows them.
+ */
+
+import { ChatSummary } from '../wire/protocol';
+
+export type Grouping = 'notebook' | 'date' | 'state';
+
+/** What a chat is doing. `waiting`: it goes on when the user has decided or answered. */
+export type ChatState = 'waiting' | 'running' | 'failed' | 'done';
+
+/** How long ago a chat was used last. */
+export type Age = 'today' | 'yesterday' | 'week' | 'month' | 'older';
+
+export interface ChatGroup {
+  /** The path of a notebook, which is empty for the chats without one; an `Age`; or a `ChatState`. */
+  readonly key: string;
+  readonly chats: readonly ChatSummary[];
+}
+
+/** What comes first needs the user most. */
+const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
+const AGES: readonly Age[] = ['today', 'yesterday', 'week', 'month', 'older'];
+
+export function findState({ status, waiting, outcome }: ChatSummary): ChatState {
+  if (waiting === true || status === 'login') {
+    return 'waiting';
+  }
+  if (status !== 'idle') {
+    return 'running';
+  }
+  return outcome === 'failed' ? 'failed' : 'done';
+}
+
+/** Return the age of a time in calendar days of the user. Both times are milliseconds since the epoch. */
+export function findAge(at: number, now: number): Age {
+  const midnight = new Date(now);
+  midnight.setHours(0, 0, 0, 0);
+  // The calendar is asked, because a day in which the clock is changed has 23 or 25 hours.
+  const isSince = (days: number): boolean => {
+    const day = new Date(midnight);
+    day.setDate(day.getDate() - days);
+    return at >= day.getTime();
+  };
+  return isSince(0) ? 'today' : isSince(1) ? 'yesterday' : isSince(7) ? 'week' : isSince(30) ? 'month' : 'older';
+}
+
+/**
+ * Return the groups that are not empty. The chats of a group keep their order.
+ *
+ * Notebooks have the order of their newest chats, but the one in front comes first, and chats without a notebook last.
+ */
+export function groupChats(
+  chats: readonly ChatSummary[],
+  grouping: Grouping,
+  { now, front }: { readonly now: number; readonly front: string | undefined }
+): readonly ChatGroup[] {
+  const findKey = (chat: ChatSummary): string =>
+    grouping === 'notebook'
+      ? (chat.notebook ?? '')
+      : grouping === 'date'
+        ? findAge(chat.updatedAt, now)
+        : findState(chat);
+  const groups = new Map<string, ChatSummary[]>();
+  for (const chat of chats) {
+    const key = findKey(chat);
+    groups.set(key, [...(groups.get(key) ?? []), chat]);
+  }
+  const keys = [...groups.keys()];
+  const order =
+    grouping === 'notebook'
+      ? [...new Set([...keys.filter(key => key === front), ...keys.filter(key => key !== ''), ''])]
+      : grouping === 'date'
+        ? AGES
+        : STATES;
+  return order.flatMap(key => {
+    const found = groups.get(key);
+    return found === undefined ? [] : [{ key, chats: found }];
+  });
+}

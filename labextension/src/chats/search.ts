@@ -1,0 +1,45 @@
+/**
+ * Finds chats by their titles and by what was written in them.
+ *
+ * The titles are known here. The server searches the messages, and answers with the sentence that was found in each.
+ */
+
+import { ChatId, ChatSummary } from '../wire/protocol';
+import { Session } from '../chat/session';
+
+/** The sentences that were found, by the ids of their chats. It is empty if only the title has the words. */
+export type Excerpts = ReadonlyMap<ChatId, string>;
+
+/** Return the words of a query in lower case. */
+export function splitQuery(query: string): readonly string[] {
+  return query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/** Return the chats whose title has all words of the query, and those that the server has found. */
+export function filterChats(
+  chats: readonly ChatSummary[],
+  query: string,
+  excerpts: Excerpts | undefined
+): readonly ChatSummary[] {
+  const words = splitQuery(query);
+  return chats.filter(({ id, title = '' }) => {
+    const name = title.toLocaleLowerCase();
+    return excerpts?.has(id) === true || words.every(word => name.includes(word));
+  });
+}
+
+/** Ask the server which chats have the words of a query. Undefined if it cannot answer: then the error is shown. */
+export async function searchChats(session: Session, query: string): Promise<Excerpts | undefined> {
+  const result = await session.ask('chat/list', { query });
+  return result && new Map(result.chats.map(({ id, excerpt }) => [id, excerpt ?? '']));
+}
+
+/** Cut a text into pieces that are a word of the query, and pieces between them. */
+export function markWords(text: string, query: string): readonly { readonly text: string; readonly found: boolean }[] {
+  const words = splitQuery(query).map(word => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  if (words.length === 0) {
+    return [{ text, found: false }];
+  }
+  const pieces = text.split(new RegExp(`(${words.join('|')})`, 'giu'));
+  return pieces.map((piece, index) => ({ text: piece, found: index % 2 === 1 })).filter(piece => piece.text !== '');
+}
