@@ -22,6 +22,15 @@ export class TabStorage {
     this.write('chat', id);
   }
 
+  /** Return the chat that was last shown with a notebook. */
+  getNotebookChat(path: string): string | undefined {
+    return this.read(`chat of ${path}`);
+  }
+
+  setNotebookChat(path: string, id: string): void {
+    this.write(`chat of ${path}`, id);
+  }
+
   getDraft(chatId: string): string {
     return this.read(`draft ${chatId}`) ?? '';
   }

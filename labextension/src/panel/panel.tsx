@@ -19,6 +19,7 @@ import { ApprovalRules } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';
 import { Drafts } from '../chat/drafts';
 import { createFlags } from '../chat/flags';
+import { NotebookFollower } from '../chats/notebook_chats';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { openLink } from '../wire/link';
@@ -62,6 +63,9 @@ export class AssistantPanel extends ReactWidget {
   /** Rewrites cells as the user instructs. */
   readonly rewriter: CellRewriter;
   readonly env: Env;
+  private readonly follower: NotebookFollower;
+  private readonly stopFollowing: () => void;
+  /** Resolves when the panel is connected and shows the chat of the notebook in front. */
   private readonly connecting: Promise<void>;
 
   constructor({
@@ -140,27 +144,42 @@ export class AssistantPanel extends ReactWidget {
         remembered.setChat(String(id));
       }
     });
+    this.follower = new NotebookFollower(
+      this.session,
+      remembered,
+      this.surroundings.front,
+      () => preferences.current().pinChat
+    );
+    const follow = (): void => void this.follower.follow();
+    tracker.currentChanged.connect(follow);
+    const unsubscribe = preferences.subscribe(follow);
+    this.stopFollowing = () => {
+      tracker.currentChanged.disconnect(follow);
+      unsubscribe();
+    };
     const painter = new HunkPainter();
     this.review = new ReviewController(this.session, tracker, notebooks, painter, remembered, trans);
     this.rewriter = new CellRewriter(this.session, notebooks, painter, trans, () => this.connecting);
     this.node.addEventListener('click', this.openClickedPath);
     this.node.addEventListener('keydown', this.openClickedPath);
-    this.connecting = this.session.connect();
+    this.connecting = this.session.connect().then(() => this.follower.follow());
   }
 
   override dispose(): void {
+    this.stopFollowing();
     this.review.dispose();
     this.session.close();
     super.dispose();
   }
 
   /**
-   * Ask a question with the place in the notebook as context, in the chat that is shown. While that chat runs, ask in a
-   * new chat.
+   * Ask a question with the place in the notebook as context, in the chat of that notebook. While that chat runs, ask
+   * in a new chat.
    */
   async ask(message: string): Promise<void> {
     const contexts = this.surroundings.read();
     await this.connecting;
+    await this.follower.follow();
     if (this.session.chat.status !== 'idle') {
       this.session.startChat();
     }

@@ -28,7 +28,7 @@ import { Boundary } from './common/Boundary';
 import { ChatList } from './ChatList';
 import { EditorPlace } from './composer/Chips';
 import { Composer, InsertedText } from './composer/Composer';
-import { useEnv } from './common/env';
+import { useEnv, usePreferences } from './common/env';
 import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
 import { IconButton } from './common/Icon';
@@ -198,7 +198,8 @@ interface HeaderProps {
 }
 
 function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React.ReactElement {
-  const { trans, openSettings } = useEnv();
+  const { trans, openSettings, savePreferences } = useEnv();
+  const { pinChat } = usePreferences();
   return (
     <div className="eca-Header">
       <IconButton
@@ -209,6 +210,16 @@ function Header({ title, listing, onList, onExport, onNew }: HeaderProps): React
       <h1 title={title} dir="auto">
         {title}
       </h1>
+      {savePreferences && !listing && (
+        <IconButton
+          icon="pin"
+          label={trans.__('Pin this chat: keep it when you go to another notebook')}
+          pressed={pinChat}
+          onClick={() => {
+            savePreferences({ pinChat: !pinChat });
+          }}
+        />
+      )}
       {onExport !== undefined && <IconButton icon="save" label={trans.__('Export this chat')} onClick={onExport} />}
       <IconButton icon="add" label={trans.__('New chat')} onClick={onNew} />
       {openSettings && (

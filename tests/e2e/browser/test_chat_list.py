@@ -1,4 +1,4 @@
-"""The list of chats in a real JupyterLab."""
+"""The list of chats in a real JupyterLab, and the chat that the panel shows with each notebook."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ RULES: list[dict[str, Any]] = [
     {"message": "", "reply": [{"text": "You said: {message}"}]},
 ]
 
+OPEN = "path => window.jupyterapp.commands.execute('docmanager:open', { path }).then(() => undefined)"
+
 
 @pytest.fixture(scope="module")
 def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
@@ -48,8 +50,64 @@ def ask(panel: Panel, text: str, answer: str) -> None:
     panel.wait_until_idle()
 
 
+def open_notebook(page: Page, path: str) -> None:
+    page.evaluate(OPEN, path)
+    page.wait_for_function(
+        "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=path, timeout=SECONDS * 1000
+    )
+
+
 def group(panel: Panel, name: str) -> Locator:
     return panel.node.get_by_role("region", name=name, exact=True)
+
+
+def test_the_panel_shows_the_chat_of_the_notebook_in_front_unless_it_is_pinned(page: Page, lab: Lab) -> None:
+    lab.write_notebook("second.ipynb", ["y = 2"])
+    Notebook.show(page, lab, ["x = 1"], "first.ipynb")
+    panel = Panel.show(page)
+    ask(panel, "about the first", "You said: about the first")
+    open_notebook(page, "second.ipynb")
+    expect(panel.node.get_by_role("heading", name="New chat")).to_be_visible()
+    ask(panel, "about the second", "You said: about the second")
+    panel.box.fill("half a thought")
+    open_notebook(page, "first.ipynb")
+    panel.sees("You said: about the first")
+    expect(panel.box).to_have_value("")
+    open_notebook(page, "second.ipynb")
+    expect(panel.box).to_have_value("half a thought")
+
+    pin = panel.node.get_by_role("button", name="Pin this chat")
+    expect(pin).to_have_attribute("aria-pressed", "false")
+    pin.focus()
+    page.keyboard.press("Enter")
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    open_notebook(page, "first.ipynb")
+    panel.sees("You said: about the second")
+    pin.click()
+    panel.sees("You said: about the first")
+
+    # Another browser knows only what the server stores.
+    other = page.context.new_page()
+    other.goto(lab.address("second.ipynb"))
+    panel = Panel.show(other)
+    panel.sees("You said: about the second")
+
+
+def test_a_question_about_one_notebook_is_not_asked_in_the_chat_of_another(page: Page, lab: Lab) -> None:
+    lab.write_notebook("later.ipynb", ["y = 2"])
+    Notebook.show(page, lab, ["x = 1"], "earlier.ipynb")
+    panel = Panel.show(page)
+    ask(panel, "about the earlier one", "You said: about the earlier one")
+    # The button below an error does the same. The notebook has come to the front a moment before.
+    page.evaluate(
+        """async path => {
+          await window.jupyterapp.commands.execute('docmanager:open', { path });
+          await window.jupyterapp.commands.execute('eca:open-panel', { message: 'fix the later one' });
+        }""",
+        "later.ipynb",
+    )
+    panel.sees("You said: fix the later one")
+    expect(panel.message("about the earlier one")).to_have_count(0)
 
 
 def test_a_chat_is_found_by_a_sentence_of_its_answer(page: Page, lab: Lab) -> None:

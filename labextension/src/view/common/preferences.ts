@@ -19,13 +19,16 @@ export interface Preferences {
   readonly chips: boolean;
   /** How the list of chats is grouped. */
   readonly chatGrouping: Grouping;
+  /** Whether the panel keeps its chat when the user goes to another notebook. */
+  readonly pinChat: boolean;
 }
 
 export const DEFAULTS: Preferences = {
   side: 'right',
   sendKey: 'Enter',
   chips: true,
-  chatGrouping: 'notebook'
+  chatGrouping: 'notebook',
+  pinChat: false
 };
 
 /** Read the preferences from Lab's settings. A value that does not fit the schema becomes the default. */
@@ -33,13 +36,15 @@ export function readPreferences({
   side,
   sendKey,
   chips,
-  chatGrouping
+  chatGrouping,
+  pinChat
 }: Readonly<Record<string, unknown>>): Preferences {
   return {
     side: side === 'left' ? side : DEFAULTS.side,
     sendKey: sendKey === 'Shift+Enter' ? sendKey : DEFAULTS.sendKey,
     chips: typeof chips === 'boolean' ? chips : DEFAULTS.chips,
-    chatGrouping: chatGrouping === 'date' || chatGrouping === 'state' ? chatGrouping : DEFAULTS.chatGrouping
+    chatGrouping: chatGrouping === 'date' || chatGrouping === 'state' ? chatGrouping : DEFAULTS.chatGrouping,
+    pinChat: typeof pinChat === 'boolean' ? pinChat : DEFAULTS.pinChat
   };
 }
 

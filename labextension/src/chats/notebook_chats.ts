@@ -1,0 +1,101 @@
+/**
+ * Finds the chat of the notebook in front, and lets the panel follow that notebook.
+ *
+ * This module knows no Lab: `panel/panel.tsx` says which notebook is in front, and when another one is.
+ */
+
+import { Chat } from '../chat/state';
+import { Session } from '../chat/session';
+import { ChatId, ChatSummary } from '../wire/protocol';
+
+/** Stores which chat was shown last with each notebook. `TabStorage` implements it. */
+export interface NotebookChatStore {
+  getNotebookChat(path: string): string | undefined;
+  setNotebookChat(path: string, chat: string): void;
+}
+
+/** Return the newest chat of a notebook; undefined when there is none. */
+export function findNewest(list: readonly ChatSummary[], notebook: string): ChatId | undefined {
+  return list
+    .filter(chat => chat.notebook === notebook)
+    .reduce<ChatSummary | undefined>(
+      (last, chat) => (last && last.updatedAt >= chat.updatedAt ? last : chat),
+      undefined
+    )?.id;
+}
+
+function isUnused({ seq, blocks, status }: Chat): boolean {
+  return seq === 0 && blocks.length === 0 && status === 'idle';
+}
+
+export class NotebookFollower {
+  /** The notebook whose chat is shown; undefined as long as no notebook was in front. */
+  private notebook: string | undefined;
+  /** The chat that was shown last. */
+  private shown: ChatId;
+  private following = Promise.resolve();
+
+  /**
+   * `findFront` returns the path of the notebook in front, and `isPinned` whether the panel keeps its chat. Both may
+   * change at any time.
+   */
+  constructor(
+    private readonly session: Session,
+    private readonly store: NotebookChatStore,
+    private readonly findFront: () => string | undefined,
+    private readonly isPinned: () => boolean
+  ) {
+    this.shown = session.chat.id;
+    session.subscribe(() => {
+      this.noteShown();
+    });
+  }
+
+  /**
+   * Show the chat of the notebook in front: the one that was shown last with it in this tab, otherwise its newest one,
+   * otherwise a new chat. Nothing happens while the chat is pinned, or as long as there was no connection.
+   */
+  follow(): Promise<void> {
+    // One after the other: the user may go on to a third notebook while the list of chats is fetched.
+    this.following = this.following.then(() => this.showOwnChat());
+    return this.following;
+  }
+
+  private async showOwnChat(): Promise<void> {
+    const { session } = this;
+    const front = this.findFront();
+    if (front === undefined || front === this.notebook || this.isPinned() || session.state.connection !== 'open') {
+      return;
+    }
+    const isFirst = this.notebook === undefined;
+    this.notebook = front;
+    const own = this.store.getNotebookChat(front) ?? (await this.fetchNewest(front));
+    if (own !== undefined && own !== session.chat.id) {
+      await session.openChat(own);
+    } else if (own === undefined && !(isFirst && isUnused(session.chat))) {
+      session.startChat();
+    }
+    this.noteChat();
+  }
+
+  /** Fetch the newest chat of a notebook. Cells may have begun it since the list was loaded. */
+  private async fetchNewest(notebook: string): Promise<ChatId | undefined> {
+    await this.session.loadChats();
+    return findNewest(this.session.state.list, notebook);
+  }
+
+  /** When the user opens another chat, that is the chat of the notebook from now on. */
+  private noteShown(): void {
+    const { id } = this.session.chat;
+    if (id !== this.shown) {
+      this.shown = id;
+      this.noteChat();
+    }
+  }
+
+  private noteChat(): void {
+    if (this.notebook !== undefined && !this.isPinned() && this.notebook === this.findFront()) {
+      this.store.setNotebookChat(this.notebook, String(this.session.chat.id));
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/** Which chat the panel shows when the user goes from one notebook to another. */
+
+import { expect, test } from 'vitest';
+
+import { findNewest, NotebookChatStore, NotebookFollower } from '../../src/chats/notebook_chats';
+import { Session } from '../../src/chat/session';
+import { TabStorage } from '../../src/chat/tab_storage';
+import { ChatSummary, ClientMethods, ServerMethods } from '../../src/wire/protocol';
+import { Peer } from '../../src/wire/rpc';
+import { createLinks } from '../support/memory_link';
+
+const nothing = (): void => undefined;
+
+function chat(id: string, updatedAt: number, notebook?: string): ChatSummary {
+  const times = { createdAt: 0, updatedAt, messageCount: 1 };
+  return { id, status: 'idle', ...times, ...(notebook !== undefined && { notebook }) };
+}
+
+/** A panel, the list of chats of its server, and the notebook that is in front of it. */
+class Page {
+  readonly list: ChatSummary[] = [];
+  front: string | undefined;
+  isPinned = false;
+  readonly session: Session;
+  readonly follower: NotebookFollower;
+
+  constructor(store: NotebookChatStore) {
+    const [ours, theirs] = createLinks();
+    const server = new Peer<ServerMethods, ClientMethods>(theirs);
+    const defaults = { chatDefaultModel: '', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+    server.handle('initialize', () => ({ models: [], ...defaults }));
+    server.handle('chat/list', () => ({ chats: this.list }));
+    server.handle('chat/open', () => ({ found: true }));
+    let created = 0;
+    this.session = new Session({
+      open: () => Promise.resolve(ours),
+      createId: () => `new ${String(created++)}`,
+      callLater: () => nothing
+    });
+    this.follower = new NotebookFollower(
+      this.session,
+      store,
+      () => this.front,
+      () => this.isPinned
+    );
+  }
+
+  /** Go to a notebook and return the chat that is shown with it. */
+  async goTo(notebook: string | undefined): Promise<unknown> {
+    this.front = notebook;
+    await this.follower.follow();
+    return this.session.chat.id;
+  }
+}
+
+function createStorage(): TabStorage {
+  const values = new Map<string, string>();
+  return new TabStorage('/', () => ({
+    getItem: name => values.get(name) ?? null,
+    setItem: (name, value) => values.set(name, value),
+    removeItem: name => values.delete(name)
+  }));
+}
+
+test('the newest chat of a notebook is its own', () => {
+  const list = [chat('a', 1, 'x.ipynb'), chat('b', 3, 'x.ipynb'), chat('c', 5, 'y.ipynb'), chat('d', 9)];
+  expect(findNewest(list, 'x.ipynb')).toBe('b');
+  expect(findNewest(list, 'z.ipynb')).toBeUndefined();
+});
+
+test('each notebook brings its own chat, and a notebook without one a new chat', async () => {
+  const page = new Page(createStorage());
+  page.list.push(chat('of a', 1, 'a.ipynb'));
+  await page.session.connect();
+  expect(await page.goTo(undefined)).toBe('new 0');
+  expect(await page.goTo('a.ipynb')).toBe('of a');
+  expect(await page.goTo('b.ipynb')).toBe('new 1');
+  expect(await page.goTo(undefined)).toBe('new 1');
+  expect(await page.goTo('a.ipynb')).toBe('of a');
+  expect(await page.goTo('b.ipynb')).toBe('new 1');
+});
+
+test('the chat that was begun by cells since the panel was opened is found', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  page.list.push(chat('of cells', 1, 'a.ipynb'));
+  expect(await page.goTo('a.ipynb')).toBe('of cells');
+});
+
+test('the chat that was typed into before any notebook was open belongs to the first one', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  expect(await page.goTo('a.ipynb')).toBe('new 0');
+  expect(await page.goTo('b.ipynb')).toBe('new 1');
+});
+
+test('a chat that the user opened with a notebook comes back with it, also after a reload', async () => {
+  const storage = createStorage();
+  const page = new Page(storage);
+  page.list.push(chat('of a', 1, 'a.ipynb'), chat('other', 2, 'c.ipynb'));
+  await page.session.connect();
+  await page.goTo('a.ipynb');
+  await page.session.openChat('other');
+  await page.goTo('b.ipynb');
+  expect(await page.goTo('a.ipynb')).toBe('other');
+  const reloaded = new Page(storage);
+  await reloaded.session.connect();
+  expect(await reloaded.goTo('a.ipynb')).toBe('other');
+});
+
+test('a pinned chat stays, and the panel follows again when it is unpinned', async () => {
+  const page = new Page(createStorage());
+  page.list.push(chat('of a', 1, 'a.ipynb'), chat('of b', 1, 'b.ipynb'));
+  await page.session.connect();
+  await page.goTo('a.ipynb');
+  page.isPinned = true;
+  expect(await page.goTo('b.ipynb')).toBe('of a');
+  page.isPinned = false;
+  expect(await page.goTo('b.ipynb')).toBe('of b');
+  expect(await page.goTo('a.ipynb')).toBe('of a');
+});
+
+test('without a connection the panel keeps its chat', async () => {
+  const page = new Page(createStorage());
+  expect(await page.goTo('a.ipynb')).toBe('new 0');
+});
