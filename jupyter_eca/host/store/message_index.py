@@ -91,6 +91,8 @@ class MessageIndex:
         if not events:
             return
         messages = list(_join_pieces(events))
+        # Asked before the transaction: if that fails, the new index must not be lost with it.
+        has_index = self._has_index
         with self._transaction():
             self._delete(chat, indexed)
             self._db.executemany(
@@ -98,7 +100,7 @@ class MessageIndex:
                 [(chat, *message) for message in messages],
             )
             self._db.execute("INSERT OR REPLACE INTO indexed_chats VALUES (?, ?)", (chat, _find_settled(events)))
-            if self._has_index:
+            if has_index:
                 self._db.execute(_FILL)
 
     def find(self, words: Sequence[str]) -> list[FoundMessage]:

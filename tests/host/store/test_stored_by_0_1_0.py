@@ -84,6 +84,15 @@ def test_every_chat_of_the_database_is_there(tables: Tables) -> None:
     assert set(tables.list_chat_ids()) == set(EXPECTED)
 
 
+def test_a_stored_chat_is_found_by_what_was_written_in_it(tables: Tables) -> None:
+    for chat in tables.messages.list_stale():
+        tables.messages.index(chat)
+    found = tables.messages.find(["heard", "207"])
+    assert [(message.chat, tables.messages.read_text(message)) for message in found] == [
+        ("context", "I heard 207 letters.")
+    ]
+
+
 @pytest.mark.parametrize("chat", EXPECTED)
 def test_the_next_request_of_a_stored_chat_is_what_0_1_0_would_have_sent(chat: str, tables: Tables) -> None:
     expected = EXPECTED[chat]
