@@ -394,7 +394,9 @@ class Tables:
 
     def list_asked_in(self, notebook: str) -> list[str]:
         """Return the ids of the existing chats that kernels of a notebook ask in."""
-        query = "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND notebook = ?"
+        query = (
+            "SELECT chat FROM asked_in JOIN chats ON id = chat WHERE asked_in.workspace = ? AND asked_in.notebook = ?"
+        )
         return [chat for (chat,) in self._db.execute(query, (self._workspace, notebook))]
 
     # -- checkpoints of files
