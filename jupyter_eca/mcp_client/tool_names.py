@@ -5,6 +5,9 @@ A name depends only on its server and its tool. So a new server does not change 
 vendor's cache of the prompt stays valid. A name without a hash can be split at its first `__` into the server and the
 tool, so two tools never have the same name. The module must not know servers: `plugins/tools/mcp_tool.py` makes
 our tools from theirs.
+
+A rule of approval may name a server or a tool. So no server may have the name of one of our own tools or a name of
+`RESERVED`: the user's rules for these would hold for all tools of the server.
 """
 
 from __future__ import annotations
@@ -12,6 +15,13 @@ from __future__ import annotations
 import hashlib
 import re
 from typing import Final
+
+# The servers, in rules, of tools that no MCP server offers: our own tools, those that a client of the Agent Host
+# Protocol runs, and those that a client of ECA lends.
+OWN: Final = "eca"
+CLIENT: Final = "client"
+PYTHON: Final = "python"
+RESERVED: Final = frozenset({OWN, CLIENT, PYTHON})
 
 # The longest name that vendors of models allow, and the characters that they do not allow.
 MAX_LENGTH: Final = 64

@@ -286,6 +286,8 @@ def _apply_rules(policy: Policy, call: ReviewedCall, remembered: frozenset[Appro
         return Verdict(Decision.ASK, cause=cause)
     if cause := _find_cause(policy.allow, call, allows=True):
         return Verdict(Decision.ALLOW, cause=cause)
+    if call.tool.client_asks and policy.by_default is Decision.ASK:
+        return Verdict(Decision.ALLOW)
     return Verdict(policy.by_default, cause=Cause(kind="default", agent=policy.default_owner))
 
 

@@ -56,6 +56,8 @@ class ToolSpec:
     """Whether the tool changes nothing. For a tool of another server, this is what the server claims."""
     reading_agents: tuple[str, ...] = ()
     """For a tool that gives a task to an `agent`: the agents that change nothing."""
+    client_asks: bool = False
+    """Whether a client runs the tool, and can ask its user itself. Then the default of the rules does not ask."""
     definition: str = ""
     """The command of a custom tool, which the user can change at any time. Empty for other tools."""
 

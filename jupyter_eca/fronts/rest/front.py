@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.errors import EcaError, UnknownChat
 from jupyter_eca.fronts.rest.projection import RestProjection, StreamItem
 from jupyter_eca.fronts.rest.readers import TurnReader, TurnReaders
@@ -323,7 +322,7 @@ class RestFront:
     @property
     def _bounds(self) -> Bounds:
         servers = frozenset({self._connected} if self._connected else ())
-        return Bounds(servers, Policy(by_default=Decision.DENY) if self._approve is Approve.DENY else None, asks=False)
+        return Bounds(servers, denies=self._approve is Approve.DENY, asks=False)
 
     @property
     def _choice(self) -> Choice:

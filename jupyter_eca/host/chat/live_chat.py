@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError
@@ -20,7 +21,6 @@ from jupyter_eca.workspace.known_versions import KnownVersions
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from jupyter_eca.engine.approval.policy import Policy
     from jupyter_eca.engine.inputs import Setup
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
@@ -92,8 +92,8 @@ class Bounds:
 
     servers: frozenset[str] | None = None
     """The servers whose tools the turn may use. None: all."""
-    policy: Policy | None = None
-    """The rules of approval, instead of the agent's rules. None: the agent's rules."""
+    denies: bool = False
+    """Whether every call is rejected, whatever the rules say."""
     asks: bool = True
     """Whether the user is asked to approve calls. If not, a call that needs approval is rejected."""
     looks_only: bool = False
@@ -102,6 +102,10 @@ class Bounds:
     def has(self, server: str) -> bool:
         """Return whether the turn may use the tools of a server."""
         return self.servers is None or server in self.servers
+
+    def restrict(self, policy: Policy) -> Policy:
+        """Return the rules of an agent with these limits. The limits can only make them stricter."""
+        return Policy(by_default=Decision.DENY) if self.denies else policy
 
 
 NO_BOUNDS: Final = Bounds()

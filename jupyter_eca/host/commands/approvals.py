@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from jupyter_eca.host.commands.base import CommandPlace
 
 
+_AT_CLIENT: Final = "Allowed: a client runs it, and can ask its user"
+
+
 async def go(place: CommandPlace, call: CommandCall) -> CommandAnswer:  # noqa: ARG001  # the same for every place
     """Say that there is no plan. If there is one, `host.turn.plan_mode` has replaced the message before."""
     return CommandAnswer("There is no plan to carry out here. Ask for one in plan mode, with the agent `plan`.")
@@ -48,7 +51,7 @@ def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[ApprovalScope
     verdict = decide(policy, tool, {}, remembered, trust=trust)
     depends = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
     more = f"; by its arguments also {', '.join(depends)}" if depends else ""
-    return reason.describe_cause(verdict.decision, verdict.cause) + more
+    return (reason.describe_cause(verdict.decision, verdict.cause) or _AT_CLIENT) + more
 
 
 COMMANDS: Final = {

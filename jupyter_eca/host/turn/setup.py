@@ -103,7 +103,7 @@ class Setups:
             agent=agent.name,
             system=pinned.text,
             tools=self._describe_usable(settled, chat, kernel, bounds, pinned),
-            policy=bounds.policy or agent.policy,
+            policy=bounds.restrict(agent.policy),
             variant=settled.variant or "",
             trust=bool(settled.trust),
             max_steps=agent.max_steps or 0,
@@ -244,11 +244,11 @@ class Setups:
         return None if tools == chat.state.setup.tools else tools
 
     def apply_rules(self) -> None:
-        """Apply the current rules of approval to the turns under way. Two kinds of turns keep theirs: a replayed turn,
-        which decides nothing, and a turn whose front has set rules of its own."""
+        """Apply the current rules of approval to the turns under way. A replayed turn keeps its rules, because it
+        decides nothing."""
         for chat in self._chats.all_live():
-            policy = self._services.current.resolved.agent(chat.state.setup.agent).policy
-            if chat.busy and chat.replay is None and chat.bounds.policy is None and policy != chat.state.setup.policy:
+            policy = chat.bounds.restrict(self._services.current.resolved.agent(chat.state.setup.agent).policy)
+            if chat.busy and chat.replay is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.PolicyChanged(now(), policy), late=True)
 
 

@@ -16,8 +16,8 @@ from jupyter_eca.engine.model.request import ImagePart, ToolSpec
 from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.ahp.reducers.base import record
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
-from jupyter_eca.fronts.ahp.session.config import CLIENT
 from jupyter_eca.fronts.ahp.session.tool_calls import CLIENT_PREFIX, describe_denial
+from jupyter_eca.mcp_client.tool_names import CLIENT
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.ahp.content import AhpToolResult, EmbeddedResult, Markdown, TextResult
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
@@ -115,6 +115,7 @@ def make_spec(definition: content.ToolDefinition) -> ToolSpec:
         schema,
         CLIENT,
         Origin.UNKNOWN,
+        client_asks=True,
     )
 
 

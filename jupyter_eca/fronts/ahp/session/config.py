@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.policy import Rule
 from jupyter_eca.fronts.ahp.customizations import list_disabled, make_server_uri
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none, record
-from jupyter_eca.fronts.ahp.session.tool_calls import CLIENT_PREFIX
 from jupyter_eca.host.chat.live_chat import Bounds, Choice
+from jupyter_eca.mcp_client.tool_names import CLIENT, OWN
 from jupyter_eca.protocol.ahp import PROVIDER
 from jupyter_eca.workspace.paths import parse_file_uri
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 DEFAULT: Final = "default"
 # The values of `approval`: ask about calls that the rules do not allow, or allow them.
 ASK, AUTO = "ask", "auto"
-
-# The server name of client tools in approval rules.
-CLIENT: Final = CLIENT_PREFIX.removesuffix("__")
 
 
 async def list_agents(host: Host) -> list[Json]:
@@ -117,17 +113,12 @@ def read_choice(state: Json) -> Choice:
 
 
 def make_bounds(host: Host, state: Json) -> Bounds:
-    """Return the bounds that the turns of a session run with: which tool servers they use, and the approval rules.
-
-    Tool servers that are disabled in the session are left out. A tool of the client runs without approval unless a rule
-    says otherwise, because the client itself runs the tool and can ask its user.
-    """
+    """Return the bounds that the turns of a session run with: tool servers that are disabled in the session are left
+    out."""
     off = list_disabled(state)
     servers = {
-        "eca",
+        OWN,
         CLIENT,
         *(server.name for server in host.mcp.list_servers() if make_server_uri(server.name) not in off),
     }
-    policy = host.current.resolved.agent(read_choice(state).agent).policy
-    allowed = policy.model_copy(update={"allow": {CLIENT: Rule(), **policy.allow}})
-    return Bounds(frozenset(servers) if off else None, allowed)
+    return Bounds(frozenset(servers) if off else None)

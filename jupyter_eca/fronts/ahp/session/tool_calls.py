@@ -12,11 +12,13 @@ from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text
 from jupyter_eca.fronts.ahp.reducers.base import Json, items, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
+from jupyter_eca.mcp_client.tool_names import CLIENT
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import AhpToolResult, Markdown, ToolFailure
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
+    Origin,
     RejectReason,
     ToolCallContent,
     ToolCalledContent,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.ahp.content import Confirmed
 
 # The names of tools that a client runs begin with this prefix, so that they differ from the names of our tools.
-CLIENT_PREFIX: Final = "client__"
+CLIENT_PREFIX: Final = f"{CLIENT}__"
 
 # The option that approves a call and similar calls in the same session.
 REMEMBER: Final = "allow-session"
@@ -118,9 +120,8 @@ class ToolCallProjection:
 
     def _make_start(self, about: _Ids, content: ToolCallContent) -> actions.ToolCallStart:
         """Make the action that adds a call to the turn."""
-        lent = content.name.startswith(CLIENT_PREFIX)
         name = content.name.removeprefix(CLIENT_PREFIX)
-        owner = (self._owner() or None) if lent else None
+        owner = (self._owner() or None) if content.server == CLIENT and content.origin is Origin.UNKNOWN else None
         bare_name = name.removeprefix(f"{content.server}__")
         display_name = bare_name.replace("_", " ").strip().capitalize() or name
         return actions.ToolCallStart(**about, tool_name=name, display_name=display_name, tool_client_id=owner)

@@ -34,7 +34,6 @@ _NO_RULE: Final = "The configuration has another rule for this tool already. Cha
 _STRICTER: Final = "The call would still need approval, because the rule `{}` comes first."
 _NO_PATTERN: Final = "The rule was not added: a pattern in it is not a regular expression."
 _EACH_TIME: Final = "No rule can allow this call. It needs approval each time: {}."
-_CHAT: Final = "The call would still need approval, because this chat has rules of its own."
 
 
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
@@ -56,8 +55,6 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     tool = call.tool if call and call.status is ToolCallStatus.WAITING else None
     if live is None or call is None or tool is None:
         raise RemoteError(_NOT_WAITING, ErrorCode.REFUSED)
-    if live.bounds.policy is not None:
-        return wire.ApprovalsProposeResult(why=_CHAT)
     config = session.host.config
     allowed = config.tool_call.approval.allow
     targets = call.targets or find_targets(tool, call.arguments)

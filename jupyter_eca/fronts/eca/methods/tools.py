@@ -16,7 +16,7 @@ from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
-from jupyter_eca.mcp_client.tool_names import make_tool_name
+from jupyter_eca.mcp_client.tool_names import PYTHON, make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
 from jupyter_eca.protocol.base import Done
@@ -27,9 +27,6 @@ from jupyter_eca.workspace.tool_result import ToolResult
 if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.plugins.tools.base import ToolContext
-
-# The name of the server of lent tools in approval rules: `python` means all of them, `python__NAME` means one.
-SERVER: Final = "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ async def lend_tools(session: EcaSession, params: wire.ToolLendParams) -> Done:
     if names_in_use := [tool.name for tool in params.tools if toolbox.get(tool.name) is not None]:
         raise ToolError(f"There is a tool {', '.join(names_in_use)} already.", "Give yours another name.")
     session.client_tools = tuple(
-        LinkTool(session, ToolSpec(tool.name, tool.description, tool.parameters, SERVER, Origin.UNKNOWN), tool.reads)
+        LinkTool(session, ToolSpec(tool.name, tool.description, tool.parameters, PYTHON, Origin.UNKNOWN), tool.reads)
         for tool in params.tools
     )
     return Done()
