@@ -19,6 +19,7 @@ from jupyter_eca.mcp_client.caller import McpCaller
 from jupyter_eca.mcp_client.connection_settings import ConnectionTiming
 from jupyter_eca.mcp_client.server import McpServer
 from jupyter_eca.mcp_client.sign_ins import SignIns
+from jupyter_eca.mcp_client.tool_names import RESERVED
 from jupyter_eca.mcp_client.watched_resources import AttachedResources
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.redaction import HIDDEN
@@ -26,7 +27,7 @@ from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.uri_templates import ResourceTemplate
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
     import mcp_types
@@ -99,6 +100,7 @@ class McpManager:
         self._client_features = client_features
         self._resources = AttachedResources()
         self._credentials = SignIns(store)
+        self._reserved = RESERVED
         self._servers: dict[str, McpServer] = {}
         self._owners: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
@@ -107,6 +109,10 @@ class McpManager:
         # Set when the servers of the configuration are known. Before that, nothing may be changed: the configuration
         # would remove a server that was added, because it does not contain that server.
         self.known = asyncio.Event()
+
+    def reserve_names(self, names: Iterable[str]) -> None:
+        """Keep servers from having the names of our own tools. Called before `run`."""
+        self._reserved |= frozenset(names)
 
     async def run(self) -> None:
         """Run the servers until it is cancelled. Then it ends all servers first, which takes seconds if a server does
@@ -394,10 +400,15 @@ class McpManager:
         """Raises: McpRefusal when a server cannot be added under this name or with these settings."""
         if not name:
             raise McpRefusal("invalid-name", "A server needs a name.")
+        if self._is_reserved(name):
+            raise McpRefusal("invalid-name", f"The name {name!r} stands for other tools in rules. Choose another name.")
         if name in self._servers:
             raise McpRefusal("already-exists", f"There is a server {name!r} already. Update or remove it.")
         if bool(settings.command) == bool(settings.url):
             raise McpRefusal("invalid-server", "A server needs either a command or a url.")
+
+    def _is_reserved(self, name: str) -> bool:
+        return name.partition("__")[0] in self._reserved
 
     def _add(self, name: str, settings: McpServerConfig) -> McpServer:
         """Add a server and start its task."""
@@ -412,6 +423,7 @@ class McpManager:
             self._client_features,
             self._resources,
             self._get_environment,
+            self._is_reserved(name),
         )
         self._servers[name] = server
         owner = self._tasks.create_task(server.run(), name=f"mcp {name}")

@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 # Characters of an error that is shown in one line.
 _MAX_ERROR: Final = 300
 
+_RESERVED: Final = "in rules of approval its name stands for other tools, so give it another name"
+
 
 @dataclass(eq=False)
 class McpServer:
@@ -65,6 +67,8 @@ class McpServer:
     """The resources that chats have received."""
     get_environment: Callable[[], dict[str, str]]
     """Returns the environment variables that the program inherits. Those of the configuration are added."""
+    is_name_reserved: bool = False
+    """Whether the name stands for other tools in rules. Then the server never runs, see `tool_names`."""
     status: ServerStatus = ServerStatus.STOPPED
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
@@ -181,7 +185,7 @@ class McpServer:
         await asyncio.to_thread(_import_sdk)
         from anyio import CancelScope, current_time
 
-        from jupyter_eca.mcp_client.session_run import run_session
+        from jupyter_eca.mcp_client.session_run import SessionEnd, run_session
 
         # If the server is stopping already, this session must not use the sign-in, and so end it: the next start needs
         # it.
@@ -213,7 +217,10 @@ class McpServer:
             self.resources,
             self.get_environment,
         )
-        ending = await run_session(settings, sign_in.provider if sign_in else None, scope, on_ready)
+        if self.is_name_reserved:
+            ending = SessionEnd(_RESERVED)
+        else:
+            ending = await run_session(settings, sign_in.provider if sign_in else None, scope, on_ready)
         self._last_lists = None if self.status is ServerStatus.STOPPING else self.lists
         self._scope = self.connection = None
         if self.status is ServerStatus.STOPPING:

@@ -32,6 +32,7 @@ class ToolRegistry:
         self._native: dict[str, Tool] = {
             tool.spec.name: tool for tools in loader.find("tools", "TOOLS").values() for tool in tools
         }
+        servers.reserve_names(self._native)
         # By the id of the chat and the client that lends them.
         self._lent: dict[tuple[str, object], tuple[Tool, ...]] = {}
         self._custom: dict[str, Tool] = {}

@@ -86,6 +86,7 @@ async def test_a_server_of_the_workspace_is_written_there(tmp_path: Path) -> Non
     [
         ({"name": "one"}, "already-exists"),
         ({"name": " "}, "invalid-name"),
+        ({"name": "client"}, "invalid-name"),
         ({"name": "both", "url": "http://x"}, "invalid-server"),
         ({"name": "none", "command": None}, "invalid-server"),
     ],
