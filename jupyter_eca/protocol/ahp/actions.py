@@ -507,8 +507,8 @@ _ACTION: TypeAdapter[ClientAction] = TypeAdapter(Annotated[ClientAction, Field(d
 
 
 def parse(action: Json) -> ClientAction:
-    """Parse an action of a client.
+    """Parse an action of a client, by the names of the protocol alone. See `Ahp.model_validate`.
 
     Raises: pydantic.ValidationError if it is malformed, or has a type that clients may not send.
     """
-    return _ACTION.validate_python(action)
+    return _ACTION.validate_python(action, by_alias=True, by_name=False)

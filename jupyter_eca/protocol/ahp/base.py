@@ -5,7 +5,7 @@ It must not know any of these models: its neighbours `state`, `actions`, `comman
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ConfigDict, Field
 
@@ -24,6 +24,15 @@ class Ahp(Model):
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="allow")
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """Parse JSON by the names of the protocol alone. The JSON of a client is also applied to states as it is, so a
+        field under its name in Python must not count: it would be checked here, and missing there.
+
+        Raises: pydantic.ValidationError.
+        """
+        return super().model_validate(obj, **options, by_alias=True, by_name=False)
 
 
 class Meta(Ahp):
