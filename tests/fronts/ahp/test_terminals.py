@@ -147,6 +147,17 @@ async def test_commands_are_told_apart_by_the_marks_of_the_shell_however_its_out
             at.same(client, t)
 
 
+@pytest.mark.parametrize("folder", ["file://[", "//[", "vscode://x", "relative"])
+async def test_a_folder_that_is_no_address_does_not_end_the_output_of_a_terminal(tmp_path: Path, folder: str) -> None:
+    shells = Shells()
+    async with place(tmp_path, shells=shells) as at:
+        client = await at.connect("one")
+        at_shell = await shell(client, shells, "term:/1")
+        at_shell.said(f"before {marks(f'7;{folder}')}after")
+        assert await contents(client, "term:/1") == [{"type": "unclassified", "value": "before after"}]
+        assert client.states["term:/1"]["cwd"] == tmp_path.as_uri()
+
+
 async def test_a_shell_that_does_not_tell_the_line_is_believed_what_was_typed(tmp_path: Path) -> None:
     shells = Shells()
     async with place(tmp_path, shells=shells) as at:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import os
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -99,7 +99,8 @@ async def read_contexts(message: UserMessage, ask: Ask | None) -> tuple[ChatCont
 def _is_elsewhere(uri: str) -> bool:
     """Return whether a URI must be read from the client: it is no web address, and no file of this machine."""
     path = parse_file_uri(uri)
-    return urlsplit(uri).scheme not in {"http", "https"} if path is None else not path.exists()
+    # `Path.exists` raises an error for a path that is too long.
+    return not attachments.is_web_address(uri) if path is None else not os.path.exists(path)  # noqa: PTH110
 
 
 async def _read_context(ask: Ask, attachment: ResourceAttachment) -> ChatContext:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -83,10 +84,15 @@ def read_lines(selected: Selected | None) -> LinesRange | None:
 def _make_resource_context(uri: str, within: LinesRange | None) -> ChatContext:
     path = parse_file_uri(uri)
     if path is None:
-        return WebContext(url=uri) if uri.startswith(("http://", "https://")) else TextContext(label=uri, content=uri)
-    if within is None and path.is_dir():
+        return WebContext(url=uri) if is_web_address(uri) else TextContext(label=uri, content=uri)
+    if within is None and os.path.isdir(path):  # noqa: PTH112  # `Path.is_dir` raises an error for a path that is too long
         return DirectoryContext(path=str(path))
     return FileContext(path=str(path), lines_range=within)
+
+
+def is_web_address(uri: str) -> bool:
+    """Return whether a URI is that of a web page."""
+    return uri.lower().startswith(("http://", "https://"))
 
 
 def make_attachment(context: ChatContext, root: Path) -> Json:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import redaction
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import EcaError, NotSaved, UnknownChat
 from jupyter_eca.fronts.ahp.dialect import make_session_uri
@@ -55,6 +56,9 @@ _USER_TEXTS: Final = (actions.TurnStarted, actions.PendingMessageSet, actions.Ti
 
 # The client sees this text when it approves a call of its own tool that has to wait for earlier calls.
 QUEUED: Final = "This call is approved. It starts when the calls before it have ended."
+
+# Ends a turn that could not begin because of a bug.
+_FAILED: Final = "The turn could not begin: %r"
 
 # The actions that change the tools or the customizations of a session.
 _SETUP_ACTIONS: Final = (actions.ConfigChanged, actions.CustomizationToggled, actions.ActiveClientChanged)
@@ -437,28 +441,37 @@ class AhpSession:
             del self._start_tasks[turn]
 
     async def _prompt(self, turn: str, message: UserMessage, client: str) -> None:
-        """Prompt the host, unless the turn was cancelled meanwhile."""
-        if self.turn != turn:
-            return
-        contexts = (
-            *self._client_customizations.take_contexts(),
-            *await at_client.read_contexts(message, self._find_ask(client)),
-        )
-        if self.turn != turn:
-            return
+        """Prompt the host, unless the turn was cancelled meanwhile. If this fails, the turn fails."""
         state = self.state
-        bounds, choice = config.make_bounds(self._host, state), config.read_choice(state)
         try:
-            await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
-        except EcaError as error:
+            if not await self._prompt_host(turn, message, client):
+                return
+        except Exception as error:  # noqa: BLE001  # the boundary to clients: without its error the turn would never end
+            if not isinstance(error, EcaError):
+                _log.exception("the turn %s of %s could not begin", turn, self.uri)
             self._client_customizations.forget()
-            self._fail_turn(turn, str(error))
+            self._fail_turn(turn, str(error) if isinstance(error, EcaError) else redaction.redact(_FAILED % error))
             return
         if state["summary"]["title"] and not items(state, "turns"):
             # The user set this title before the chat existed.
             with suppress(EcaError):
                 await self._host.archive.rename(self.chat, state["summary"]["title"])
         self._steer()
+
+    async def _prompt_host(self, turn: str, message: UserMessage, client: str) -> bool:
+        """Read what is attached to a message, and prompt the host with both. Return whether the turn has begun. It does
+        not begin if it was cancelled meanwhile."""
+        if self.turn != turn:
+            return False
+        contexts = (
+            *self._client_customizations.take_contexts(),
+            *await at_client.read_contexts(message, self._find_ask(client)),
+        )
+        if self.turn != turn:
+            return False
+        bounds, choice = config.make_bounds(self._host, self.state), config.read_choice(self.state)
+        await self._host.turns.prompt(Prompt(self.chat, message.text, choice, contexts, self, bounds, turn=turn))
+        return True
 
     def _cancel_other_starts(self, begun: str) -> None:
         """Cancel the starts of turns whose chat was prompted by another client first. Clients have been told that these

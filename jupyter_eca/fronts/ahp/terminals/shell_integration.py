@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
+
+from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,8 @@ class OutputParser:
                 if key in {"Cwd", "CurrentDir"}:
                     yield FolderChanged(_unescape(value))
             case "7", _:
-                yield FolderChanged(unquote(urlsplit(words).path))
+                if (folder := parse_file_uri(words)) is not None:
+                    yield FolderChanged(str(folder))
             case _:
                 pass
 
