@@ -177,3 +177,47 @@ async def test_a_tool_of_the_client_that_is_approved_early_does_not_start_behind
         await client.decide(S, "t1", write, **DENY)
         state = await client.settled(S, 1)
         assert [call["status"] for call in calls_of(state["turns"][0])] == ["cancelled", "cancelled"]
+
+
+async def test_a_call_ends_when_its_client_gives_the_session_back_and_leaves(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        at.host.unattended_calls.grace = 0.05
+        client, other = await at.connect("one"), await at.connect("two")
+        await client.create(S, activeClient=client_of("one"))
+        await other.subscribe(S)
+        await running(client)
+        await other.call(S, "running")
+        await client.echo(await client.act("session/activeClientChanged", S, activeClient=None))
+        await client.close()
+        (call,) = calls_of((await other.settled(S, 1))["turns"][0])
+        assert "has left" in call["error"]["message"]
+
+
+async def test_a_call_ends_when_another_client_takes_the_session_over(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        at.host.unattended_calls.grace = 0.05
+        client, other = await at.connect("one"), await at.connect("two")
+        await client.create(S, activeClient=client_of("one"))
+        await other.subscribe(S)
+        await running(client)
+        await other.call(S, "running")
+        await client.close()
+        await other.until(lambda: "activeClient" not in other.states[S])
+        await other.echo(await other.act("session/activeClientChanged", S, activeClient=client_of("two")))
+        (call,) = calls_of((await other.settled(S, 1))["turns"][0])
+        assert "has left" in call["error"]["message"]
+        assert "client__lookup" in at.host.toolbox.all("s1")  # that of the client that took over
+
+
+async def test_a_client_that_gave_the_session_back_still_ends_its_call(tmp_path: Path) -> None:
+    async with place(tmp_path) as at:
+        at.host.unattended_calls.grace = 0.05
+        client, other = await at.connect("one"), await at.connect("two")
+        await client.create(S, activeClient=client_of("one"))
+        await other.subscribe(S)
+        about = await running(client)
+        await client.echo(await client.act("session/activeClientChanged", S, activeClient=None))
+        await other.echo(await other.act("session/activeClientChanged", S, activeClient=client_of("two")))
+        result = {"success": True, "pastTenseMessage": "Looked up", "content": [{"type": "text", "text": "late"}]}
+        await client.act("session/toolCallComplete", S, **about, result=result)
+        assert text_of((await other.settled(S, 1))["turns"][0]) == "It said: late"

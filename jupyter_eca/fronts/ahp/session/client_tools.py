@@ -24,7 +24,7 @@ from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.workspace.tool_result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from jupyter_eca.fronts.ahp.reducers.base import Json
     from jupyter_eca.plugins.tools.base import ToolContext
@@ -39,7 +39,11 @@ GRACE: Final = 30.0
 
 @dataclass
 class ClientTools:
-    """The tools that a client offers in one session, and their calls."""
+    """The tools that the active client offers in one session, and the calls of these tools and of those of earlier
+    active clients."""
+
+    find_client: Callable[[str], str]
+    """Returns the id of the client that runs a call, "" if no client runs it."""
 
     owner: str = ""
     """The id of the client that runs the tools; "" if no client offers any."""
@@ -47,8 +51,8 @@ class ClientTools:
     waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
     """The results of the calls, by the id of the call."""
 
-    is_abandoned: bool = False
-    """Whether the client has left and has not come back in time."""
+    departed: set[str] = field(default_factory=set[str])
+    """The clients that have left and have not come back in time."""
 
     def make_tools(self, definitions: Iterable[content.ToolDefinition]) -> tuple[ClientTool, ...]:
         """Make the tools of a client's definitions. A definition with a name that vendors do not accept is left out."""
@@ -65,16 +69,16 @@ class ClientTools:
         if not (future := self._get_future(call)).done():
             future.set_result(_convert_result(result))
 
-    def abandon(self) -> None:
-        """Fail all calls. Called when the client has left and has not come back in time."""
-        self.is_abandoned = True
-        for future in self.waiting.values():
-            if not future.done():
+    def abandon(self, client: str) -> None:
+        """Fail all calls of a client. Called when it has left and has not come back in time."""
+        self.departed.add(client)
+        for call, future in self.waiting.items():
+            if self.find_client(call) == client and not future.done():
                 future.set_exception(_make_left_error())
 
     async def run(self, call: str) -> ToolResult:
         """Wait until the client has run a call, and return the result. Raises: ToolError when the client has left."""
-        if self.is_abandoned and call not in self.waiting:
+        if self.find_client(call) in self.departed and call not in self.waiting:
             raise _make_left_error()
         future = self._get_future(call)
         try:

@@ -74,7 +74,7 @@ class AhpSession:
         self.uri = make_session_uri(chat)
         self.messages = messages or {}
         """The messages with attachments, by the id of the turn. The events of the chat have only their texts."""
-        self.client_tools = ClientTools()
+        self.client_tools = ClientTools(self._find_tool_client)
         self.opened = asyncio.Event()
         """Set when the stored events were read, or could not be read."""
         self.is_needed = False
@@ -96,8 +96,8 @@ class AhpSession:
         # The tasks that start turns, by the id of the turn.
         self._start_tasks: dict[str, asyncio.Task[None]] = {}
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
-        # The task that gives up the tools of a client that has left.
-        self._leaving: asyncio.Task[None] | None = None
+        # The tasks that give up the tools and the calls of clients that have left, by the id of the client.
+        self._leaving: dict[str, asyncio.Task[None]] = {}
         self._refresh_pending = False
         # Titles that clients have set, and whose events have not come back from the chat yet: the title, the action of
         # the client, and its origin.
@@ -396,8 +396,15 @@ class AhpSession:
 
     def _list_client_calls(self) -> set[str]:
         """Return the ids of the calls in the active turn whose tools belong to a client."""
+        return {call for call, client in self._list_tool_clients().items() if client}
+
+    def _list_tool_clients(self) -> dict[str, str]:
+        """Return the clients that run the calls of the active turn, by the id of the call. "" stands for the server."""
         calls = list_calls(record(self.state, "activeTurn"))
-        return {str(call["toolCallId"]) for call in calls if call.get("toolClientId")}
+        return {str(call["toolCallId"]): str(call.get("toolClientId", "")) for call in calls}
+
+    def _find_tool_client(self, call: str) -> str:
+        return self._list_tool_clients().get(call, "")
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         """Run work in a task. It begins when all work that was started before it is done."""
@@ -414,7 +421,7 @@ class AhpSession:
     def close(self) -> None:
         """End all work for the session. Called when its chat was deleted."""
         self.input_requests.cancel_all()
-        for task in (*self._work, *((self._leaving,) if self._leaving else ())):
+        for task in (*self._work, *self._leaving.values()):
             task.cancel()
 
     async def wait_until_done(self) -> None:
@@ -570,27 +577,29 @@ class AhpSession:
         """Offer the tools of the active client to the model. Without an active client, no client tools are offered."""
         active = self.state.get("activeClient")
         client = ActiveClient.model_validate(active) if active else None
+        self.client_tools.owner = client.client_id if client else ""
         self.return_client(self.client_tools.owner)
-        self.client_tools.owner, self.client_tools.is_abandoned = (client.client_id if client else ""), False
         self._host.toolbox.lend(self.chat, self.client_tools.make_tools(client.tools) if client else ())
 
     def remove_client(self, client: str) -> None:
-        """Handle that a client has left. Its calls wait for a while, because it may come back."""
+        """Handle that a client has left. Its calls wait for a while, because it may come back. It may have calls
+        although another client is active now."""
         if record(self.state, "activeClient").get("clientId") == client:
             self.dispatch(actions.ActiveClientChanged(session=self.uri, active_client=None))
             self.refresh()
-        if self.client_tools.owner == client and self._leaving is None:
-            self._leaving = self._front.start(self._abandon())
+        if client not in self._leaving and client in {self.client_tools.owner, *self._list_tool_clients().values()}:
+            self._leaving[client] = self._front.start(self._abandon(client))
 
     def return_client(self, client: str) -> None:
         """Handle that a client has come back: its calls go on."""
-        if self._leaving is not None and self.client_tools.owner == client:
-            self._leaving.cancel()
-            self._leaving = None
+        self.client_tools.departed.discard(client)
+        if (leaving := self._leaving.pop(client, None)) is not None:
+            leaving.cancel()
 
-    async def _abandon(self) -> None:
+    async def _abandon(self, client: str) -> None:
         await asyncio.sleep(min(GRACE, self._host.unattended_calls.grace))
-        self._leaving = None
-        self.client_tools.owner = ""
-        self.client_tools.abandon()
-        self._host.toolbox.lend(self.chat, ())
+        del self._leaving[client]
+        self.client_tools.abandon(client)
+        if self.client_tools.owner == client:
+            self.client_tools.owner = ""
+            self._host.toolbox.lend(self.chat, ())
