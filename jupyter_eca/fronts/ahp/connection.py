@@ -255,10 +255,22 @@ class AhpConnection:
                 raise RemoteError(f"There is no request {method!r}.", AhpErrorCode.METHOD_NOT_FOUND)
 
     async def _join_front(self, client: str) -> AhpFront:
-        """Register the client with the front, and end its earlier connection. Raises: RemoteError the second time."""
+        """Register the client with the front, and end its earlier connection.
+
+        An id also stands for what its client has: the files that its user has granted, and the calls that it runs. So a
+        client that may not approve cannot have the id of one that may, even if that one has left.
+
+        Raises: RemoteError, also the second time.
+        """
         if self._front is not None:
             raise RemoteError("This connection is open already.", AhpErrorCode.INVALID_REQUEST)
         front = await self._open_front()
+        if self.approves:
+            front.approvers.add(client)
+        elif client in front.approvers:
+            raise RemoteError(
+                "That is the id of a client with more rights. Choose another id.", AhpErrorCode.PERMISSION_DENIED
+            )
         self.client = client
         before = front.hub.join(self)
         if isinstance(before, AhpConnection):

@@ -67,6 +67,8 @@ class AhpFront:
         self.host = host
         self.sessions: dict[str, AhpSession] = {}
         """The sessions in memory, by their URIs."""
+        self.approvers: set[str] = set()
+        """The ids that clients which may approve have had."""
         self.last_client_seqs: dict[str, int] = {}
         """For each client, the number of its last action that was handled."""
         self.languages: dict[str, str] = {}

@@ -245,14 +245,14 @@ def text_of(turn: Json) -> str:
 class Place(Desk):
     front: AhpFront = field(kw_only=True)
 
-    async def open(self, id: str = "one") -> Client:
+    async def open(self, id: str = "one", *, approves: bool = True) -> Client:
         """A connection that has said nothing yet."""
         ours, theirs = make_link_pair()
 
         async def front() -> AhpFront:
             return self.front
 
-        self.serving.append(self.tasks.create_task(AhpConnection(theirs, front).run()))
+        self.serving.append(self.tasks.create_task(AhpConnection(theirs, front, approves=approves).run()))
         client = Client(id, ours)
         self.tasks.create_task(client.run())
         self.links.append(client)
@@ -261,8 +261,8 @@ class Place(Desk):
     links: list[Client] = field(default_factory=list[Client])
     serving: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
-    async def connect(self, id: str = "one", *subscriptions: str) -> Client:
-        client = await self.open(id)
+    async def connect(self, id: str = "one", *subscriptions: str, approves: bool = True) -> Client:
+        client = await self.open(id, approves=approves)
         await client.initialize(*subscriptions)
         return client
 
