@@ -206,11 +206,19 @@ async def authenticate(caller: CommandCaller, params: requests.Authenticate) -> 
     raise RemoteError(f"No agent here asks for {params.resource}.", AhpErrorCode.INVALID_PARAMS)
 
 
+def _check_may_approve(caller: CommandCaller) -> None:
+    """A shell runs everything unasked. Raises: RemoteError for a client that may not approve."""
+    if not caller.approves:
+        raise RemoteError(MAY_NOT_APPROVE, AhpErrorCode.PERMISSION_DENIED)
+
+
 async def create_terminal(caller: CommandCaller, params: requests.CreateTerminal) -> None:
+    _check_may_approve(caller)
     await caller.front.terminals.create(params, caller.client)
 
 
 async def dispose_terminal(caller: CommandCaller, params: requests.DisposeTerminal) -> None:
+    _check_may_approve(caller)
     await caller.front.terminals.dispose(params.terminal)
 
 
@@ -219,7 +227,7 @@ async def read_resource(caller: CommandCaller, params: requests.ResourceRead) ->
 
 
 async def write_resource(caller: CommandCaller, params: requests.ResourceWrite) -> Json:
-    return await caller.front.resources.write(params, caller.client)
+    return await caller.front.resources.write(params, caller.client, approves=caller.approves)
 
 
 async def list_resource(caller: CommandCaller, params: requests.ResourceList) -> Json:
@@ -227,15 +235,15 @@ async def list_resource(caller: CommandCaller, params: requests.ResourceList) ->
 
 
 async def copy_resource(caller: CommandCaller, params: requests.ResourceCopy) -> Json:
-    return await caller.front.resources.copy(params, caller.client)
+    return await caller.front.resources.copy(params, caller.client, approves=caller.approves)
 
 
 async def move_resource(caller: CommandCaller, params: requests.ResourceMove) -> Json:
-    return await caller.front.resources.move(params, caller.client)
+    return await caller.front.resources.move(params, caller.client, approves=caller.approves)
 
 
 async def delete_resource(caller: CommandCaller, params: requests.ResourceDelete) -> Json:
-    return await caller.front.resources.delete(params, caller.client)
+    return await caller.front.resources.delete(params, caller.client, approves=caller.approves)
 
 
 async def request_resource(caller: CommandCaller, params: requests.ResourceRequest) -> Json:

@@ -386,6 +386,8 @@ class AhpConnection:
         match action:
             case actions.RootConfigChanged():
                 front.hub.refuse(ROOT, raw, origin, "There is nothing to configure here.")
+            case actions.TerminalScoped() if front.terminals.has(uri) and not self.approves:
+                front.hub.refuse(uri, raw, origin, MAY_NOT_APPROVE)
             case actions.TerminalScoped() if front.terminals.has(uri):
                 front.terminals.handle(raw, action, origin)
             case actions.SessionScoped() if session := front.sessions.get(uri):

@@ -57,6 +57,21 @@ async def find_call_targets(
     return await run_read(find)
 
 
+async def find_protected(files: Files, config: Config, paths: Iterable[Path]) -> str:
+    """Return the first of these absolute paths whose change would change what may run without asking; "" if there is
+    none. Such a path is protected, or is a folder with one that is.
+
+    Raises: ToolError when the disk does not answer in time.
+    """
+
+    def find() -> str:
+        resolver = _make_resolver(files, config)
+        forms = ((path, form) for path in paths for form in (path.as_posix(), *resolver.resolve(str(path), "")))
+        return next((str(path) for path, form in forms if resolver.holds_protected(form)), "")
+
+    return await run_read(find)
+
+
 def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
     included = frozenset(_list_scripts((*roots, start), config)) | list_included(files, config)

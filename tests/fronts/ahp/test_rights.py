@@ -10,6 +10,7 @@ import pytest
 from jupyter_eca.protocol.ahp import VERSION
 from tests.fronts.ahp.place import Client, fails, place
 from tests.fronts.ahp.test_lent import S
+from tests.fronts.ahp.test_terminals import Shells
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,43 @@ async def test_a_client_that_may_not_approve_cannot_have_the_id_of_one_that_may(
         await other.initialize()
         assert (await fails(other, "resourceRead", uri=outside.as_uri())).code == -32009
         assert client.ended is has_left
+
+
+async def test_a_client_that_may_not_approve_cannot_change_what_may_run(tmp_path: Path) -> None:
+    (tmp_path / ".eca").mkdir()
+    for path in ("a.txt", "AGENTS.md"):
+        (tmp_path / path).write_text("x")
+    uri = {name: (tmp_path / name).as_uri() for name in ("a.txt", "b.txt", ".eca", ".eca/config.json", "AGENTS.md")}
+    wide = {"data": '{"toolCall": {"approval": {"byDefault": "allow"}}}', "encoding": "utf-8"}
+    async with place(tmp_path) as at:
+        kernel, editor = await at.connect("kernel", approves=False), await at.connect("editor")
+        for method, params in (
+            ("resourceWrite", {"uri": uri[".eca/config.json"], **wide}),
+            ("resourceWrite", {"uri": f"{tmp_path.as_uri()}/x/../.eca/config.json", **wide}),
+            ("resourceCopy", {"source": uri["a.txt"], "destination": uri[".eca/config.json"]}),
+            ("resourceMove", {"source": uri["a.txt"], "destination": uri["AGENTS.md"]}),
+            ("resourceMove", {"source": uri["AGENTS.md"], "destination": uri["b.txt"]}),
+            ("resourceDelete", {"uri": uri[".eca"], "recursive": True}),
+        ):
+            error = await fails(kernel, method, **params)
+            assert (error.code, "decides what may run" in str(error)) == (-32009, True)
+        await kernel.request("resourceWrite", uri=uri["b.txt"], data="y", encoding="utf-8")
+        await kernel.request("resourceDelete", uri=uri["b.txt"])
+        await editor.request("resourceWrite", uri=uri["AGENTS.md"], data="y", encoding="utf-8")
+        assert (tmp_path / "AGENTS.md").read_text() == "y"
+        assert not (tmp_path / ".eca" / "config.json").exists()
+
+
+async def test_a_client_that_may_not_approve_has_no_terminal(tmp_path: Path) -> None:
+    async with place(tmp_path, shells=Shells()) as at:
+        kernel, editor = await at.connect("kernel", approves=False), await at.connect("editor")
+        claim = {"kind": "client", "clientId": "kernel"}
+        assert (await fails(kernel, "createTerminal", terminal="term:/1", claim=claim)).code == -32009
+        await editor.request("createTerminal", terminal="term:/2", claim={"kind": "client", "clientId": "editor"})
+        await kernel.subscribe("term:/2")
+        typed = await kernel.echo(await kernel.act("terminal/input", "term:/2", data="touch x\r"))
+        assert "may ask, but not approve" in typed["rejectionReason"]
+        assert (await fails(kernel, "disposeTerminal", terminal="term:/2")).code == -32009
 
 
 async def _allow(client: Client) -> None:

@@ -25,6 +25,8 @@ from jupyter_eca.engine.text.exact_text import as_exact_text
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
+from jupyter_eca.fronts.base import MAY_NOT_APPROVE
+from jupyter_eca.host.tools.path_resolution import find_protected
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
 from jupyter_eca.workspace.files import atomic_write
@@ -73,11 +75,12 @@ class Resources:
         data, kind = content
         return omit_none(**_encode(data, params.encoding, kind), contentType=kind or None)
 
-    async def write(self, params: commands.ResourceWrite, client: str) -> Json:
+    async def write(self, params: commands.ResourceWrite, client: str, *, approves: bool) -> Json:
         if len(params.data) > MAX_FILE * 4 // 3 + 4:
             raise RemoteError(f"The content has more than {MAX_FILE} bytes.", AhpErrorCode.INVALID_PARAMS)
         path = self._resolve_allowed(params.uri, client, write=True)
         data = _decode(params.data, params.encoding)
+        await self._check_rights(path, approves=approves)
         await asyncio.to_thread(_write, path, data, params.uri, create_only=params.create_only)
         self._host.index.mark_stale()
         return {}
@@ -85,22 +88,25 @@ class Resources:
     async def list(self, params: commands.ResourceList, client: str) -> Json:
         return {"entries": await run_read(_list_folder, self._resolve_allowed(params.uri, client), params.uri)}
 
-    async def copy(self, params: commands.ResourceCopy, client: str) -> Json:
-        return await self._transfer(params, client, move=False)
+    async def copy(self, params: commands.ResourceCopy, client: str, *, approves: bool) -> Json:
+        return await self._transfer(params, client, approves=approves, move=False)
 
-    async def move(self, params: commands.ResourceMove, client: str) -> Json:
-        return await self._transfer(params, client, move=True)
+    async def move(self, params: commands.ResourceMove, client: str, *, approves: bool) -> Json:
+        return await self._transfer(params, client, approves=approves, move=True)
 
-    async def _transfer(self, params: commands.ResourceCopy, client: str, *, move: bool) -> Json:
+    async def _transfer(self, params: commands.ResourceCopy, client: str, *, approves: bool, move: bool) -> Json:
         # A copy follows a symbolic link and copies its target. A move moves the link itself.
         source = self._resolve_entry(params.source, client) if move else self._resolve_allowed(params.source, client)
         destination = self._resolve_entry(params.destination, client)
+        await self._check_rights(*((source, destination) if move else (destination,)), approves=approves)
         await asyncio.to_thread(_transfer_entry, source, destination, params, move=move)
         self._host.index.mark_stale()
         return {}
 
-    async def delete(self, params: commands.ResourceDelete, client: str) -> Json:
-        await asyncio.to_thread(_delete, self._resolve_entry(params.uri, client), params)
+    async def delete(self, params: commands.ResourceDelete, client: str, *, approves: bool) -> Json:
+        path = self._resolve_entry(params.uri, client)
+        await self._check_rights(path, approves=approves)
+        await asyncio.to_thread(_delete, path, params)
         self._host.index.mark_stale()
         return {}
 
@@ -127,6 +133,11 @@ class Resources:
         words = f"May a client {access} {place}? It is outside of the workspace. The client calls itself '{name}'."
         question = ChatAskQuestionParams(chat_id=chat, question=words, options=options, allow_freeform=False)
         return (await self._host.subscribers.ask(chat, question)).answer == _ALLOW
+
+    async def _check_rights(self, *paths: Path, approves: bool) -> None:
+        """Raises: RemoteError when a client that may not approve would change what may run without asking."""
+        if not approves and (found := await find_protected(self._host.workspace.files, self._host.config, paths)):
+            raise RemoteError(f"{found} decides what may run. {MAY_NOT_APPROVE}", AhpErrorCode.PERMISSION_DENIED)
 
     # -- paths
 
