@@ -9,7 +9,7 @@ know is optional. A field marked "ours" is not part of ECA: only clients with th
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -377,6 +377,10 @@ class ToolCallRejectedContent(ToolCallContent):
     reason: RejectReason
     cause: Cause | None = None
     """Ours: which rule forbade the call."""
+
+
+MAX_TITLE: Final = 500
+"""The longest title in characters that a client may give a chat. It is sent to all clients with each list of chats."""
 
 
 class MetadataContent(Model):

@@ -23,6 +23,7 @@ from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.open_notebooks import find_notebooks
 from jupyter_eca.protocol import chats
 from jupyter_eca.protocol.content import (
+    MAX_TITLE,
     FlagContent,
     MetadataContent,
     SubagentDetails,
@@ -162,7 +163,9 @@ class ChatOperations:
         await run_to_end(self._unflag(id, content_id))
 
     async def rename(self, id: str, title: str) -> None:
-        """Give a chat another title."""
+        """Give a chat another title. Raises: LocalError for a title that is too long."""
+        if len(title) > MAX_TITLE:
+            raise LocalError(f"The title is longer than {MAX_TITLE} characters.")
         chat = await self._chats.load(id, must_exist=True)
         self._chats.mark(chat, MetadataContent(title=title))
         await self._services.store.settle()

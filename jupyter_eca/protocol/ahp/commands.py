@@ -14,6 +14,7 @@ from pydantic import Field, StrictBool, StrictInt, field_validator
 from jupyter_eca.protocol.ahp.base import Ahp, Json, Uri
 from jupyter_eca.protocol.ahp.content import ModelSelection
 from jupyter_eca.protocol.ahp.state import ActiveClient, TerminalClaim
+from jupyter_eca.protocol.content import MAX_TITLE
 
 
 class AhpErrorCode(IntEnum):
@@ -153,7 +154,7 @@ class CreateTerminal(Ahp):
 
     terminal: Uri = Field(min_length=1)
     claim: TerminalClaim
-    name: str | None = None
+    name: str | None = Field(default=None, max_length=MAX_TITLE)
     cwd: Uri | None = None
     cols: StrictInt | None = Field(default=None, gt=0, le=10_000)
     rows: StrictInt | None = Field(default=None, gt=0, le=10_000)

@@ -194,6 +194,7 @@ WRONG: list[tuple[str, Json]] = [
     ("session/turnStarted", {"turnId": "t", "userMessage": {"text": "x"}, "queuedMessageId": "none"}),
     ("session/turnStarted", {"turnId": "t", "userMessage": {"text": "x", "attachments": [
         {"type": "embeddedResource", "label": "big", "contentType": "image/png", "data": "A" * (9 * 1024 * 1024)}]}}),
+    ("session/titleChanged", {"title": "x" * 501}),
     ("session/turnCancelled", {"turnId": "none"}),
     ("session/toolCallConfirmed", {"turnId": "t", "toolCallId": "c", "approved": True, "confirmed": "user-action"}),
     ("session/toolCallComplete", {"turnId": "t", "toolCallId": "c",

@@ -118,6 +118,15 @@ async def test_a_new_name_is_told_to_all_and_the_last_one_stays(tmp_path: Path) 
         assert (await plain.ask("chat/open"))["title"] == "Second"
 
 
+async def test_a_title_has_a_limit(tmp_path: Path) -> None:
+    async with two(tmp_path) as (_, plain, _envelope):
+        await plain.ask("chat/prompt", message="hello")
+        await plain.until(plain.ends)
+        title = (await plain.ask("chat/open"))["title"]
+        assert "longer than 500 characters" in str(await refused(plain, "chat/update", title="x" * 501))
+        assert (await plain.ask("chat/open"))["title"] == title
+
+
 async def test_a_chat_may_be_renamed_while_it_answers(tmp_path: Path) -> None:
     async with two(tmp_path) as (_, plain, _envelope):
         await plain.ask("chat/prompt", message="wait")

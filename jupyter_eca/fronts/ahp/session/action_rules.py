@@ -15,6 +15,7 @@ from jupyter_eca.fronts.ahp.session.config import AUTO
 from jupyter_eca.fronts.ahp.session.tool_calls import OPTIONS
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.ahp.content import FilledAnswer
+from jupyter_eca.protocol.content import MAX_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,8 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
     match action:
         case actions.TurnStarted():
             return _refuse_turn(state, action)
+        case actions.TitleChanged(title=title):
+            return _refuse_title(title)
         case actions.TurnCancelled(turn_id=turn):
             return None if record(state, "activeTurn").get("id") == turn else "That turn is not active."
         case actions.ToolCallApproved() | actions.ToolCallDenied():
@@ -95,6 +98,8 @@ def refuse_terminal_action(state: Json, action: actions.TerminalAction, client: 
         claim = state["claim"]
         if not (claim["kind"] == "client" and claim["clientId"] == client):
             return "Only the client that holds the terminal can give it away."
+    if isinstance(action, actions.TerminalTitleChanged):
+        return _refuse_title(action.title)
     if isinstance(action, actions.TerminalInput | actions.TerminalResized) and "exitCode" in state:
         return "The terminal has ended."
     return None
@@ -115,6 +120,10 @@ def _refuse_turn(state: Json, action: actions.TurnStarted) -> str | None:
         if queued not in waiting:
             return "No queued message has that id."
     return _refuse_message(action.user_message)
+
+
+def _refuse_title(title: str) -> str | None:
+    return None if len(title) <= MAX_TITLE else f"The title is longer than {MAX_TITLE} characters."
 
 
 def _refuse_message(message: UserMessage) -> str | None:
