@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine import call_order
@@ -63,7 +64,7 @@ def add_call_delta(builder: StepBuilder, delta: ToolCallDelta) -> None:
     """Add a piece of a tool call that the model is writing. The first piece begins the call."""
     state = builder.state
     if delta.index not in state.indexes:
-        id = delta.id if _is_free(state, delta.id) else f"{state.turn}-{state.request}-{delta.index}"
+        id = delta.id if _is_free(state, delta.id) else _make_id(state, delta.index)
         tool = next((tool for tool in state.setup.tools if tool.name == delta.name), None)
         state = replace(
             state,
@@ -106,6 +107,14 @@ def _judge_with_hooks(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdi
 def _is_free(state: ChatState, id: str) -> bool:
     """Return whether the vendor's id of a call can be used in the chat. Some servers repeat ids or leave them out."""
     return bool(id) and id.isprintable() and id not in state.call_ids and not id.startswith(f"{state.turn}-")
+
+
+def _make_id(state: ChatState, index: int) -> str:
+    """Return an id that no call of the chat has ever had. A client can give a turn the id of one that it took back, and
+    an approval of the earlier call may still be on its way."""
+    id = f"{state.turn}-{state.request}-{index}"
+    again = (f"{id}-{number}" for number in count(2))
+    return next(free for free in chain((id,), again) if free not in state.call_ids)
 
 
 def foresee(state: ChatState, call: ToolCall, arguments: dict[str, Any]) -> Decision:

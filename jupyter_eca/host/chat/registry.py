@@ -150,8 +150,10 @@ class Chats:
                 raise BusyError("This chat is being answered by another program. Wait for it, or start a new chat.")
             events = await self._store.events(id) if row else []
             restored = restore(id, events, now())
-            remembered = live.state.remembered if live else restored.state.remembered
-            state = replace(restored.state, remembered=remembered)
+            state = restored.state
+            if live is not None:
+                ids = state.call_ids | live.state.call_ids
+                state = replace(state, remembered=live.state.remembered, call_ids=ids)
             plan = plan_of(event.content for event in events)
             parent = (row and row.parent) or ""
             chat = self._chats[id] = LiveChat(state, row.last if row else 0, choice_of(row), parent, plan=plan)

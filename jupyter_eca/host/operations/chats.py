@@ -302,7 +302,7 @@ class ChatOperations:
         await self._services.store.do(lambda tables: tables.delete_events(id, seqs))
         self._chats.forget(id)
         reloaded = await self._chats.load(id)
-        reloaded.state = replace(reloaded.state, remembered=chat.state.remembered)
+        reloaded.state = replace(reloaded.state, remembered=chat.state.remembered, call_ids=chat.state.call_ids)
         self._services.subscribers.show_anew(id)
         return reloaded
 
