@@ -303,8 +303,9 @@ class Config(Model):
     budget: BudgetConfig = BudgetConfig()
     """How many US dollars may be spent without a question."""
     mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
-    """Tool servers by name. The servers in a project's `.mcp.json` are listed too, but start only when you start
-    them."""
+    """Tool servers by name. No server can be named `eca`, `client`, `python` or like one of our own tools, because
+    these names mean other tools in rules. The servers in a project's `.mcp.json` are listed too, but start only when
+    you start them."""
     mcp_timeout_seconds: float = Field(default=60.0, gt=0)
     """How many seconds a tool server has to start, and to answer a call."""
     mcp_keep_alive_seconds: float = Field(default=30.0, gt=0)
