@@ -260,7 +260,9 @@ test('a setting that does not fit the schema becomes the default', () => {
   expect(readPreferences({ side: 'left', sendKey: 'Shift+Enter', chips: false })).toEqual({
     side: 'left',
     sendKey: 'Shift+Enter',
-    chips: false
+    chips: false,
+    chatGrouping: 'notebook',
+    pinChat: false
   });
   expect(readPreferences({ side: 'up', sendKey: 5, chips: 'no' })).toEqual(DEFAULTS);
 });
