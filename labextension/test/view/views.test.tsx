@@ -473,6 +473,8 @@ test('a waiting call shows what runs without a click, and why it asks in the det
 test('the line of a call names the kernel that Lab shows', () => {
   const cells = [3, 5].map(number => ({ number, id: `c${number}`, source: 'x' }));
   const call = { ...CALL, details: { type: 'runCells', path: 'a.ipynb', cells } } as const;
-  const notebooks = { findCell: () => ({ path: 'a.ipynb', number: 3 }), findKernel: () => 'Python 3' };
+  // Another open notebook has a cell with the same id.
+  const findKernel = (path: string) => (path === 'a.ipynb' ? 'Python 3' : 'R');
+  const notebooks = { findCell: () => ({ path: 'b.ipynb', number: 1 }), findKernel };
   expect(describeCall(call, notebooks, trans)).toBe('Run cells 3, 5 (2 lines) in Python 3');
 });

@@ -79,7 +79,7 @@ export function Approval({
   }
   return (
     <div
-      className={`eca-Approval${next === id ? ' eca-mod-next' : ''}`}
+      className={`eca-Approval${next === nameCall(chatId, id) ? ' eca-mod-next' : ''}`}
       role="group"
       aria-label={trans.__('May this run?')}
     >

@@ -67,7 +67,7 @@ export const ToolCard = React.memo(function ToolCard({
       className={`eca-Tool eca-mod-${block.status}${isTaskList ? ' eca-mod-listed' : ''}`}
       aria-label={trans.__('Tool call %1: %2', toExactText(block.name), status)}
       data-status={block.status}
-      data-call={block.id}
+      data-call={nameCall(chatId, block.id)}
     >
       <button
         type="button"

@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { nameCall } from '../../chat/approval_rules';
 import { ToolBlock } from '../../chat/blocks';
 import { Chat } from '../../chat/state';
 import { ChatId } from '../../wire/protocol';
@@ -26,8 +27,11 @@ export interface CallInChat {
   readonly chatId: ChatId;
 }
 
-/** The id of the call that the keys are for when the focus is in no other call. Undefined where there are no keys. */
+/** The name (see `nameCall`) of the call that the keys are for when the focus is in no other call. Undefined where there are no keys. */
 export const NextDecision = React.createContext<string | undefined>(undefined);
+
+/** Return the name of a call among the calls of all chats. */
+export const nameOf = ({ block, chatId }: CallInChat): string => nameCall(chatId, block.id);
 
 /** Return the calls of the chat and of its subagents. */
 export function listCalls(chat: Chat): readonly CallInChat[] {

@@ -48,14 +48,13 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
 }
 
 function describeCells(
-  { cells }: RunCellsDetails,
-  { findCell, findKernel }: OpenNotebooks,
+  { cells, path }: RunCellsDetails,
+  { findKernel }: OpenNotebooks,
   trans: TranslationBundle,
   lines: string
 ): string {
   const numbers = cells.map(({ number }) => number).join(', ');
-  const place = findCell(cells[0]?.id ?? '');
-  const kernel = place === undefined ? undefined : findKernel(place.path);
+  const kernel = findKernel(path);
   if (kernel === undefined || kernel === '') {
     return cells.length === 1
       ? trans.__('Run cell %1 (%2)', numbers, lines)
