@@ -6,7 +6,7 @@
 
 import * as React from 'react';
 
-import { ApprovalsAddParams } from '../wire/protocol';
+import { ApprovalRule, ApprovalsAddParams } from '../wire/protocol';
 import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
 
@@ -33,7 +33,19 @@ export function readRule({ decision, tool, argument, pattern, scope }: RuleDraft
   return { decision, rule, argsMatchers: name === '' ? {} : { [name]: [pattern] }, scope };
 }
 
+/**
+ * Return the file to which the server adds a rule, whatever scope the rule names: the file that has a rule for the same
+ * tool already. Return undefined when there is none.
+ */
+export function findFile(rules: readonly ApprovalRule[], { decision, rule }: ApprovalsAddParams): string | undefined {
+  const same = rules.filter(
+    other => other.own && other.agent === undefined && other.decision === decision && other.rule === rule
+  );
+  return same.at(-1)?.files.at(-1);
+}
+
 interface Props {
+  readonly rules: readonly ApprovalRule[];
   /** The names of the known tools, each with the names of its arguments. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
   /** Writes the rule. Returns the error message; empty when it was written. */
@@ -41,13 +53,14 @@ interface Props {
   readonly onCancel: () => void;
 }
 
-export function NewRuleForm({ tools, onAdd, onCancel }: Props): React.ReactElement {
+export function NewRuleForm({ rules, tools, onAdd, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [draft, setDraft] = React.useState(EMPTY);
   const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const id = React.useId();
   const rule = readRule(draft);
+  const file = rule === undefined ? undefined : findFile(rules, rule);
   const decisions = {
     allow: trans.__('runs without asking'),
     ask: trans.__('needs approval'),
@@ -136,7 +149,12 @@ export function NewRuleForm({ tools, onAdd, onCancel }: Props): React.ReactEleme
           </label>
         ))}
       </fieldset>
-      <label>
+      {file !== undefined && (
+        <p className="eca-Note">
+          {trans.__('This file has a rule for the tool already. The new one is added to it: %1', toExactText(file))}
+        </p>
+      )}
+      <label hidden={file !== undefined}>
         {trans.__('For')}
         <select
           value={draft.scope}

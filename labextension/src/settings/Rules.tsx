@@ -31,6 +31,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
     <>
       {adding ? (
         <NewRuleForm
+          rules={listed.rules}
           tools={listTools(Object.values(servers))}
           onAdd={async rule => {
             try {

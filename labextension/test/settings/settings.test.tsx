@@ -30,7 +30,7 @@ import { JobCard } from '../../src/settings/Jobs';
 import { Step } from '../../src/view/first_run/Login';
 import { Provider } from '../../src/settings/Providers';
 import { DefaultList } from '../../src/settings/Defaults';
-import { NewRuleForm, readRule, RuleWords } from '../../src/settings/NewRuleForm';
+import { findFile, NewRuleForm, readRule, RuleWords } from '../../src/settings/NewRuleForm';
 import { listTools, RuleList } from '../../src/settings/Rules';
 import { Server } from '../../src/settings/Server';
 import { readServer } from '../../src/settings/ServerForm';
@@ -297,6 +297,27 @@ test('a new rule is complete when it names a tool, and an argument with its patt
     scope: 'global'
   } as const;
   expect(readRule(draft)).toEqual({ decision: 'allow', rule: 'eca__shell_command', argsMatchers: {}, scope: 'global' });
+  const rule = readRule(draft);
+  const files = ['a.json', 'b.json'];
+  const other = {
+    decision: 'allow',
+    rule: 'eca__shell_command',
+    argsMatchers: {},
+    files,
+    builtIn: false,
+    own: true
+  } as const;
+  expect(rule && findFile([other], rule)).toBe('b.json');
+  expect(
+    rule &&
+      findFile(
+        [
+          { ...other, own: false },
+          { ...other, decision: 'deny' }
+        ],
+        rule
+      )
+  ).toBeUndefined();
   expect(readRule({ ...draft, argument: 'command' })).toBeUndefined();
   expect(readRule({ ...draft, pattern: 'git .*' })).toBeUndefined();
   expect(readRule({ ...draft, tool: ' ' })).toBeUndefined();
@@ -310,7 +331,7 @@ test('a new rule says in words what it will do', () => {
   );
   expect(shown(<RuleWords rule={{ rule: 'docs', decision: 'deny' }} />)).toBe('Every call of docs will be forbidden.');
   const html = shown(
-    <NewRuleForm tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
+    <NewRuleForm rules={[]} tools={{ docs__find: ['q'] }} onAdd={() => Promise.resolve('')} onCancel={nothing} />
   );
   expect(html).toContain('<option value="docs__find"></option>');
   expect(html).toMatch(/<button type="submit"[^>]* disabled=""[^>]*>Add the rule/);
