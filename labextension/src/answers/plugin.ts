@@ -1,17 +1,13 @@
 /**
  * The plugin that shows buttons beside each block of code in an answer in a cell: copy, insert, run, replace.
  *
- * The buttons are only in the page. The saved notebook has plain Markdown. They are drawn by `code_blocks.ts`.
+ * The buttons are only in the page. The saved notebook has plain Markdown. `cell_answers.ts` finds the answers. It is
+ * loaded with the first notebook.
  */
 
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Cell, CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator, TranslationBundle } from '@jupyterlab/translation';
-
-import { createCodePlace } from '../notebook/active_notebook';
-import { isQuestion } from '../notebook/question_cell';
-import { CodeTools } from '../render/code_tool_types';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 export const answersPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-eca:answers',
@@ -24,97 +20,14 @@ export const answersPlugin: JupyterFrontEndPlugin<void> = {
 
 function activate(_app: JupyterFrontEnd, tracker: INotebookTracker, translator: ITranslator | null): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
-  const follow = (panel: NotebookPanel): void => {
-    new CellAnswers(panel, trans).follow();
+  const follow = async (panel: NotebookPanel): Promise<void> => {
+    const { CellAnswers } = await import('./cell_answers');
+    if (!panel.isDisposed) {
+      new CellAnswers(panel, trans).follow();
+    }
   };
-  tracker.forEach(follow);
+  tracker.forEach(panel => void follow(panel));
   tracker.widgetAdded.connect((_, panel) => {
-    follow(panel);
+    void follow(panel);
   });
-}
-
-/** After this pause without a change, the output is complete or waits. While it is redrawn, no buttons are added. */
-const PAUSE_MS = 200;
-
-/** Adds the buttons to the answers in one notebook. */
-class CellAnswers {
-  /** The cells whose outputs are followed. */
-  private readonly followed = new WeakSet<Cell>();
-  /** The cells whose elements are observed, because they have an answer. */
-  private readonly observed = new WeakSet<Cell>();
-
-  constructor(
-    private readonly panel: NotebookPanel,
-    private readonly trans: TranslationBundle
-  ) {}
-
-  /** Begin to follow the cells of the notebook, also those of a model that replaces the present one. */
-  follow(): void {
-    const { content } = this.panel;
-    const followModel = (): void => {
-      content.model?.cells.changed.connect(() => {
-        this.followNewCells();
-      });
-      this.followNewCells();
-    };
-    content.modelChanged.connect(followModel);
-    followModel();
-  }
-
-  private followNewCells(): void {
-    for (const cell of this.panel.content.widgets) {
-      if (cell instanceof CodeCell && !this.followed.has(cell)) {
-        this.followed.add(cell);
-        const look = (): void => {
-          this.observeAnswer(cell);
-        };
-        cell.model.outputs.changed.connect(look);
-        void cell.ready.then(look, () => undefined);
-      }
-    }
-  }
-
-  /** If the cell has an answer, add the buttons, now and whenever its output is drawn again. */
-  private observeAnswer(cell: CodeCell): void {
-    const { outputs, sharedModel } = cell.model;
-    if (this.observed.has(cell) || cell.isDisposed || outputs.length === 0 || !isQuestion(sharedModel.getSource())) {
-      return;
-    }
-    this.observed.add(cell);
-    let timer = 0;
-    const addLater = (): void => {
-      window.clearTimeout(timer);
-      timer = window.setTimeout(() => void this.addTools(cell), PAUSE_MS);
-    };
-    const observer = new MutationObserver(addLater);
-    observer.observe(cell.outputArea.node, { childList: true, subtree: true });
-    cell.disposed.connect(() => {
-      observer.disconnect();
-      window.clearTimeout(timer);
-    });
-    addLater();
-  }
-
-  private async addTools(cell: CodeCell): Promise<void> {
-    const { addToolsToAnswer } = await import('./code_blocks');
-    if (!cell.isDisposed) {
-      addToolsToAnswer(cell.outputArea.node, this.createTools(cell), this.trans);
-    }
-  }
-
-  /** Return the functions of the buttons. The cell of the answer becomes the active cell first. */
-  private createTools(cell: CodeCell): CodeTools {
-    const { panel } = this;
-    return {
-      copy: text => navigator.clipboard.writeText(text),
-      get place() {
-        const index = panel.content.widgets.indexOf(cell);
-        if (index < 0) {
-          return undefined;
-        }
-        panel.content.activeCellIndex = index;
-        return createCodePlace(panel);
-      }
-    };
-  }
 }

@@ -81,8 +81,8 @@ def test_going_back_in_the_chat_takes_the_edit_in_the_notebook_back(page: Page, 
     panel.call("waiting").get_by_role("button", name="Reject", exact=True).click(timeout=SECONDS * 1000)
     panel.sees("Then not.")
     panel.wait_until_idle()
-    panel.message("Fix").hover()
-    panel.message("Fix").get_by_role("button", name="Go back to before this message").click()
+    panel.message("Fix").last.hover()
+    panel.message("Fix").last.get_by_role("button", name="Go back to before this message").click()
     panel.button("Messages and changes").click()
     panel.sees("Restored: notebook.ipynb")
     assert source(notebook, 1) == "print(x / 0)"

@@ -101,8 +101,9 @@ def test_the_wheel_moves_what_is_read_by_as_much_as_it_was_turned(page: Page, la
     panel.node.locator(".eca-Chats-open", has_text="question 0").click()
     panel.sees(f"question {TURNS - 1}")
     panel.transcript.hover()
-    # A block that is drawn for the first time may turn out higher than it was taken for, by a line or two.
-    step, room, moved, passed = 400, 100, list[tuple[str, int | None]](), set[str]()
+    # A block that is drawn for the first time may turn out higher than it was taken for, by a line or two and the row
+    # with the button that copies the answer.
+    step, room, moved, passed = 400, 130, list[tuple[str, int | None]](), set[str]()
     for _ in range(60):
         page.evaluate(STILL)
         text, top = page.evaluate(PLACE)

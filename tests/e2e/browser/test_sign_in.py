@@ -55,7 +55,7 @@ def test_a_user_of_lab_signs_in_with_two_clicks(page: Page, lab: Lab, site: Web)
     Panel.open(page, lab)
     wanted = page.get_by_text("The MCP server “far” wants you to sign in.")
     expect(wanted.first).to_be_visible(timeout=SECONDS * 1000)
-    page.get_by_role("button", name="Sign In").click()
+    page.get_by_role("button", name="Sign In", exact=True).click()
     link = page.get_by_text("Sign in to the MCP server 'far':")
     expect(link.first).to_be_visible(timeout=SECONDS * 1000)
     assert site.gate.granted == []

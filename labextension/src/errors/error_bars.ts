@@ -1,0 +1,144 @@
+/**
+ * Finds the cells of a notebook whose output is an error, and shows the bar with the buttons that help below each.
+ *
+ * It must not know how the bar looks: `bar.ts` draws it.
+ */
+
+import { Cell, CodeCell } from '@jupyterlab/cells';
+import { Notebook } from '@jupyterlab/notebook';
+import { TranslationBundle } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import { findSettingsSection, listRemedies, Remedy } from '../view/transcript/remedies';
+import { isQuestion, openModelOption } from '../notebook/question_cell';
+import { FailureKind, TurnFailure } from '../wire/protocol';
+import type { Button } from './bar';
+import { Command } from './commands';
+
+/** Shows the bar in those cells of one notebook whose output is an error. */
+export class ErrorBars {
+  /** The cells whose outputs are followed. */
+  private readonly followed = new WeakSet<Cell>();
+
+  constructor(
+    private readonly notebook: Notebook,
+    private readonly trans: TranslationBundle,
+    private readonly run: (command: string, args?: ReadonlyPartialJSONObject) => void
+  ) {}
+
+  /** Begin to follow the cells of the notebook, also those of a model that replaces the present one. */
+  follow(): void {
+    const followModel = (): void => {
+      this.notebook.model?.cells.changed.connect(() => {
+        this.followNewCells();
+      });
+      this.followNewCells();
+    };
+    this.notebook.modelChanged.connect(followModel);
+    followModel();
+  }
+
+  /** Follow the outputs of all cells that are not followed yet. */
+  private followNewCells(): void {
+    for (const cell of this.notebook.widgets) {
+      if (cell instanceof CodeCell && !this.followed.has(cell)) {
+        this.followed.add(cell);
+        const update = (): void => {
+          void this.update(cell);
+        };
+        cell.model.outputs.changed.connect(update);
+        void cell.ready.then(update, () => undefined);
+      }
+    }
+  }
+
+  /** Show or remove the bar of a cell. The module of the bar is loaded with the first error. */
+  private async update(cell: CodeCell): Promise<void> {
+    if (this.listButtons(cell).length === 0 && cell.node.querySelector('.eca-Help') === null) {
+      return;
+    }
+    const { updateBar } = await import('./bar');
+    if (!cell.isDisposed) {
+      updateBar(cell, this.listButtons(cell));
+    }
+  }
+
+  /** Return the buttons that help with the error of a cell; none when the cell has no error. */
+  private listButtons(cell: CodeCell): readonly Button[] {
+    if (!hasError(cell)) {
+      return [];
+    }
+    const label = this.trans;
+    if (!isQuestion(cell.model.sharedModel.getSource())) {
+      return [
+        this.createButton(cell, label.__('Fix'), Command.fix),
+        this.createButton(cell, label.__('Explain'), Command.explain)
+      ];
+    }
+    const kind = findFailure(cell);
+    if (kind === undefined) {
+      return [];
+    }
+    const section = findSettingsSection(kind);
+    const buttons: Readonly<Record<Remedy, Button>> = {
+      retry: this.createButton(cell, label.__('Try again'), 'notebook:run-cell'),
+      signIn: this.createButton(cell, label.__('Sign in'), 'eca:open-settings', { section }),
+      model: [label.__('Choose another model'), () => void this.chooseModel(cell)],
+      settings: this.createButton(cell, label.__('Open settings'), 'eca:open-settings', { section })
+    };
+    return listRemedies(kind).map(remedy => buttons[remedy]);
+  }
+
+  private createButton(cell: CodeCell, label: string, command: string, args?: ReadonlyPartialJSONObject): Button {
+    return [
+      label,
+      () => {
+        if (this.activate(cell)) {
+          this.run(command, args);
+        }
+      }
+    ];
+  }
+
+  /** Make the cell active. Return whether it is still in the notebook. */
+  private activate(cell: CodeCell): boolean {
+    const index = this.notebook.widgets.indexOf(cell);
+    if (index >= 0) {
+      this.notebook.activeCellIndex = index;
+    }
+    return index >= 0;
+  }
+
+  /** Put the cursor where the model is named in the cell, and show the models that there are. */
+  private async chooseModel(cell: CodeCell): Promise<void> {
+    const { source, start, end } = openModelOption(cell.model.sharedModel.getSource());
+    if (!this.activate(cell)) {
+      return;
+    }
+    cell.model.sharedModel.setSource(source);
+    this.notebook.deselectAll();
+    await cell.ready;
+    this.notebook.mode = 'edit';
+    cell.editor?.focus();
+    cell.editor?.setSelection({ start: { line: 0, column: start }, end: { line: 0, column: end } });
+    this.run('completer:invoke-notebook');
+  }
+}
+
+/** Whether an output of the cell is an error. */
+function hasError(cell: CodeCell): boolean {
+  const { outputs } = cell.model;
+  return Array.from({ length: outputs.length }, (_, index) => outputs.get(index).type).includes('error');
+}
+
+/** Return why the assistant did not answer in the cell; undefined when it is not the assistant that failed. */
+function findFailure(cell: CodeCell): FailureKind | undefined {
+  const { outputs } = cell.model;
+  const marks = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
+  return (marks as readonly (Mark | undefined)[]).find(mark => mark?.failure !== undefined)?.failure?.kind;
+}
+
+/** What the kernel writes into the metadata of an answer's output, as far as it is read here. */
+interface Mark {
+  readonly failure?: TurnFailure;
+}
