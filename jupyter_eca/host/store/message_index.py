@@ -45,6 +45,8 @@ _FILL: Final = (
     " WHERE id > (SELECT coalesce(max(id), 0) FROM message_index_docsize)"
 )
 
+_REBUILD: Final = "INSERT INTO message_index (message_index) VALUES ('rebuild')"
+
 # Only texts that people read and write are found: no thoughts, and no arguments and results of tools.
 _TEXTS: Final = """
     SELECT seq, turn, role, outcome IS NOT NULL,
@@ -113,12 +115,20 @@ class MessageIndex:
             # Another program, whose SQLite has no FTS5, may have added messages.
             self._db.execute(_FILL)
             condition = f"messages.id IN (SELECT rowid FROM message_index WHERE {condition})"  # noqa: S608  # words of ours
-        rows = self._db.execute(
+        query = (
             "SELECT chat, first, last FROM messages JOIN chats ON chats.id = chat"  # noqa: S608  # words of ours
-            f" WHERE workspace = ? AND {condition} ORDER BY first DESC",
-            (self._workspace, *(f"%{word}%" for word in words)),
+            f" WHERE workspace = ? AND {condition} ORDER BY first DESC"
         )
-        return [FoundMessage(*row) for row in rows.fetchall()]
+        parameters = (self._workspace, *(f"%{word}%" for word in words))
+        try:
+            rows = self._db.execute(query, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT_VTAB:
+                raise
+            # Another program, whose SQLite has no FTS5, has deleted messages that are still in the index.
+            self._db.execute(_REBUILD)
+            rows = self._db.execute(query, parameters).fetchall()
+        return [FoundMessage(*row) for row in rows]
 
     def read_text(self, message: FoundMessage) -> str:
         """Return the text of a message as it was written."""

@@ -95,6 +95,22 @@ async def test_what_was_deleted_or_taken_back_is_not_found(tmp_path: Path) -> No
             db.execute("INSERT INTO message_index (message_index) VALUES ('integrity-check')")
 
 
+async def test_what_a_process_without_full_text_search_deleted_stops_no_search(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table, book(table) as client:
+        await ask_both(client)
+        await check_searches(client)
+        with closing(sqlite3.connect(path_of(table))) as db:
+            # What such a process does when a chat is rolled back: it cannot change the index.
+            db.execute("DELETE FROM messages WHERE chat = 'merge'")
+            db.execute("DELETE FROM indexed_chats WHERE chat = 'merge'")
+            db.commit()
+        await check_searches(client)
+        await client.ask("chat/delete", "merge")
+        assert await search(client, "unmatched") == {}
+        with closing(sqlite3.connect(path_of(table))) as db:
+            db.execute("INSERT INTO message_index (message_index) VALUES ('integrity-check')")
+
+
 async def test_an_answer_under_way_is_found_and_is_found_whole_when_it_has_ended(tmp_path: Path) -> None:
     async with two(tmp_path) as (_, plain, envelope):
         await plain.ask("chat/prompt", message="wait")
