@@ -110,6 +110,16 @@ MIGRATIONS: Final = (
     CREATE INDEX messages_of_chat ON messages (chat, first);
     CREATE TABLE indexed_chats (chat TEXT PRIMARY KEY, seq INTEGER NOT NULL);
     """,
+    # The migration before took real paths from `spending`. New chats have the paths of Jupyter's contents API.
+    r"""
+    UPDATE chats SET notebook = CASE
+            WHEN substr(notebook, length(rtrim(workspace, '/\')) + 1, 1) = '/'
+            THEN substr(notebook, length(rtrim(workspace, '/\')) + 2)
+            ELSE replace(substr(notebook, length(rtrim(workspace, '/\')) + 2), '\', '/')
+        END
+        WHERE substr(notebook, 1, length(rtrim(workspace, '/\')) + 1)
+            IN (rtrim(workspace, '/\') || '/', rtrim(workspace, '/\') || '\');
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

@@ -14,7 +14,7 @@ import pytest
 
 from jupyter_eca.apps.process import ask, run_host
 from jupyter_eca.errors import ConfigError, RemoteError
-from jupyter_eca.host.store import Store, StoredSelection, is_alive
+from jupyter_eca.host.store import Store, StoredSelection, is_alive, schema
 from jupyter_eca.host.store.schema import MIGRATIONS
 from jupyter_eca.protocol.content import (
     Content,
@@ -330,6 +330,40 @@ async def test_migrations_run_once(path: Path) -> None:
     assert user_version(path) == len(MIGRATIONS)
     async with opened(path) as book:
         assert len(await book.store.events("c")) == 2
+
+
+@pytest.mark.parametrize(
+    ("workspace", "spent_in", "notebook"),
+    [
+        (WORKSPACE, f"{WORKSPACE}/sub/a.ipynb", "sub/a.ipynb"),
+        (WORKSPACE, "a.ipynb", "a.ipynb"),
+        (WORKSPACE, f"{WORKSPACE} of mine/a.ipynb", f"{WORKSPACE} of mine/a.ipynb"),
+        ("/", "/a.ipynb", "a.ipynb"),
+        ("C:\\work", "C:\\work\\sub\\a.ipynb", "sub/a.ipynb"),
+        (WORKSPACE, "", None),
+    ],
+)
+@pytest.mark.parametrize("steps", [0, 1], ids=["without the column", "with the column"])
+async def test_chats_of_an_older_version_have_the_path_of_their_notebook_as_jupyter_writes_it(
+    path: Path, workspace: str, spent_in: str, notebook: str | None, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = next(number for number, script in enumerate(MIGRATIONS) if "chats ADD COLUMN notebook" in script)
+    monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS[:added])
+    with closing(schema.connect(path)) as db:
+        db.execute("INSERT INTO chats (id, workspace, created, updated) VALUES ('c', ?, 1, 1)", (workspace,))
+        db.execute(
+            "INSERT INTO spending (at, chat, turn, notebook, tokens_in, tokens_out) VALUES (1, 'c', 't', ?, 1, 1)",
+            (spent_in,),
+        )
+    monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS[: added + steps])
+    schema.connect(path).close()
+    monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS)
+    store = Store(path, workspace, print)
+    await store.open()
+    row = await store.chat("c")
+    await store.close()
+    assert row is not None
+    assert row.notebook == notebook
 
 
 async def test_a_database_of_a_newer_version_is_refused_and_not_written_to(path: Path) -> None:
