@@ -38,6 +38,15 @@ export class Drafts {
     this.store?.setDraft(id, message.text);
   }
 
+  /** Add a message after the draft of a chat. */
+  add(chatId: ChatId, { text, contexts }: UnsentMessage): void {
+    const there = this.get(chatId);
+    this.set(chatId, {
+      text: [there.text, text].filter(Boolean).join('\n'),
+      contexts: [...there.contexts, ...contexts]
+    });
+  }
+
   /** Forget the draft of a chat that was deleted. */
   delete(chatId: ChatId): void {
     this.set(chatId, EMPTY);
@@ -49,12 +58,9 @@ export class Drafts {
    * moved text is added after it.
    */
   move(from: ChatId, to: ChatId): void {
-    const [moved, there] = [this.get(from), this.get(to)];
+    const moved = this.get(from);
     if (from !== to && (moved.text !== '' || moved.contexts.length > 0)) {
-      this.set(to, {
-        text: [there.text, moved.text].filter(Boolean).join('\n'),
-        contexts: [...there.contexts, ...moved.contexts]
-      });
+      this.add(to, moved);
       this.set(from, EMPTY);
     }
   }
@@ -71,5 +77,23 @@ export function startChat(session: Session, drafts: Drafts): void {
   session.startChat();
   if (abandoned !== undefined) {
     drafts.move(abandoned.id, session.chat.id);
+  }
+}
+
+/**
+ * Put a message that was refused back into its chat: into the prompt box, if the chat is shown there, and otherwise into
+ * the draft. `hasBox`: whether a prompt box is shown.
+ */
+export function putBack(
+  session: Session,
+  drafts: Drafts,
+  chatId: ChatId,
+  { text, contexts }: UnsentMessage,
+  hasBox: boolean
+): void {
+  if (hasBox && chatId === session.chat.id) {
+    session.onInsertText(text);
+  } else {
+    drafts.add(chatId, { text, contexts });
   }
 }

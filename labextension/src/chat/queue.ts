@@ -7,6 +7,7 @@
 
 import type { Action, Chat } from './state';
 import type { Queued } from './types';
+import type { ChatContext } from '../wire/protocol';
 
 /** The parts of a session that this module uses. */
 export interface QueueOwner {
@@ -15,11 +16,14 @@ export interface QueueOwner {
   /** Called with text that goes back to the prompt box. */
   readonly onInsertText: (text: string) => void;
   dispatch(action: Action): void;
+  /** Returns the path of the notebook in front, see `Session`. */
+  findActiveNotebook(): string | undefined;
 }
 
 /** Add a question to the queue of the chat that is shown. */
-export function enqueue(owner: QueueOwner, question: Queued): void {
+export function enqueue(owner: QueueOwner, text: string, contexts: readonly ChatContext[]): void {
   const { id: chatId, queue = [] } = owner.chat;
+  const question = { text, contexts, notebook: owner.findActiveNotebook() };
   owner.dispatch({ type: 'queued', chatId, queue: [...queue, question] });
 }
 
@@ -32,13 +36,15 @@ export function dequeue(owner: QueueOwner, index: number): void {
 
 /**
  * Remove and return the next question of a chat whose turn has ended. Steering messages that the model did not read in
- * time come first, joined to one question, and then the first question of the queue.
+ * time come first, joined to one question about the notebook of the last one, and then the first question of the queue.
  */
 export function takeNext(owner: QueueOwner, chat: Chat): Queued | undefined {
   const { id: chatId, steers, queue = [] } = chat;
-  if (steers.length > 0) {
+  const last = steers.at(-1);
+  if (last !== undefined) {
     owner.dispatch({ type: 'steered', chatId, steers: [] });
-    return { text: steers.join('\n\n'), contexts: [] };
+    const text = steers.map(steer => steer.text).join('\n\n');
+    return { text, contexts: steers.flatMap(({ contexts }) => contexts), notebook: last.notebook };
   }
   const [first, ...rest] = queue;
   if (first !== undefined) {

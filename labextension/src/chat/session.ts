@@ -25,6 +25,7 @@ import {
 import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
+import type { Queued } from './types';
 import { Action, Chat, createState, createChat, isUrgent, reduce, Selection, State } from './state';
 
 /** What the session needs from the page. */
@@ -54,6 +55,8 @@ export class Session implements Attendant {
   state: State;
   /** Called with a text that goes back into the prompt box. Its message was rolled back, or waited and was not sent. */
   onInsertText: (text: string) => void = () => undefined;
+  /** Called with a message that waited in a chat, when the server refuses it. Another chat may be shown by now. */
+  onRefused: (chatId: ChatId, message: Queued) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
   onDeleted: (chatId: ChatId) => void = () => undefined;
   /** Called when the server offers the user an action outside of the chat; see `Offer`. */
@@ -277,9 +280,9 @@ export class Session implements Attendant {
     }
     const next = takeNext(this, chat);
     if (next !== undefined) {
-      void this.prompt(next.text, next.contexts, chat).then(accepted => {
+      void this.prompt(next.text, next.contexts, chat, next.notebook).then(accepted => {
         if (!accepted) {
-          this.onInsertText(next.text);
+          this.onRefused(chatId, next);
         }
       });
     }
@@ -288,9 +291,13 @@ export class Session implements Attendant {
   // -- what the user does
 
   /** Send a prompt and return whether the server accepted it. */
-  async prompt(message: string, contexts: readonly ChatContext[], chat: Chat = this.chat): Promise<boolean> {
+  async prompt(
+    message: string,
+    contexts: readonly ChatContext[],
+    chat: Chat = this.chat,
+    notebook = this.findActiveNotebook()
+  ): Promise<boolean> {
     const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
-    const notebook = this.findActiveNotebook();
     const result = await this.ask('chat/prompt', {
       chatId: chat.id,
       message,
@@ -304,15 +311,19 @@ export class Session implements Attendant {
   }
 
   /** Return the path of the notebook in front: empty when none is open, undefined when this page cannot have any. */
-  private findActiveNotebook(): string | undefined {
+  findActiveNotebook(): string | undefined {
     const list = this.environment.notebooks?.list().notebooks;
     return list === undefined ? undefined : (list.find(({ active }) => active)?.path ?? '');
   }
 
-  /** Send a message to the running turn. If the turn ends before the model reads it, it becomes the next prompt. */
-  steer(message: string): void {
+  /**
+   * Send a message to the running turn. If the turn ends before the model reads it, it becomes the next prompt, with
+   * its contexts.
+   */
+  steer(message: string, contexts: readonly ChatContext[] = []): void {
     const chat = this.chat;
-    this.dispatch({ type: 'steered', chatId: chat.id, steers: [...chat.steers, message] });
+    const steer = { text: message, contexts, notebook: this.findActiveNotebook() };
+    this.dispatch({ type: 'steered', chatId: chat.id, steers: [...chat.steers, steer] });
     this.client?.notify('chat/promptSteer', { chatId: chat.id, message });
   }
 
@@ -320,7 +331,7 @@ export class Session implements Attendant {
   takeBackSteers(): void {
     const chat = this.chat;
     this.client?.notify('chat/promptSteerRemove', { chatId: chat.id });
-    this.onInsertText([...chat.steers, ...(chat.queue ?? []).map(({ text }) => text)].join('\n\n'));
+    this.onInsertText([...chat.steers, ...(chat.queue ?? [])].map(({ text }) => text).join('\n\n'));
     this.dispatch({ type: 'steered', chatId: chat.id, steers: [] });
     this.dispatch({ type: 'queued', chatId: chat.id, queue: [] });
   }

@@ -55,7 +55,7 @@ export interface Chat extends Transcript {
   /** Questions of the assistant that nobody has answered yet. */
   readonly questions: readonly Question[];
   /** Messages for the running turn that the model has not read yet. */
-  readonly steers: readonly string[];
+  readonly steers: readonly Queued[];
   /** Questions that are asked when the running turn has ended. */
   readonly queue?: readonly Queued[];
   /** What was chosen in this chat. It takes precedence over `State.selection`. */
@@ -135,7 +135,7 @@ export type Action =
   /** The question with this key needs no answer any more. */
   | { readonly type: 'answered'; readonly key: number }
   /** These steering messages wait in the chat now. */
-  | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly string[] }
+  | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly Queued[] }
   /** These questions wait in the queue of the chat now. */
   | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly Queued[] }
   /** The undecided changes of the chat were fetched. */
@@ -294,7 +294,7 @@ function reduceContent(before: State, params: ChatContentReceivedParams): State 
       return params.role === 'user'
         ? changeChat(next, chatId, chat => ({
             ...chat,
-            steers: chat.steers.filter(words => !content.text.includes(words))
+            steers: chat.steers.filter(steer => !content.text.includes(steer.text))
           }))
         : next;
     // The call that asked the question has ended, so the question was answered elsewhere.

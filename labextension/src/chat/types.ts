@@ -10,10 +10,12 @@ import type { ChatChangesResult, ChatContentReceivedParams, ChatContext } from '
 /** One change of the assistant to a file or a cell, as the server lists it. */
 export type Change = ChatChangesResult['changes'][number];
 
-/** A question that is asked when the running turn has ended. */
+/** A message that waits: for the next step of the running turn, or for its end. */
 export interface Queued {
   readonly text: string;
   readonly contexts: readonly ChatContext[];
+  /** The notebook that was in front when the user wrote it, see `Session.findActiveNotebook`. */
+  readonly notebook: string | undefined;
 }
 
 /** A page of a chat's history: the contents that come right before a place in the transcript. */

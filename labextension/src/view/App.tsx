@@ -12,7 +12,7 @@ import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat } from '../chat/chat_list';
 import { searchChats } from '../chats/search';
-import { Drafts, startChat, UnsentMessage } from '../chat/drafts';
+import { Drafts, putBack, startChat, UnsentMessage } from '../chat/drafts';
 import { FirstSteps } from './first_run/first_steps';
 import { fetchEarlier } from '../chat/history_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
@@ -77,6 +77,7 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
   const waiting = React.useMemo(() => (listing ? [] : listWaitingCalls(chat)), [listing, chat]);
   useKeptFocus(panel);
   useForgottenDrafts(session, drafts);
+  useRefusedMessages(session, drafts, listing);
   return (
     <div
       ref={panel}
@@ -329,9 +330,9 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     setSent(before => before + 1);
     if (busy) {
       if (queued) {
-        enqueue(session, { text, contexts: all });
+        enqueue(session, text, all);
       } else {
-        session.steer(text);
+        session.steer(text, all);
       }
       return true;
     }
@@ -406,7 +407,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           ))}
           {chat.steers.length > 0 && (
             <PendingMessage
-              text={chat.steers.join('\n\n')}
+              text={chat.steers.map(({ text }) => text).join('\n\n')}
               why={trans.__('Waits for the next step')}
               onTakeBack={() => {
                 session.takeBackSteers();
@@ -482,6 +483,18 @@ function useForgottenDrafts(session: Session, drafts: Drafts): void {
       session.onDeleted = () => undefined;
     };
   }, [session, drafts]);
+}
+
+/** When the server refuses a message that waited, put it back where the user finds it. */
+function useRefusedMessages(session: Session, drafts: Drafts, listing: boolean): void {
+  React.useEffect(() => {
+    session.onRefused = (chatId, message) => {
+      putBack(session, drafts, chatId, message, !listing);
+    };
+    return () => {
+      session.onRefused = () => undefined;
+    };
+  }, [session, drafts, listing]);
 }
 
 /** Load the changes of the chat whenever a turn has ended and something was added to the chat since. */

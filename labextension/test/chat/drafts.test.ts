@@ -2,9 +2,11 @@
 
 import { expect, test } from 'vitest';
 
-import { Drafts } from '../../src/chat/drafts';
+import { Drafts, putBack } from '../../src/chat/drafts';
+import { Session } from '../../src/chat/session';
 import { TabStorage } from '../../src/chat/tab_storage';
 import { ChatContext } from '../../src/wire/protocol';
+import { LinkError } from '../../src/wire/rpc';
 
 const file: ChatContext = { type: 'file', path: 'a.py' };
 
@@ -17,6 +19,15 @@ function openTab(): () => Drafts {
     removeItem: (key: string) => void stored.delete(key)
   };
   return () => new Drafts(new TabStorage('widget a.ipynb', () => store));
+}
+
+function createSession(): Session {
+  let created = 0;
+  return new Session({
+    open: () => Promise.reject(new LinkError('refused')),
+    createId: () => `new ${String(created++)}`,
+    callLater: () => () => undefined
+  });
 }
 
 test('after a reload the text of a draft is there, without its contexts', () => {
@@ -40,6 +51,27 @@ test('a draft that moves to a chat with a draft is added after it, so that neith
   drafts.move('first', 'c');
   expect(drafts.get('c')).toEqual({ text: 'before the reload\ntyped since', contexts: [file] });
   expect(drafts.get('first').text).toBe('');
+});
+
+test.each([
+  ['shown', true, ['in red'], ''],
+  ['shown', false, [], 'in red'],
+  ['other', true, [], 'in red']
+])('a refused message goes back to its own chat: %s, with a prompt box: %s', (id, hasBox, inserted, draft) => {
+  const session = createSession();
+  const drafts = openTab()();
+  const texts: string[] = [];
+  session.onInsertText = text => texts.push(text);
+  session.dispatch({ type: 'shown', chatId: 'shown' });
+  putBack(session, drafts, id, { text: 'in red', contexts: [file] }, hasBox);
+  expect([texts, drafts.get(id).text]).toEqual([inserted, draft]);
+});
+
+test('a refused message is added after what was typed since', () => {
+  const drafts = openTab()();
+  drafts.set('c', { text: 'typed since', contexts: [] });
+  putBack(createSession(), drafts, 'c', { text: 'in red', contexts: [file] }, true);
+  expect(drafts.get('c')).toEqual({ text: 'typed since\nin red', contexts: [file] });
 });
 
 test('a draft that moves to its own chat stays as it is', () => {

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 
 import { Offer } from '../../src/chat/offers';
+import { enqueue } from '../../src/chat/queue';
 import { askAgain } from '../../src/chat/rollback';
 import { PAGE } from '../../src/chat/pages';
 import { ChatContentReceivedParams, ClientMethods, Content, Role, ServerMethods } from '../../src/wire/protocol';
 import { Code, Link, LinkError, Peer, RpcError } from '../../src/wire/rpc';
+import { NotebookHost } from '../../src/wire/client';
 import { Session, SessionEnvironment } from '../../src/chat/session';
 import { createLinks } from '../support/memory_link';
 
@@ -70,6 +72,8 @@ class TestWorld implements SessionEnvironment {
   refuses = false;
   private readonly waiting = new Set<() => void>();
   private ids = 0;
+  /** The notebooks of the page; undefined as long as it has none. */
+  notebooks?: NotebookHost;
 
   open(): Promise<Link> {
     if (this.refuses) {
@@ -78,6 +82,15 @@ class TestWorld implements SessionEnvironment {
     const [left, right] = createLinks();
     this.servers.push(new Server(right, this.chats));
     return Promise.resolve(left);
+  }
+
+  /** Put a notebook in front. */
+  goTo(path: string): void {
+    const unused = (): never => {
+      throw new Error('not used');
+    };
+    const rest = { read: unused, edit: unused, run: unused, open: unused, getDiagnostics: unused };
+    this.notebooks = { list: () => ({ notebooks: [{ path, active: true }] }), receiveRewrite: unused, ...rest };
   }
 
   createId(): string {
@@ -221,11 +234,48 @@ test('steering that the model did not read before its turn ended becomes the nex
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
   await until(() => session.chat.status === 'running');
   session.steer('in red');
-  expect(session.chat.steers).toEqual(['in red']);
+  expect(session.chat.steers.map(steer => steer.text)).toEqual(['in red']);
   world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
   await until(() => world.server.of('chat/prompt').length > 0);
   expect(world.server.of('chat/promptSteer')).toEqual([{ chatId: 'c1', message: 'in red' }]);
   expect(world.server.of('chat/prompt')).toEqual([{ chatId: 'c1', message: 'in red' }]);
+});
+
+test('messages that waited are sent with the notebooks and the contexts that the user wrote them with', async () => {
+  const [session, world] = await connected();
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
+  await until(() => session.chat.status === 'running');
+  world.goTo('a.ipynb');
+  session.steer('in red', [{ type: 'web', url: 'u' }]);
+  world.goTo('b.ipynb');
+  enqueue(session, 'and in blue', [{ type: 'web', url: 'v' }]);
+  world.goTo('c.ipynb');
+  for (const count of [1, 2]) {
+    world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
+    await until(() => world.server.of('chat/prompt').length === count);
+    world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
+    await until(() => session.chat.status === 'running');
+  }
+  expect(world.server.of('chat/prompt')).toEqual([
+    { chatId: 'c1', message: 'in red', contexts: [{ type: 'web', url: 'u' }], notebook: 'a.ipynb' },
+    { chatId: 'c1', message: 'and in blue', contexts: [{ type: 'web', url: 'v' }], notebook: 'b.ipynb' }
+  ]);
+});
+
+test('a message that waited and is refused goes back to its own chat', async () => {
+  const [session, world] = await connected();
+  const refused: unknown[] = [];
+  session.onRefused = (...message) => refused.push(message);
+  world.server.peer.handle('chat/prompt', () => {
+    throw new RpcError(Code.internal, 'no');
+  });
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'running' });
+  await until(() => session.chat.status === 'running');
+  enqueue(session, 'in red', [{ type: 'web', url: 'u' }]);
+  session.startChat();
+  world.server.peer.notify('chat/statusChanged', { chatId: 'c1', status: 'idle' });
+  await until(() => refused.length > 0);
+  expect(refused).toMatchObject([['c1', { text: 'in red', contexts: [{ type: 'web', url: 'u' }] }]]);
 });
 
 test('waiting messages go back to the prompt box when the turn is stopped', async () => {
