@@ -34,6 +34,8 @@ export class NotebookFollower {
   /** The chat that was shown last. */
   private shown: ChatId;
   private following = Promise.resolve();
+  /** The paths that renamed notebooks have now, by the chats that began in them. The server knows their old paths. */
+  private readonly moved = new Map<ChatId, string>();
 
   /**
    * `findFront` returns the path of the notebook in front, and `isPinned` whether the panel keeps its chat. Both may
@@ -61,6 +63,32 @@ export class NotebookFollower {
     return this.following;
   }
 
+  /** Let a notebook that was renamed keep its chats. A notebook that gets the old name must not find them. */
+  rename(from: string, to: string): void {
+    const { list } = this.session.state;
+    const own = this.store.getNotebookChat(from) ?? '';
+    this.store.setNotebookChat(to, own);
+    this.store.setNotebookChat(from, '');
+    for (const { id } of this.locate(list).filter(({ notebook }) => notebook === from)) {
+      this.moved.set(id, to);
+    }
+    if (own !== '' && !list.some(({ id }) => id === own)) {
+      // The chat is so new that the list does not have it yet.
+      this.moved.set(own, to);
+    }
+    if (this.notebook === from) {
+      this.notebook = to;
+    }
+  }
+
+  /** Return chats with the paths that their notebooks have now. */
+  private locate(list: readonly ChatSummary[]): readonly ChatSummary[] {
+    return list.map(chat => {
+      const notebook = this.moved.get(chat.id);
+      return notebook === undefined ? chat : { ...chat, notebook };
+    });
+  }
+
   private async showOwnChat(): Promise<void> {
     const { session } = this;
     const front = this.findFront();
@@ -81,7 +109,7 @@ export class NotebookFollower {
   /** Fetch the newest chat of a notebook. Cells may have begun it since the list was loaded. */
   private async fetchNewest(notebook: string): Promise<ChatId | undefined> {
     await this.session.loadChats();
-    return findNewest(this.session.state.list, notebook);
+    return findNewest(this.locate(this.session.state.list), notebook);
   }
 
   /** When the user opens another chat, that is the chat of the notebook from now on. */

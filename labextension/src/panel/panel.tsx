@@ -20,6 +20,7 @@ import { CellRewriter } from '../inline/edit_cells';
 import { Drafts } from '../chat/drafts';
 import { createFlags } from '../chat/flags';
 import { NotebookFollower } from '../chats/notebook_chats';
+import { watchRenames } from '../notebook/renames';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { openLink } from '../wire/link';
@@ -153,9 +154,13 @@ export class AssistantPanel extends ReactWidget {
     const follow = (): void => void this.follower.follow();
     tracker.currentChanged.connect(follow);
     const unsubscribe = preferences.subscribe(follow);
+    const stopWatching = watchRenames(tracker, (from, to) => {
+      this.follower.rename(from, to);
+    });
     this.stopFollowing = () => {
       tracker.currentChanged.disconnect(follow);
       unsubscribe();
+      stopWatching();
     };
     const painter = new HunkPainter();
     this.review = new ReviewController(this.session, tracker, notebooks, painter, remembered, trans);

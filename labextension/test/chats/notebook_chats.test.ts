@@ -124,3 +124,41 @@ test('without a connection the panel keeps its chat', async () => {
   const page = new Page(createStorage());
   expect(await page.goTo('a.ipynb')).toBe('new 0');
 });
+
+test('a renamed notebook keeps its chats, and another notebook with the old name gets none of them', async () => {
+  const storage = createStorage();
+  const page = new Page(storage);
+  page.list.push(chat('older', 1, 'Untitled.ipynb'), chat('newer', 2, 'Untitled.ipynb'));
+  await page.session.connect();
+  await page.goTo('Untitled.ipynb');
+  await page.session.openChat('older');
+  page.follower.rename('Untitled.ipynb', 'mice.ipynb');
+  expect(await page.goTo('mice.ipynb')).toBe('older');
+  expect(await page.goTo('Untitled.ipynb')).toBe('new 1');
+  expect(await page.goTo('mice.ipynb')).toBe('older');
+  const reloaded = new Page(storage);
+  await reloaded.session.connect();
+  expect(await reloaded.goTo('mice.ipynb')).toBe('older');
+});
+
+test('a notebook that is renamed while it is in front still follows the choice of the user', async () => {
+  const page = new Page(createStorage());
+  page.list.push(chat('of a', 1, 'a.ipynb'), chat('other', 2, 'c.ipynb'));
+  await page.session.connect();
+  await page.goTo('a.ipynb');
+  page.front = 'renamed.ipynb';
+  page.follower.rename('a.ipynb', 'renamed.ipynb');
+  await page.session.openChat('other');
+  await page.goTo('b.ipynb');
+  expect(await page.goTo('renamed.ipynb')).toBe('other');
+});
+
+test('the chat whose first answer is under way goes with its renamed notebook', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  expect(await page.goTo('Untitled.ipynb')).toBe('new 0');
+  page.list.push(chat('new 0', 1, 'Untitled.ipynb'));
+  page.follower.rename('Untitled.ipynb', 'mice.ipynb');
+  expect(await page.goTo('Untitled.ipynb')).toBe('new 1');
+  expect(await page.goTo('mice.ipynb')).toBe('new 0');
+});

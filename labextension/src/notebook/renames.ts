@@ -1,0 +1,38 @@
+/** Watches under which paths the open notebooks go on when they are renamed or moved. */
+
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+
+type Context = NotebookPanel['context'];
+
+/**
+ * Call `onRename` with the old and the new path of each open notebook that is renamed, once for all its views. The
+ * returned function ends this.
+ */
+export function watchRenames(tracker: INotebookTracker, onRename: (from: string, to: string) => void): () => void {
+  const paths = new Map<Context, string>();
+  const note = (context: Context): void => {
+    const from = paths.get(context) ?? context.localPath;
+    paths.set(context, context.localPath);
+    onRename(from, context.localPath);
+  };
+  const forget = (context: Context): void => {
+    paths.delete(context);
+  };
+  const watch = (_: unknown, { context }: NotebookPanel): void => {
+    paths.set(context, context.localPath);
+    // A second view has the same context: Lumino connects a function to a signal only once.
+    context.pathChanged.connect(note);
+    context.disposed.connect(forget);
+  };
+  tracker.forEach(panel => {
+    watch(tracker, panel);
+  });
+  tracker.widgetAdded.connect(watch);
+  return () => {
+    tracker.widgetAdded.disconnect(watch);
+    for (const context of paths.keys()) {
+      context.pathChanged.disconnect(note);
+      context.disposed.disconnect(forget);
+    }
+  };
+}
