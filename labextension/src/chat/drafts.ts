@@ -68,11 +68,14 @@ export class Drafts {
 
 /**
  * Start a chat. If another new chat never began, move what was typed there into this one: that chat is in no list, so
- * the user could not find the text again.
+ * the user could not find the text again. `isOfNotebook` returns whether a chat is shown again with its notebook: then
+ * its text stays there.
  */
-export function startChat(session: Session, drafts: Drafts): void {
+export function startChat(session: Session, drafts: Drafts, isOfNotebook: (chatId: ChatId) => boolean): void {
+  const shown = session.chat.id;
   const abandoned = Object.values(session.state.chats).findLast(
-    ({ id, seq, blocks }) => seq === 0 && blocks.length === 0 && drafts.get(id).text !== ''
+    ({ id, seq, blocks }) =>
+      seq === 0 && blocks.length === 0 && drafts.get(id).text !== '' && (id === shown || !isOfNotebook(id))
   );
   session.startChat();
   if (abandoned !== undefined) {

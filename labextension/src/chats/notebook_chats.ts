@@ -33,6 +33,8 @@ export class NotebookFollower {
   private notebook: string | undefined;
   /** The chat that was shown last. */
   private shown: ChatId;
+  /** The notebooks that were in front. */
+  private readonly visited = new Set<string>();
   private following = Promise.resolve();
   /** The paths that renamed notebooks have now, by the chats that began in them. The server knows their old paths. */
   private readonly moved = new Map<ChatId, string>();
@@ -76,10 +78,17 @@ export class NotebookFollower {
       // The chat is so new that the list does not have it yet.
       this.moved.set(own, to);
     }
+    if (this.visited.delete(from)) {
+      this.visited.add(to);
+    }
     if (this.notebook === from) {
       this.notebook = to;
     }
   }
+
+  /** Whether a chat is shown again when the user goes to its notebook. */
+  readonly isOfNotebook = (chat: ChatId): boolean =>
+    [...this.visited].some(path => this.store.getNotebookChat(path) === String(chat));
 
   /** Return chats with the paths that their notebooks have now. */
   private locate(list: readonly ChatSummary[]): readonly ChatSummary[] {
@@ -97,6 +106,7 @@ export class NotebookFollower {
     }
     const isFirst = this.notebook === undefined;
     this.notebook = front;
+    this.visited.add(front);
     const own = this.store.getNotebookChat(front) ?? (await this.fetchNewest(front));
     if (own !== undefined && own !== session.chat.id) {
       await session.openChat(own);

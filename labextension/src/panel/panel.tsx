@@ -219,6 +219,7 @@ export class AssistantPanel extends ReactWidget {
           drafts={this.drafts}
           surroundings={this.surroundings}
           instructions={this.instructions}
+          isOfNotebook={this.follower.isOfNotebook}
         />
       </EnvProvider>
     );

@@ -64,9 +64,17 @@ interface Props {
   readonly drafts: Drafts;
   readonly surroundings: Surroundings;
   readonly instructions: InstructionsSource;
+  /** Returns whether a chat is shown again when the user goes to its notebook. */
+  readonly isOfNotebook?: (chatId: ChatId) => boolean;
 }
 
-export function App({ session, drafts, surroundings, instructions }: Props): React.ReactElement {
+export function App({
+  session,
+  drafts,
+  surroundings,
+  instructions,
+  isOfNotebook = () => false
+}: Props): React.ReactElement {
   const { trans } = useEnv();
   const state = React.useSyncExternalStore(session.subscribe, () => session.state);
   const { chat } = session;
@@ -108,7 +116,7 @@ export function App({ session, drafts, surroundings, instructions }: Props): Rea
         }
         onNew={() => {
           setListing(false);
-          startChat(session, drafts);
+          startChat(session, drafts, isOfNotebook);
         }}
       />
       {exporting && (

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { Drafts, putBack } from '../../src/chat/drafts';
+import { Drafts, putBack, startChat } from '../../src/chat/drafts';
 import { Session } from '../../src/chat/session';
 import { TabStorage } from '../../src/chat/tab_storage';
 import { ChatContext } from '../../src/wire/protocol';
@@ -72,6 +72,31 @@ test('a refused message is added after what was typed since', () => {
   drafts.set('c', { text: 'typed since', contexts: [] });
   putBack(createSession(), drafts, 'c', { text: 'in red', contexts: [file] }, true);
   expect(drafts.get('c')).toEqual({ text: 'typed since\nin red', contexts: [file] });
+});
+
+/** Type in a new chat, show another chat, and start a third one. Return the drafts of the first and the third. */
+function startAfterTyping(hasNotebook: boolean, isShown: boolean): string[] {
+  const session = createSession();
+  const drafts = openTab()();
+  const { id } = session.chat;
+  drafts.set(id, { text: 'not yet asked', contexts: [] });
+  if (!isShown) {
+    session.dispatch({ type: 'shown', chatId: 'other' });
+  }
+  startChat(session, drafts, chatId => hasNotebook && chatId === id);
+  return [drafts.get(id).text, drafts.get(session.chat.id).text];
+}
+
+test('what was typed in a chat that nobody can find again goes to the next new chat', () => {
+  expect(startAfterTyping(false, false)).toEqual(['', 'not yet asked']);
+});
+
+test('what was typed in the unused chat of another notebook stays there', () => {
+  expect(startAfterTyping(true, false)).toEqual(['not yet asked', '']);
+});
+
+test('what was typed in the chat that is shown goes to the new chat of the same notebook', () => {
+  expect(startAfterTyping(true, true)).toEqual(['', 'not yet asked']);
 });
 
 test('a draft that moves to its own chat stays as it is', () => {

@@ -162,3 +162,18 @@ test('the chat whose first answer is under way goes with its renamed notebook', 
   expect(await page.goTo('Untitled.ipynb')).toBe('new 1');
   expect(await page.goTo('mice.ipynb')).toBe('new 0');
 });
+
+test('the follower knows which chats come back with their notebooks', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  const first = String(await page.goTo('a.ipynb'));
+  expect(page.follower.isOfNotebook(first)).toBe(true);
+  page.session.startChat();
+  // The notebook comes back with the newer chat.
+  expect(page.follower.isOfNotebook(first)).toBe(false);
+  const { id } = page.session.chat;
+  page.front = 'renamed.ipynb';
+  page.follower.rename('a.ipynb', 'renamed.ipynb');
+  await page.goTo('b.ipynb');
+  expect([id, page.session.chat.id].map(page.follower.isOfNotebook)).toEqual([true, true]);
+});
