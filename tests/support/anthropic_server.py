@@ -85,6 +85,11 @@ class Recorded:
         return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
 
 
+# After as many steps of the loop, each connection that was accepted is known. One that is not known would stay open,
+# and would warn in whichever test runs when it is collected.
+_STEPS_OF_A_CONNECTION = 10
+
+
 class LoopbackAnthropic:
     def __init__(
         self, script: Script, faults: Iterable[Fault | None] = (), tags: Iterable[str] = (), key: str = ""
@@ -110,8 +115,13 @@ class LoopbackAnthropic:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(5)
+        self.stop()
+
+    def stop(self) -> None:
+        """Close all connections and accept no more. A test may do this before its block ends."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(5)
 
     def serve_forever(self) -> None:
         self._thread.join()
@@ -123,6 +133,8 @@ class LoopbackAnthropic:
         self._started.set()
         await self._stop.wait()
         server.close()
+        for _ in range(_STEPS_OF_A_CONNECTION):
+            await asyncio.sleep(0)
         for writer in self._talks:
             writer.transport.abort()
         await asyncio.gather(*filter(None, self._talks.values()))  # each ends by itself when its connection is gone
@@ -130,11 +142,13 @@ class LoopbackAnthropic:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         self._talks[writer] = asyncio.current_task()
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while asked := await self._request(reader, self._connections):
-                await _Answer(asked, reader, writer).send(*self.answered(asked))
-        writer.close()
-        del self._talks[writer]
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                while asked := await self._request(reader, self._connections):
+                    await _Answer(asked, reader, writer).send(*self.answered(asked))
+        finally:
+            writer.close()
+            del self._talks[writer]
 
     async def _request(self, reader: asyncio.StreamReader, connection: int) -> Recorded:
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")

@@ -471,7 +471,7 @@ test('a waiting call shows what runs without a click, and why it asks in the det
 });
 
 test('the line of a call names the kernel that Lab shows', () => {
-  const cells = [3, 5].map(number => ({ number, id: `c${number}`, source: 'x' }));
+  const cells = [3, 5].map(number => ({ number, id: `c${String(number)}`, source: 'x' }));
   const call = { ...CALL, details: { type: 'runCells', path: 'a.ipynb', cells } } as const;
   // Another open notebook has a cell with the same id.
   const findKernel = (path: string) => (path === 'a.ipynb' ? 'Python 3' : 'R');

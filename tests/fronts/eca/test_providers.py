@@ -314,7 +314,7 @@ async def test_a_key_is_tried_with_one_small_request(tmp_path: Path, fault: Faul
 async def test_a_key_is_not_blamed_when_there_is_no_network(tmp_path: Path) -> None:
     async with signing(tmp_path) as (_, client, server):
         await client.ask("providers/loginInput", provider="house", data={"key": KEY})
-        server.__exit__(None, None, None)
+        server.stop()
         reply = await client.ask("providers/try", provider="house")
         assert isinstance(reply, Result)
         assert reply.result["outcome"] == "no-network"

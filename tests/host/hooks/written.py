@@ -21,8 +21,8 @@ def says(**fields: Any) -> str:
     return f"echo {shlex.quote(json.dumps(fields))}"
 
 
-# A line that keeps what it was given.
-KEEPS = "cat >> given.jsonl; echo >> given.jsonl"
+# A line that keeps what it was given, in one write: several may run at once.
+KEEPS = 'printf "%s\\n" "$(cat)" >> given.jsonl'
 
 
 def given(folder: Path) -> list[dict[str, Any]]:
