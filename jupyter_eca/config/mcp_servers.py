@@ -117,14 +117,20 @@ def _convert_variables(value: Any) -> Any:
 
 
 def change_server(file: Path, server: str, fields: Mapping[str, Any]) -> None:
-    """Set fields of a server's entry, and create the entry if it does not exist. Blocks: it writes the file.
+    """Set fields of a server's entry, and create the entry if it does not exist. In a field that is an object, for
+    example the environment, the other members stay. Blocks: it writes the file.
 
     Raises: ConfigError, OSError.
     """
     text = read_text(file)
     if server in jsonc.parse(text or "{}").get(_SERVERS, {}):
         for field, value in fields.items():
-            text = jsonc.put(text, (_SERVERS, server, field), value)
+            path = (_SERVERS, server, field)
+            if isinstance(value, dict):
+                for key, member in cast("dict[str, Any]", value).items():
+                    text = jsonc.put(text, (*path, key), member)
+            else:
+                text = jsonc.put(text, path, value)
     else:
         text = jsonc.put(text, (_SERVERS, server), dict(fields))
     replace_text(file, text)

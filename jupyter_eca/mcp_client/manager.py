@@ -193,7 +193,8 @@ class McpManager:
             return self._add(name, settings).info
 
     async def update(self, params: McpUpdateServerParams) -> None:
-        """Write the changed fields to the file that defines the server, and restart the server.
+        """Write the changed fields to the file that defines the server, and restart the server. Variables and headers
+        that are not named stay.
 
         Raises: McpRefusal, ConfigError.
         """
@@ -202,12 +203,12 @@ class McpManager:
             server = self._get_server(params.name)
             if (server.settings.command and params.url) or (server.settings.url and params.command):
                 raise McpRefusal("invalid-server", "A server cannot change from a command to a url; add another one.")
-            fields = _keep_secrets(fields, server.info)
+            fields = _drop_unchanged(fields, server.info)
             await self._write(params.name, fields)
             new = McpServerConfig.model_validate(fields)
-            server.configure(
-                server.settings.model_copy(update={name: getattr(new, name) for name in new.model_fields_set})
-            )
+            changed = {name: getattr(new, name) for name in new.model_fields_set}
+            merged = {"env": {**server.settings.env, **new.env}, "headers": {**server.settings.headers, **new.headers}}
+            server.configure(server.settings.model_copy(update={**changed, **merged}))
 
     async def remove(self, name: str) -> None:
         """Remove a server from all files that define it.
@@ -499,17 +500,17 @@ def _list_fields(params: McpUpdateServerParams) -> dict[str, Any]:
     }
 
 
-def _keep_secrets(fields: dict[str, Any], info: ToolServerUpdatedParams) -> dict[str, Any]:
-    """Return the fields to write. A client sees secrets as `HIDDEN`. If it sends such a field back unchanged, the field
-    is left out, and so the stored secret is kept.
+def _drop_unchanged(fields: dict[str, Any], info: ToolServerUpdatedParams) -> dict[str, Any]:
+    """Return the fields to write. A client sees `HIDDEN` instead of a secret, and the values of variables instead of
+    their names. A field that it sends back unchanged is left out, and so the file keeps what is written there.
 
     Raises: McpRefusal when a field with a hidden secret was changed, because the secret would be lost.
     """
-    redacted = {name: value for name, value in info.wire().items() if name in fields and HIDDEN in str(value)}
-    for name, value in redacted.items():
-        if HIDDEN in str(fields[name]) and fields[name] != value:
-            raise McpRefusal("invalid-server", f"{HIDDEN} stands for a secret. Write it as ${{env:NAME}} instead.")
-    return {name: value for name, value in fields.items() if redacted.get(name) != value}
+    shown = info.wire()
+    changed = {name: value for name, value in fields.items() if name not in shown or shown[name] != value}
+    if any(HIDDEN in str(shown.get(name)) and HIDDEN in str(value) for name, value in changed.items()):
+        raise McpRefusal("invalid-server", f"{HIDDEN} stands for a secret. Write it as ${{env:NAME}} instead.")
+    return changed
 
 
 _ALIASES = frozenset(McpServerConfig.model_fields[name].alias or name for name in _FIELDS)

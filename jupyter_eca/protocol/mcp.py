@@ -95,7 +95,8 @@ class McpServerParams(Model):
 
 
 class McpUpdateServerParams(Model):
-    """Changes the settings of a server. An absent field stays unchanged."""
+    """Changes the settings of a server. An absent field stays unchanged, and so does one that is sent back as it was
+    shown. In `env` and `headers`, members that are not named stay."""
 
     name: str
     command: str | None = None

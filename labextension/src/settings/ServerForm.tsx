@@ -133,8 +133,8 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
         <p className="eca-Note">
           {trans.__('The change is written to the file that has the server, and the server is started again.')}{' '}
           {kind === 'command'
-            ? trans.__('The environment is not shown. Leave its field empty to keep it.')
-            : trans.__('The headers are not shown. Leave their field empty to keep them.')}
+            ? trans.__('The environment is not shown. A variable that you type is added or replaced, the others stay.')
+            : trans.__('The headers are not shown. A header that you type is added or replaced, the others stay.')}
         </p>
       )}
       {error !== '' && (

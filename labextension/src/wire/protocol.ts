@@ -1322,7 +1322,10 @@ export interface McpServerParams {
   readonly name: string;
 }
 
-/** Changes the settings of a server. An absent field stays unchanged. */
+/**
+ * Changes the settings of a server. An absent field stays unchanged, and so does one that is sent back as it was
+ * shown. In `env` and `headers`, members that are not named stay.
+ */
 export interface McpUpdateServerParams {
   readonly name: string;
   readonly command?: string;

@@ -175,12 +175,13 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     line = card.get_by_label("Command line")
     expect(line).to_have_value(shlex.join([*program, "no-such-kind"]))
     line.fill(shlex.join([*program, "good"]))
+    card.get_by_label("Environment").fill("MORE=typed")
     keep(page, "11-edit", tmp_path)
     card.get_by_role("button", name="Save", exact=True).click()
     expect(line).to_have_count(0, timeout=SECONDS * 1000)
     expect(card.locator(".eca-Badge")).to_have_text("running", timeout=SECONDS * 1000)
     entry = parse(mine(lab).read_text())["mcpServers"]["notes"]
-    assert (entry["args"][-1], entry["env"]) == ("good", {"MARK": "kept"})
+    assert (entry["args"][-1], entry["env"]) == ("good", {"MARK": "kept", "MORE": "typed"})
 
     body = manage(page, "rules")
     body.get_by_role("button", name="Add a rule…").click(timeout=SECONDS * 1000)

@@ -123,6 +123,44 @@ async def test_an_update_keeps_what_it_does_not_name(tmp_path: Path) -> None:
         assert parse(file.read_text())["mcpServers"]["one"] == {**raw("good"), "env": {"A": "${env:HOME}"}}
 
 
+async def test_an_update_keeps_what_was_not_changed_as_it_was_written_and_the_variables_it_does_not_name(
+    tmp_path: Path,
+) -> None:
+    server = raw("good")
+    env = {"A": "${env:HOUSE_A}", "B": "b"}
+    written = {**server, "command": "${env:HOUSE_PYTHON}", "env": env}
+    file = mine(tmp_path, json.dumps({"mcpServers": {"one": written}}))
+    environment = {"HOUSE_PYTHON": server["command"], "HOUSE_A": "a"}
+    read = config.read_config([], home=tmp_path / "home", environment=environment).mcp_servers["one"]
+    async with house(tmp_path, {"one": read.model_dump(exclude_none=True)}, read=(file,)) as at:
+        shown = await at.running("one")
+        assert shown.command == server["command"]
+        changed = McpUpdateServerParams(name="one", command=shown.command, args=shown.args, env={"B": "new", "C": "c"})
+        await at.manager.update(changed)
+        await at.running("one")
+        new = {**written, "env": {"A": "${env:HOUSE_A}", "B": "new", "C": "c"}}
+        assert parse(file.read_text())["mcpServers"]["one"] == new
+        ((running, _),) = at.manager.list_tools()
+        assert {name: value.get_secret_value() for name, value in running.settings.env.items()} == {
+            "A": "a", "B": "new", "C": "c",
+        }  # fmt: skip
+
+
+async def test_an_update_of_an_address_keeps_the_other_headers_as_they_were_written(tmp_path: Path) -> None:
+    written = {"url": "http://127.0.0.1:${env:HOUSE_PORT}/", "headers": {"X-A": "${env:HOUSE_A}"}, "disabled": True}
+    file = mine(tmp_path, json.dumps({"mcpServers": {"one": written}}))
+    environment = {"HOUSE_PORT": "9", "HOUSE_A": "a"}
+    read = config.read_config([], home=tmp_path / "home", environment=environment).mcp_servers["one"]
+    async with house(tmp_path, {"one": read.model_dump(exclude_none=True)}, read=(file,)) as at:
+        (shown,) = at.manager.list_servers()
+        await at.manager.update(McpUpdateServerParams(name="one", url=shown.url, headers={"X-B": "b"}))
+        headers = {"X-A": "${env:HOUSE_A}", "X-B": "b"}
+        assert parse(file.read_text())["mcpServers"]["one"] == {**written, "headers": headers}
+        await at.manager.update(McpUpdateServerParams(name="one", url="http://127.0.0.1:8/", headers={}))
+        new = {**written, "url": "http://127.0.0.1:8/", "headers": headers}
+        assert parse(file.read_text())["mcpServers"]["one"] == new
+
+
 async def test_a_file_that_is_broken_is_not_written_to(tmp_path: Path) -> None:
     file = mine(tmp_path, '{"mcpServers": {')
     async with house(tmp_path, {}) as at:
