@@ -37,7 +37,7 @@ import { useKeptFocus } from './common/kept_focus';
 import { Messages } from './common/Messages';
 import { openModelPicker, Pickers } from './composer/Pickers';
 import { ApproveAll, approveShown } from './tools/ApproveAll';
-import { CallInChat, editsText, listWaitingCalls, nameOf, NextDecision, readDecisionKey } from './tools/decision_keys';
+import { CallInChat, findField, listWaitingCalls, nameOf, NextDecision, readDecisionKey } from './tools/decision_keys';
 import { CarryOut, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
@@ -175,7 +175,7 @@ export function App({
 /** Approve or reject with a key: the call that has the focus, else the first one that waits, or all of them. */
 function decideWithKey(session: Session, waiting: readonly CallInChat[], event: React.KeyboardEvent): void {
   const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
-  const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, editsText: editsText(target) });
+  const decision = readDecisionKey({ key, ctrlKey, metaKey, shiftKey, altKey, repeat, field: findField(target) });
   const focused = target instanceof Element ? target.closest('.eca-Tool[data-status=waiting]') : null;
   const next = waiting.find(call => nameOf(call) === focused?.getAttribute('data-call')) ?? waiting[0];
   if (decision === undefined || next === undefined) {

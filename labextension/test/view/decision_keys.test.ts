@@ -22,8 +22,8 @@ const PRESSED = {
   shiftKey: false,
   altKey: false,
   repeat: false,
-  editsText: false
-};
+  field: 'none'
+} as const;
 
 test('each key has its decision, and none while a text is edited or a key is held down', () => {
   expect(readDecisionKey(PRESSED)).toBe('approve');
@@ -32,8 +32,16 @@ test('each key has its decision, and none while a text is edited or a key is hel
   expect(readDecisionKey({ ...PRESSED, key: 'Backspace' })).toBe('reject');
   expect(readDecisionKey({ ...PRESSED, ctrlKey: false })).toBeUndefined();
   expect(readDecisionKey({ ...PRESSED, repeat: true })).toBeUndefined();
-  expect(readDecisionKey({ ...PRESSED, key: 'Backspace', editsText: true })).toBeUndefined();
+  expect(readDecisionKey({ ...PRESSED, key: 'Backspace', field: 'text' })).toBeUndefined();
+  expect(readDecisionKey({ ...PRESSED, field: 'text' })).toBeUndefined();
   expect(readDecisionKey({ ...PRESSED, altKey: true })).toBeUndefined();
+});
+
+test('in the empty prompt box a key approves, but Backspace still only deletes words', () => {
+  const pressed = { ...PRESSED, field: 'empty prompt' } as const;
+  expect(readDecisionKey(pressed)).toBe('approve');
+  expect(readDecisionKey({ ...pressed, shiftKey: true })).toBe('approveAll');
+  expect(readDecisionKey({ ...pressed, key: 'Backspace' })).toBeUndefined();
 });
 
 test('all that is shown is approved, and nothing that came later or is no longer what was shown', () => {

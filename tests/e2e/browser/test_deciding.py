@@ -75,6 +75,7 @@ def test_all_that_waits_is_approved_at_once_and_what_comes_later_is_asked_again(
     expect(later).to_contain_text("echo later > later.txt")
     expect(button).to_have_count(0)
     assert sorted(file.name for file in lab.root.glob("*.txt")) == ["one.txt", "three.txt", "two.txt"]
+    later.get_by_role("button", name="Approve", exact=True).focus()
     page.keyboard.press("Control+Backspace")
     panel.sees("That is all.")
     panel.wait_until_idle()
@@ -87,9 +88,14 @@ def test_a_key_is_for_the_call_that_shows_it(page: Page, lab: Lab, tmp_path: Pat
     waiting = panel.call("waiting")
     expect(waiting).to_have_count(2, timeout=SECONDS * 1000)
     keys = waiting.locator("kbd:visible")
+    waiting.first.locator(".eca-Tool-head").focus()
     expect(keys).to_have_text(["Ctrl+Enter", "Ctrl+Backspace"])
     expect(waiting.first.locator("kbd:visible")).to_have_count(2)
-    # A key edits the text in the box, and decides nothing.
+    # A key edits the text in the box, and decides nothing. In the empty box, only the key that approves is shown.
+    panel.box.focus()
+    expect(keys).to_have_text(["Ctrl+Enter"])
+    page.keyboard.press("Control+Backspace")
+    expect(waiting).to_have_count(2)
     panel.box.fill("draft of a message")
     page.keyboard.press("Control+Backspace")
     expect(panel.box).to_have_value("draft of a ")

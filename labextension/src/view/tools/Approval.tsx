@@ -122,7 +122,11 @@ export function Approval({
         type="button"
         className="eca-Button"
         aria-keyshortcuts={next === undefined ? undefined : 'Control+Backspace'}
-        title={next === undefined ? undefined : trans.__('%1 rejects without a reason', DECISION_KEYS.reject)}
+        title={
+          next === undefined
+            ? undefined
+            : trans.__('%1, outside of the prompt box, rejects without a reason', DECISION_KEYS.reject)
+        }
         onClick={() => {
           draftReasons.set(nameCall(chatId, id), { reason: '', focused: true });
           setRejecting(true);

@@ -73,30 +73,33 @@ export interface PressedKey {
   readonly altKey: boolean;
   /** Whether the key is held down. */
   readonly repeat: boolean;
-  /** Whether the key edits a text: the focus is in a field with a text. */
-  readonly editsText: boolean;
+  readonly field: FocusedField;
 }
+
+/** The field that has the focus. In a `text` all keys edit the text: it is any field but an empty prompt box. */
+export type FocusedField = 'none' | 'empty prompt' | 'text';
 
 /** Return what a key decides; undefined when it decides nothing. A key that is held down decides only once. */
 export function readDecisionKey(pressed: PressedKey): Decision | undefined {
-  const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, editsText } = pressed;
-  if (!(ctrlKey || metaKey) || altKey || repeat || editsText) {
+  const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, field } = pressed;
+  if (!(ctrlKey || metaKey) || altKey || repeat || field === 'text') {
     return undefined;
   }
   if (key === 'Enter') {
     return shiftKey ? 'approveAll' : 'approve';
   }
-  return key === 'Backspace' && !shiftKey ? 'reject' : undefined;
+  // In the prompt box this key deletes words. Pressed once too often, it must not reject a call.
+  return key === 'Backspace' && !shiftKey && field === 'none' ? 'reject' : undefined;
 }
 
-/** Whether the focus is in a field in which the keys have another meaning: any field but an empty prompt box. */
-export function editsText(target: EventTarget): boolean {
+/** Return which field an element is. */
+export function findField(target: EventTarget): FocusedField {
   if (target instanceof HTMLTextAreaElement) {
-    return target.value !== '' || target.getAttribute('role') !== 'combobox';
+    return target.value === '' && target.getAttribute('role') === 'combobox' ? 'empty prompt' : 'text';
   }
-  return (
+  const isField =
     target instanceof HTMLInputElement ||
     target instanceof HTMLSelectElement ||
-    (target instanceof HTMLElement && target.isContentEditable)
-  );
+    (target instanceof HTMLElement && target.isContentEditable);
+  return isField ? 'text' : 'none';
 }
