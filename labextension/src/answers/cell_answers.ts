@@ -12,6 +12,7 @@ import { addToolsToAnswer } from './code_blocks';
 import { createCodePlace } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
+import { copyText } from '../render/copy_text';
 
 /** After this pause without a change, the output is complete or waits. While it is redrawn, no buttons are added. */
 const PAUSE_MS = 200;
@@ -85,7 +86,7 @@ export class CellAnswers {
   private createTools(cell: CodeCell): CodeTools {
     const { panel } = this;
     return {
-      copy: text => navigator.clipboard.writeText(text),
+      copy: copyText,
       get place() {
         const index = panel.content.widgets.indexOf(cell);
         if (index < 0) {

@@ -86,7 +86,6 @@ export class AssistantPanel extends ReactWidget {
     const { tracker } = lab;
     const openPath = (path: string): void => void lab.openPath(path);
     const code = {
-      copy: (text: string) => navigator.clipboard.writeText(text),
       get place() {
         return findCodePlace(tracker);
       }

@@ -5,7 +5,6 @@
  */
 
 export interface CodeTools {
-  readonly copy: (text: string) => Promise<void>;
   /** Where code can be inserted; undefined when there is no notebook. */
   readonly place: CodePlace | undefined;
 }

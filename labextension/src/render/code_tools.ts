@@ -1,12 +1,13 @@
 /**
  * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
  *
- * This module knows no notebook: `CodeTools` (in `code_tool_types.ts`) has the functions that the buttons call.
+ * This module knows no notebook: `CodeTools` (in `code_tool_types.ts`) has the functions that the other buttons call.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { CodeTools } from './code_tool_types';
+import { copyText, describeCopyFailure } from './copy_text';
 
 /** Add buttons to the blocks of code in an element that was rendered. `blocks` is the selector of those blocks. */
 export function addCodeTools(
@@ -27,10 +28,16 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
     return;
   }
   const text = (): string => block.textContent.replace(/\n$/, '');
+  const failure = document.createElement('div');
+  failure.className = 'eca-Code-failure';
+  failure.setAttribute('role', 'alert');
+  const showFailure = (copied: boolean): void => {
+    failure.textContent = copied ? '' : describeCopyFailure(trans);
+  };
   const tools = document.createElement('div');
   tools.className = 'eca-Code-tools';
   tools.append(
-    createButton('copy', trans.__('Copy'), () => void code.copy(text())),
+    createButton('copy', trans.__('Copy'), () => void copyText(text()).then(showFailure)),
     createButton('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(text())),
     createButton('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(text())),
     createButton('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(text()))
@@ -39,7 +46,7 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
   wrapper.className = 'eca-Code';
   frame.replaceWith(wrapper);
   frame.tabIndex = 0;
-  wrapper.append(frame, tools);
+  wrapper.append(frame, tools, failure);
 }
 
 function createButton(icon: string, label: string, act: () => void): HTMLButtonElement {

@@ -6,6 +6,7 @@
 
 import * as React from 'react';
 
+import { copyText, describeCopyFailure } from '../render/copy_text';
 import { Drafts } from '../chat/drafts';
 import { Session } from '../chat/session';
 import { App, Surroundings } from '../view/App';
@@ -34,7 +35,8 @@ export function WidgetPanel({ env, ...props }: Props): React.ReactElement {
 
 /** The note about a kernel that does not answer. `chat` is empty when there is no chat to continue. */
 export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: string }): React.ReactElement {
-  const { trans, code } = env;
+  const { trans } = env;
+  const [failed, setFailed] = React.useState(false);
   // A kernel that was restarted has not loaded the extension. In any other kernel the first line does nothing.
   const lines = `%load_ext jupyter_eca\n%eca panel ${chat}`.trimEnd();
   return (
@@ -51,11 +53,14 @@ export function KernelGone({ env, chat }: { readonly env: Env; readonly chat: st
         type="button"
         className="eca-Button"
         onClick={() => {
-          void code.copy(lines);
+          void copyText(lines).then(copied => {
+            setFailed(!copied);
+          });
         }}
       >
         {trans.__('Copy')}
       </button>
+      {failed && <span role="alert">{describeCopyFailure(trans)}</span>}
     </div>
   );
 }

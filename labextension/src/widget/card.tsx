@@ -37,7 +37,7 @@ export function createCardSession(model: WidgetView['model']): Session {
  * the kernel must not write rules.
  */
 function createEnv(): Env {
-  const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
+  const code = { place: undefined };
   const doNothing = (): void => undefined;
   return {
     trans: untranslated,

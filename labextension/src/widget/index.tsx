@@ -63,7 +63,7 @@ class Panel {
       }
     });
     const first = this.session.chat.id;
-    const code = { copy: async (text: string) => navigator.clipboard.writeText(text), place: undefined };
+    const code = { place: undefined };
     this.env = {
       trans: untranslated,
       code,

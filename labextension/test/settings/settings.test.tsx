@@ -41,7 +41,7 @@ const later = (): Promise<void> => Promise.resolve();
 const trans = nullTranslator.load('');
 const env: Env = {
   trans,
-  code: { copy: later, place: undefined },
+  code: { place: undefined },
   markdown: later,
   openPath: nothing,
   showCell: nothing

@@ -103,7 +103,7 @@ test('a server without changes causes no message', async () => {
 function shown(changes: readonly Change[], open: boolean): string {
   const env = {
     trans: nullTranslator.load(''),
-    code: { copy: () => Promise.resolve(), place: undefined },
+    code: { place: undefined },
     markdown: () => Promise.resolve(),
     openPath: nothing,
     showCell: nothing

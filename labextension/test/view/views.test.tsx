@@ -30,7 +30,7 @@ const trans = nullTranslator.load('');
 const nothing = (): void => undefined;
 const env: Env = {
   trans,
-  code: { copy: () => Promise.resolve(), place: undefined },
+  code: { place: undefined },
   markdown: () => Promise.resolve(),
   openPath: nothing,
   showCell: nothing

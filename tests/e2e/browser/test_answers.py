@@ -60,6 +60,34 @@ def test_a_whole_answer_is_copied_as_markdown(page: Page, lab: Lab) -> None:
     assert page.evaluate("() => navigator.clipboard.readText()") == f"I look first.\n\n{CODE}"
 
 
+NO_CLIPBOARD = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })"
+
+
+def test_without_a_clipboard_an_answer_is_copied_and_a_failure_is_said(page: Page, lab: Lab) -> None:
+    """A page over plain http has no `navigator.clipboard`."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    panel = Panel.open(page, lab)
+    panel.ask("look first")
+    panel.sees("That is all.")
+    panel.wait_until_idle()
+    page.evaluate(NO_CLIPBOARD)
+    panel.button("Copy this answer as Markdown").click()
+    expect(panel.button("Copied")).to_be_visible()
+    expect(panel.button("Copied")).to_be_focused()
+    page.evaluate("() => delete navigator.clipboard")
+    assert page.evaluate("() => navigator.clipboard.readText()") == f"I look first.\n\n{CODE}"
+    page.evaluate(NO_CLIPBOARD)
+    page.evaluate("() => { document.execCommand = () => false; }")
+    code = panel.node.locator(".eca-Code").first
+    code.hover()
+    code.get_by_role("button", name="Copy", exact=True).click()
+    expect(code.get_by_role("alert")).to_have_text(
+        "This page may not copy. Select the text, and copy it with the keyboard."
+    )
+    panel.button("Copy this answer as Markdown").click()
+    expect(panel.node.locator(".eca-Answer-tools").get_by_role("alert")).to_contain_text("This page may not copy.")
+
+
 def test_no_estimate_is_shown_for_a_command(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.box.fill("costs")

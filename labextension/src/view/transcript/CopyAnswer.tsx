@@ -1,41 +1,46 @@
 /**
- * The button that copies a whole answer. For a moment, it shows that the answer is copied.
+ * The button that copies a whole answer. For a moment, it shows whether the answer is copied.
  *
  * This module knows no transcript: the caller collects the text when the button is clicked.
  */
 
 import * as React from 'react';
 
+import { copyText, describeCopyFailure } from '../../render/copy_text';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 
-/** How long the button shows that the text is copied. */
+/** How long it is shown that the text is copied. A failure is shown until the next try. */
 const SHOWN_MS = 2000;
 
 export function CopyAnswer({ collect }: { readonly collect: () => string }): React.ReactElement {
-  const { trans, code } = useEnv();
-  const [copied, setCopied] = React.useState(false);
+  const { trans } = useEnv();
+  const [copied, setCopied] = React.useState<boolean>();
+  const isCopied = copied === true;
   React.useEffect(() => {
-    const timer = copied
+    const timer = isCopied
       ? window.setTimeout(() => {
-          setCopied(false);
+          setCopied(undefined);
         }, SHOWN_MS)
       : undefined;
     return () => {
       window.clearTimeout(timer);
     };
-  }, [copied]);
+  }, [isCopied]);
   return (
     <div className="eca-Answer-tools">
       <IconButton
-        icon={copied ? 'check' : 'copy'}
-        label={copied ? trans.__('Copied') : trans.__('Copy this answer as Markdown')}
+        icon={isCopied ? 'check' : 'copy'}
+        label={isCopied ? trans.__('Copied') : trans.__('Copy this answer as Markdown')}
         onClick={() => {
-          void code.copy(collect()).then(() => {
-            setCopied(true);
-          });
+          void copyText(collect()).then(setCopied);
         }}
       />
+      {copied === false && (
+        <span className="eca-Trouble" role="alert">
+          {describeCopyFailure(trans)}
+        </span>
+      )}
     </div>
   );
 }
