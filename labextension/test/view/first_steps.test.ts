@@ -2,13 +2,24 @@
 
 import { expect, test } from 'vitest';
 
+import { Session } from '../../src/chat/session';
 import {
+  FirstSteps,
   guessProvider,
   listKeyProviders,
   listSignInProviders,
   needsFirstRun
 } from '../../src/view/first_run/first_steps';
-import { LoginMethod, ProviderLogin, ProviderStatus } from '../../src/wire/protocol';
+import {
+  ClientMethods,
+  LoginMethod,
+  ProviderLogin,
+  ProviderStatus,
+  ProvidersTryResult,
+  ServerMethods
+} from '../../src/wire/protocol';
+import { Peer } from '../../src/wire/rpc';
+import { createLinks } from '../support/memory_link';
 
 const MANUAL: LoginMethod = { key: 'manual', label: 'Enter an API key' };
 const BROWSER: LoginMethod = { key: 'browser', label: 'Sign in in the browser' };
@@ -45,4 +56,52 @@ test('the first steps are shown without a model, and with the small one until so
   expect(needsFirstRun(['local/small'], bundled, 1)).toBe(false);
   expect(needsFirstRun(['local/small'], undefined, 0)).toBe(false);
   expect(needsFirstRun(['local/small', 'house/big'], bundled, 0)).toBe(false);
+});
+
+/** Connect to a server that takes each key, and tries it with this result. Return what the server is asked. */
+async function meet(result: ProvidersTryResult): Promise<readonly [FirstSteps, unknown[]]> {
+  const [ours, theirs] = createLinks();
+  const server = new Peer<ServerMethods, ClientMethods>(theirs);
+  const asked: unknown[] = [];
+  const defaults = { chatDefaultModel: 'a/b', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
+  server.handle('initialize', () => ({ models: ['a/b'], ...defaults }));
+  server.handle('chat/list', () => ({ chats: [] }));
+  server.handle('providers/loginInput', ({ provider }) => {
+    asked.push(['enter', provider]);
+    return { action: 'done' };
+  });
+  server.handle('providers/try', ({ provider }) => {
+    asked.push(['try', provider]);
+    return result;
+  });
+  server.handle('providers/logout', ({ provider }) => {
+    asked.push(['forget', provider]);
+    return {};
+  });
+  const session = new Session({
+    open: () => Promise.resolve(ours),
+    createId: () => 'a',
+    callLater: () => () => undefined
+  });
+  await session.connect();
+  return [new FirstSteps(session), asked];
+}
+
+test('a key that the provider refuses when it is tried is forgotten', async () => {
+  const [steps, asked] = await meet({ outcome: 'refused', model: 'a/b', message: 'No auth credentials' });
+  expect((await steps.useKey('a', 'sk-wrong')).outcome).toBe('refused');
+  expect(asked).toEqual([
+    ['enter', 'a'],
+    ['try', 'a'],
+    ['forget', 'a']
+  ]);
+});
+
+test('a key without credit is kept', async () => {
+  const [steps, asked] = await meet({ outcome: 'no-credit', model: 'a/b', message: 'Insufficient credits' });
+  expect((await steps.useKey('a', 'sk-right')).outcome).toBe('no-credit');
+  expect(asked).toEqual([
+    ['enter', 'a'],
+    ['try', 'a']
+  ]);
 });

@@ -67,14 +67,18 @@ export class FirstSteps {
     return this.session.request('providers/loginInput', { provider, data });
   }
 
-  /** Give a key to the server, and try it. The server keeps no key that was refused. */
+  /** Give a key to the server, and try it. A key that is refused is forgotten, also if only the try shows it. */
   async useKey(provider: string, key: string): Promise<KeyResult> {
     try {
       await this.enter(provider, { key });
     } catch (error) {
       return explainError(error, 'refused');
     }
-    return this.tryKey(provider);
+    const result = await this.tryKey(provider);
+    if (result.outcome === 'refused') {
+      await this.session.ask('providers/logout', { provider });
+    }
+    return result;
   }
 
   /** Try the key of a provider with one small request. If it works, its model answers from now on. */
