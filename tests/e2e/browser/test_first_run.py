@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import expect
@@ -12,14 +14,16 @@ from playwright.sync_api import expect
 from tests.config.test_credentials import holding
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.support.anthropic_server import Fault
 from tests.support.openai_server import LoopbackOpenAI, recording, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from playwright.sync_api import Locator, Page
 
     from tests.e2e.browser.lab import Lab
+    from tests.support.anthropic_server import Recorded
 
 pytestmark = pytest.mark.browser
 
@@ -28,9 +32,22 @@ KEY: Final = "sk-or-the-users-own"
 FIRST_KEY_SECONDS: Final = 90
 
 
+class Vendor(LoopbackOpenAI):
+    """Has the page of the sign-in, too, with a user who says yes at once."""
+
+    def answered(self, asked: Recorded) -> tuple[Fault, Iterable[tuple[float, bytes]]]:
+        path, _, query = asked.path.partition("?")
+        if path == "/auth":
+            back = parse_qs(query)["callback_url"][0]
+            return Fault(302, headers={"Location": f"{back}&code=any"}, plain=True), ()
+        if path == "/api/v1/auth/keys":
+            return Fault(said=json.dumps({"key": KEY, "user_id": "user_1"}), plain=True), ()
+        return super().answered(asked)
+
+
 @pytest.fixture(scope="module")
 def vendor() -> Iterator[LoopbackOpenAI]:
-    with LoopbackOpenAI(
+    with Vendor(
         [recording("chat", "text_comes_in_pieces_and_usage_after_it")[0]], models=["some/model"], key=KEY
     ) as server:
         yield server
@@ -79,6 +96,27 @@ def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(
     panel.sees("No model")
     panel.wait_until_idle()
     expect(panel.box).to_be_focused()
+
+
+def test_after_a_sign_in_the_first_steps_stay_until_the_user_has_seen_that_there_is_no_credit(
+    page: Page, lab: Lab, vendor: LoopbackOpenAI, tmp_path: Path
+) -> None:
+    panel = Panel.open(page, lab)
+    steps = first_steps(panel)
+    vendor.faults.append(refusal(402, "Insufficient credits"))
+    steps.get_by_role("button", name="Sign in").click()
+    with page.context.expect_page(timeout=SECONDS * 1000) as opened:
+        steps.get_by_role("link", name="Open the sign-in page").click(timeout=SECONDS * 1000)
+    expect(opened.value.get_by_role("heading")).to_have_text("Signed in", timeout=FIRST_KEY_SECONDS * 1000)
+    opened.value.close()
+    expect(steps.get_by_role("alert")).to_contain_text("the account has no credit", timeout=FIRST_KEY_SECONDS * 1000)
+    keep(page, "4-no-credit", tmp_path)
+    steps.get_by_role("button", name="Back").click()
+    expect(steps).to_have_count(0)
+    page.evaluate("() => window.jupyterapp.commands.execute('eca:open-settings', { section: 'providers' })")
+    card = page.locator(".eca-Settings-body").get_by_role("listitem", name="OpenRouter", exact=True)
+    card.get_by_role("button", name="Sign out").click(timeout=SECONDS * 1000)
+    expect(card.locator(".eca-Badge")).not_to_have_text("signed in", timeout=SECONDS * 1000)
 
 
 def test_a_pasted_key_finds_its_provider_is_tried_at_once_and_is_kept_by_nobody(

@@ -27,7 +27,8 @@ interface Props {
   readonly onSmall: (model: string) => void;
 }
 
-type Choice = 'sign-in' | 'key' | 'small';
+/** `trial`: the user has signed in, and sees what the try of the key shows. */
+type Choice = 'sign-in' | 'trial' | 'key' | 'small';
 
 export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, onSmall }: Props): React.ReactElement {
   const { trans, openSettings } = useEnv();
@@ -95,7 +96,10 @@ export function FirstRun({ providers, bundled, steps, errors, onOpen, onWorks, o
           providers={listSignInProviders(providers)}
           steps={steps}
           errors={errors}
-          onSignedIn={id => void handleResult(steps.tryKey(id))}
+          onSignedIn={id => {
+            setChoice('trial');
+            void handleResult(steps.tryKey(id));
+          }}
           onBack={() => {
             open(undefined);
           }}
@@ -175,8 +179,9 @@ function SignIn({ providers, steps, errors, onSignedIn, onBack }: SignInProps): 
         onEnd={() => {
           if (isSignedIn.current) {
             onSignedIn(provider.id);
+          } else {
+            onBack();
           }
-          onBack();
         }}
       />
     );
