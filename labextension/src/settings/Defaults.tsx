@@ -52,13 +52,7 @@ export function DefaultList({ listed: { defaults, file }, models, onSave }: Prop
         {trans.__('The assistant sends no telemetry.')}
       </p>
       {defaults.map(setting => (
-        // A value that has changed elsewhere replaces what the field shows.
-        <Default
-          key={`${setting.name} ${String(setting.model ?? setting.dollars)}`}
-          setting={setting}
-          models={models}
-          onSave={onSave}
-        />
+        <Default key={setting.name} setting={setting} models={models} onSave={onSave} />
       ))}
     </>
   );
@@ -75,6 +69,12 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
   const before = isModel ? model : String(dollars ?? '');
   const [text, setText] = React.useState(before);
   const [saved, setSaved] = React.useState(false);
+  const [lastBefore, setLastBefore] = React.useState(before);
+  if (before !== lastBefore) {
+    // A value that was saved, or has changed elsewhere, replaces what the field shows.
+    setLastBefore(before);
+    setText(before);
+  }
   const id = React.useId();
   const labels: Readonly<Record<DefaultName, string>> = {
     defaultModel: trans.__('Default model'),
@@ -99,6 +99,8 @@ function Default({ setting, models, onSave }: DefaultProps): React.ReactElement 
       className="eca-Default"
       onSubmit={event => {
         event.preventDefault();
+        // The button is disabled once the value is saved, and a disabled button loses the focus.
+        document.getElementById(id)?.focus();
         const value = text === '' ? {} : isModel ? { model: text } : { dollars: Number(text) };
         void onSave({ name, ...value }).then(setSaved);
       }}

@@ -151,6 +151,8 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     body.get_by_label("Model of completions", exact=True).select_option("scripted/settings")
     body.get_by_role("button", name="Save: Model of completions").click()
     expect(body.get_by_role("button", name="Save: Model of completions")).to_be_disabled(timeout=SECONDS * 1000)
+    expect(body.get_by_role("status").filter(has_text="Saved.")).to_have_count(1)
+    expect(body.get_by_label("Model of completions", exact=True)).to_be_focused()
     body.get_by_label("Budget of a day, in US dollars", exact=True).fill("2.5")
     body.get_by_label("Budget of a day, in US dollars", exact=True).press("Enter")
     expect(body.get_by_role("button", name="Save: Budget of a day")).to_be_disabled(timeout=SECONDS * 1000)
