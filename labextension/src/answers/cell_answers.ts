@@ -12,7 +12,6 @@ import { addToolsToAnswer } from './code_blocks';
 import { createCodePlace } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
-import { copyText } from '../render/copy_text';
 
 /** After this pause without a change, the output is complete or waits. While it is redrawn, no buttons are added. */
 const PAUSE_MS = 200;
@@ -86,7 +85,6 @@ export class CellAnswers {
   private createTools(cell: CodeCell): CodeTools {
     const { panel } = this;
     return {
-      copy: copyText,
       get place() {
         const index = panel.content.widgets.indexOf(cell);
         if (index < 0) {
