@@ -184,6 +184,10 @@ class ProviderConfig(Model):
         both = {**self.extra_headers, **chosen.extra_headers}
         return {name: value.get_secret_value() for name, value in both.items()}
 
+    def read_key(self) -> str:
+        """Return the key in plain text. "" also for a key that became empty, as `${env:NAME}` without the variable."""
+        return self.key.get_secret_value().strip() if self.key else ""
+
     def payload(self, model: str) -> Payload:
         """Return the fields that are added to the body of a request for a model."""
         return {**self.extra_payload, **self.models.get(model, ModelConfig()).extra_payload}

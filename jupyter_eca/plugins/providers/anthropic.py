@@ -200,7 +200,7 @@ def _explain_status(error: APIStatusError, target: RequestTarget) -> ProviderErr
 
 
 def _key(settings: ProviderConfig, provider: str) -> str:
-    own = settings.key.get_secret_value().strip() if settings.key else ""
+    own = settings.read_key()
     if own or settings.foreign_address or (settings.url and provider != "anthropic"):
         return own  # the key for Anthropic is not sent to other servers
     return os.environ.get(KEY_VARIABLE, "").strip()

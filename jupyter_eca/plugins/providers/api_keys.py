@@ -48,7 +48,7 @@ def find(
     key that was typed in is only sent to the URL that it was typed in for, because the configuration of a project may
     name another URL.
     """
-    if settings.key is not None and settings.key.get_secret_value().strip():
+    if settings.read_key():
         return ApiKey(settings, "config")
     if not isinstance(plug, Keyed):
         return ApiKey(settings)

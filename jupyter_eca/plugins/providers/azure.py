@@ -41,14 +41,23 @@ class AzureProvider(OpenAIProvider):
         return tuple(settings.models) if settings.url else ()
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
-        if settings.key is None and settings.url:
-            await asyncio.to_thread(require_extra, "azure", "azure.identity", "Azure without a key")
-            check_own_address(settings, self.label)
-            settings = settings.model_copy(update={"requires_auth": False})
+        settings = await self._allow_account(settings)
         # The class is named, because `super()` does not work in a dataclass with slots.
         async with aclosing(OpenAIProvider.stream(self, model, request, settings)) as deltas:
             async for delta in deltas:
                 yield delta
+
+    async def warm(self, provider: str, settings: ProviderConfig) -> None:
+        await OpenAIProvider.warm(self, provider, await self._allow_account(settings))
+
+    async def _allow_account(self, settings: ProviderConfig) -> ProviderConfig:
+        """Return settings that need no key if there is none. Raises: ProviderError if the account cannot be used, or
+        must not be used for this address."""
+        if settings.read_key() or not settings.url:
+            return settings
+        await asyncio.to_thread(require_extra, "azure", "azure.identity", "Azure without a key")
+        check_own_address(settings, self.label)
+        return settings.model_copy(update={"requires_auth": False})
 
     def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
         if target.key:

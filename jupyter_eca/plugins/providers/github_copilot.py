@@ -65,8 +65,7 @@ class CopilotProvider(OpenAIProvider):
     """Where a token of a user becomes one of Copilot."""
 
     async def check(self, settings: ProviderConfig) -> None:
-        key = settings.key.get_secret_value().strip() if settings.key else ""
-        await _CopilotToken(self.exchange, key).fetch()
+        await _CopilotToken(self.exchange, settings.read_key()).fetch()
 
     async def authorize_device(self) -> DeviceAuthorization:
         body = {"client_id": _CLIENT_ID, "scope": "read:user"}

@@ -112,11 +112,13 @@ class OpenAIProvider:
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         configured = tuple(settings.models)
-        if not settings.url or (_needs_key(settings) and not _key(settings)):
+        if not settings.url or (_needs_key(settings) and not settings.read_key()):
             return ()
         if not (is_here(settings.url) and settings.fetch_models):
             return configured
-        listed_models = await asyncio.to_thread(_list_models, self._address(settings.url, "/models"), _key(settings))
+        listed_models = await asyncio.to_thread(
+            _list_models, self._address(settings.url, "/models"), settings.read_key()
+        )
         return (*configured, *(name for name in listed_models if name not in configured))
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
@@ -185,7 +187,7 @@ class OpenAIProvider:
         preset = self.presets.get(provider)
         variable = re.sub(r"\W", "_", provider).upper() + "_API_KEY"
         target = RequestTarget(
-            provider, model_id, settings.url, _key(settings), self.api.label, variable, self.api.path
+            provider, model_id, settings.url, settings.read_key(), self.api.label, variable, self.api.path
         )
         return check_target(target, needs_key=_needs_key(settings), vendor=preset.label if preset else provider)
 
@@ -280,10 +282,6 @@ def _find_message(body: object) -> str:
             return body
         case _:
             return ""
-
-
-def _key(settings: ProviderConfig) -> str:
-    return settings.key.get_secret_value().strip() if settings.key else ""
 
 
 def _needs_key(settings: ProviderConfig) -> bool:

@@ -42,6 +42,10 @@ def find_nothing(_package: str) -> object:
     return None
 
 
+def find_anything(_package: str) -> object:
+    return True
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -96,13 +100,20 @@ async def test_without_a_key_the_account_of_the_azure_tools_is_used(monkeypatch:
     assert scopes == ["https://cognitiveservices.azure.com/.default"]
 
 
-async def test_without_a_key_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", [None, "", " "])
+async def test_without_a_key_the_missing_extra_is_named(key: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk_clients, "find_spec", find_nothing)
     with pytest.raises(ProviderError, match=r'pip install "jupyter-eca\[azure\]"'):
-        await answer(asking("hi", model=MODEL), at("https://my.openai.azure.com"), PROVIDER)
+        await answer(asking("hi", model=MODEL), at("https://my.openai.azure.com", key=key), PROVIDER)
 
 
-async def test_a_project_that_sets_the_address_does_not_get_the_account() -> None:
-    pytest.importorskip("azure.identity")
+@pytest.mark.parametrize("key", [None, "", " "])
+async def test_a_project_that_sets_the_address_does_not_get_the_account(
+    key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sdk_clients, "find_spec", find_anything)
+    settings = at("https://evil.example", foreign_address=True, key=key)
     with pytest.raises(ProviderError, match="not sent there"):
-        await answer(asking("hi", model=MODEL), at("https://evil.example", foreign_address=True), PROVIDER)
+        await answer(asking("hi", model=MODEL), settings, PROVIDER)
+    with pytest.raises(ProviderError, match="not sent there"):
+        await PROVIDER.warm("azure", settings.model_copy(update={"requires_auth": False}))

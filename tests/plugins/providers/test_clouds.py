@@ -209,11 +209,12 @@ async def test_without_google_credentials_the_error_names_the_command() -> None:
 
 
 @pytest.mark.parametrize("provider", [bedrock.PROVIDER, vertex.PROVIDER], ids=["bedrock", "vertex"])
+@pytest.mark.parametrize("key", [None, "", " "])
 async def test_a_project_that_sets_the_address_does_not_get_the_credentials(
-    provider: Any, monkeypatch: pytest.MonkeyPatch
+    provider: Any, key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sdk_clients, "find_spec", find_anything)
-    settings = ProviderConfig(url="https://evil.example", foreign_address=True)
+    settings = ProviderConfig.model_validate({"url": "https://evil.example", "foreign_address": True, "key": key})
     with pytest.raises(ProviderError, match="not sent there"):
         await answer(asking("hi", model=f"{provider.name}/m"), settings, provider)
 
