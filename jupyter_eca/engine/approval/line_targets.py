@@ -113,7 +113,7 @@ def _find_in_commands(
     line."""
     count = sum(len(command.words) for command in commands)
     folders = (folder,)
-    is_lost = False
+    is_lost = UNKNOWN in folder
     # `echo "cp x y" | sh`
     reads_script = any(one.program in known_programs.SHELLS and not _list_operands(one) for one in commands)
     for command in commands:

@@ -194,17 +194,26 @@ class Variables:
             case ("date", *options) if "-f" not in options:
                 shape = next((unquote_roughly(option)[1:] for option in options if "+" in option[:2]), "0")
                 text = re.sub(r"%[-_0^#:]*[A-Za-z%]", "0", shape)
-                return (UNKNOWN,) if re.search(r"[%$]|[\ue000-\uf8ff]", text) or "%Z" in shape else (text,)
+                # The name of the time zone is a variable, and `%n` and `%t` begin a new word.
+                is_unknown = re.search(r"[%$]|[\ue000-\uf8ff]", text) or re.search(r"%[-_0^#:EO]*[Znt]", shape)
+                return (UNKNOWN,) if is_unknown else (text,)
             case ("basename", path) | ("basename", path, _):
                 endings = [unquote_roughly(value) for value in self.fill("".join(words[2:]))]
                 names = [unquote_roughly(value).rstrip("/").rpartition("/")[2] for value in self.fill(path)]
-                return tuple({name.removesuffix(ending) or name for name, ending in product(names, endings)})
+                return tuple({_remove_ending(name, ending) for name, ending in product(names, endings)})
             case ("dirname", path):
-                return tuple(
-                    {unquote_roughly(value).rstrip("/").rpartition("/")[0] or "." for value in self.fill(path)}
-                )
+                return tuple({_take_folder(unquote_roughly(value)) for value in self.fill(path)})
             case _:
                 return (UNKNOWN,)
+
+
+def _remove_ending(name: str, ending: str) -> str:
+    return UNKNOWN if UNKNOWN in ending else name.removesuffix(ending) or name
+
+
+def _take_folder(path: str) -> str:
+    """Return the folder of a path. What is not known may have folders of its own."""
+    return UNKNOWN if UNKNOWN in path else path.rstrip("/").rpartition("/")[0] or "."
 
 
 def _decode(text: str) -> str:

@@ -86,6 +86,10 @@ ORDINARY = (
     "case $1 in a) echo b;; esac",
     "sudo apt-get install -y graphviz 2>&1 | tail -3",
     "bash run.sh $HOME/data",
+    'for f in data/*.csv; do mkdir -p "$(dirname "out/$f")" && cp "$f" "out/$f"; done',
+    "for f in data/*; do cp $f out/$(basename $f .csv).txt; done",
+    "for f in {a,b}.csv; do cp $f out/$(basename $f .csv).txt; done",
+    "read F; cp a out/$(basename $PWD)",
 )
 
 # Each of these lines writes into `.eca`, or into a folder that is not known before it runs.
@@ -172,6 +176,13 @@ HIDDEN = (
     "X=.e bash -c 'cp h ${X}ca/x'",
     "export X=.e; bash -c 'cp h ${X}ca/x'",
     "IFS=Z; X=aZ.eca; cp h $X",
+    'while read f; do cp x "$(dirname "$f")/config.json"; done < list',
+    'D=$(dirname "$(cat list)"); cp x $D/config.json',
+    "read X; cp h $(dirname out/$X)/config.json",
+    'read X; cp h "$(basename .ecaX "$X")/config.json"',
+    "cp h $(date +a%n.eca/x)",
+    "TZ=.e; mkdir $(TZ=.e date +%-Z)ca",
+    'cd "$(cat list)"; echo "$(touch config.json)"',
 )
 
 
