@@ -44,6 +44,13 @@ _PARTS_OF_WORD: Final = re.compile(r"[=:,@]")
 _OPTIONS: Final = re.compile(r"-\w+(?=[.~/])")
 
 _ENTERS: Final = frozenset({"cd", "chdir", "pushd"})
+# With this variable, `cd` enters a folder below others than the current one, but for these paths. Without a value it
+# does nothing.
+_CDPATH: Final = "CDPATH"
+_KEEPS_CDPATH: Final = re.compile(
+    r"""(?<!["'\w$])CDPATH=(?:''|"")?(?=[\s;&|)]|$)|\bunset\ CDPATH\b|\$CDPATH\b|\$\{CDPATH\}""", re.IGNORECASE
+)
+_STARTS_HERE: Final = re.compile(r"[/~-]|\.\.?(?:/|$)")
 # After these options a program works in another folder.
 _FOLDER_OPTIONS: Final = re.compile(r"-C|--(?:directory|chdir|cwd|prefix|work-tree)")
 # A line that enters folders in more ways than these is asked about, and so is one for which more paths would have to be
@@ -77,6 +84,8 @@ _HARMLESS_NAME: Final = re.compile(
 def find_in_line(line: str, folder: str, resolver: PathResolver, *, looks_up: bool = True) -> str:
     """Return a protected path that a line may change, "" for none. `folder` is where the line starts. Without
     `looks_up`, the line is no line of a shell alone, and a word that is not known does not count."""
+    if _sets_cdpath(line):
+        resolver = replace(resolver, variables={**resolver.variables, _CDPATH: UNKNOWN})
     if (commands := parse_commands(line)) is not None:
         return _find_in_commands(commands, folder, resolver, resolver, looks_up=looks_up)
     if found := find_in_text(line.replace("'", "").replace('"', "").replace("\\", "")):
@@ -93,7 +102,7 @@ def find_in_line(line: str, folder: str, resolver: PathResolver, *, looks_up: bo
         return found
     runs_documents = any(one.hides_program or one.program in known_programs.SHELLS for one in commands)
     inner = (*script.inner, *(script.documents if runs_documents else ()))
-    starts = _enter((folder,), [entered for command in commands for entered in _list_entered(command)])
+    starts = _enter((folder,), [entered for command in commands for entered in _list_entered(command, resolver)])
     if len(starts) > _MOST_FOLDERS:
         return line.strip()
     results = (find_in_line(text, start, inside, looks_up=looks_up) for text in inner for start in starts)
@@ -137,7 +146,7 @@ def _find_in_commands(
         for text, start in product(filter(_LINE.search, lines), folders):
             if found := find_in_line(text, start, inside, looks_up=knows):
                 return found
-        entered = (*_list_entered(command),)
+        entered = (*_list_entered(command, resolver),)
         is_lost = is_lost or UNKNOWN in "".join(entered)
         folders = _enter(folders, entered)
     return ""
@@ -162,12 +171,20 @@ def _enter(folders: tuple[str, ...], entered: Iterable[str]) -> tuple[str, ...]:
     return folders
 
 
-def _list_entered(command: ParsedCommand) -> Iterator[str]:
+def _sets_cdpath(line: str) -> bool:
+    """Return whether a line may give `CDPATH` a value."""
+    return _CDPATH in unquote_roughly(_KEEPS_CDPATH.sub("", line.replace("\\\n", ""))).upper()
+
+
+def _list_entered(command: ParsedCommand, resolver: PathResolver) -> Iterator[str]:
     """Yield the folders that a command enters for those after it."""
     words = (command.command, *command.args)
     for at, word in enumerate(words):
         if word in _ENTERS:
-            yield next((after for after in words[at + 1 :] if not after.startswith("-")), "~")
+            target = next((after for after in words[at + 1 :] if not after.startswith("-")), "~")
+            yield target
+            if resolver.variables.get(_CDPATH) == UNKNOWN and not _STARTS_HERE.match(target):
+                yield UNKNOWN
 
 
 def _list_option_folders(command: ParsedCommand) -> Iterator[str]:
