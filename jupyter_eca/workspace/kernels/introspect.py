@@ -231,10 +231,12 @@ def _add_profile(
     description: dict[str, Any], value: Any, time_limit: _TimeLimit, profile: Callable[[Any], Iterator[str]]
 ) -> None:
     """Add the lines of the profile. It contains the first rows, so they are not repeated. If it takes too long or
-    fails, the lines before are kept; without any line, the first rows stay."""
+    fails, the lines before are kept, and the first rows stay."""
     lines: list[str] = []
+    is_complete = False
     try:
         time_limit.run(lambda: lines.extend(profile(value)), PROFILE_S)
+        is_complete = True
     except _TooSlowError:
         lines.append(f"(the rest takes more than {PROFILE_S * 1000:.0f} ms)")
     except Exception as error:  # noqa: BLE001  # an unusual table; what is known of it without a profile stays
@@ -242,7 +244,7 @@ def _add_profile(
     # The user decides separately about tables. A table whose columns are not known here would be disclosed as an array.
     if lines and ("columns" in description or len(lines) == 1):
         description["profile"] = "\n".join(lines)
-        if "columns" in description:
+        if is_complete and "columns" in description:
             description.pop("sample", None)
 
 

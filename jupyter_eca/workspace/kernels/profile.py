@@ -59,8 +59,6 @@ class _Column(NamedTuple):
     """The number of values that were looked at, with nulls."""
     values: list[Any]
     """The values that are not null."""
-    first: list[Any]
-    """The values of the first rows."""
 
 
 def profile(value: Any) -> Iterator[str]:
@@ -102,23 +100,31 @@ def _is_series(value: Any) -> bool:
 
 
 def _profile_table(table: Any, deadline: float) -> Iterator[str]:
-    """Yield a line for each column, and then the first rows."""
+    """Yield a line for each column, and then the first rows.
+
+    Raises: the error of a column that could not be read, after all lines. Then there are no first rows.
+    """
     rows, width = int(table.shape[0]), int(table.shape[1])
     shown = min(width, MAX_COLUMNS)
     step = _choose_step(rows, shown)
     limit = max(LINE_CHARS[0], min(LINE_CHARS[1], MAX_CHARS // max(shown, 1)))
     first: list[list[Any]] = []
+    failure: Exception | None = None
     for place in range(shown):
         name, series = _take_column(table, place)
-        if time.monotonic() > deadline:
-            yield _cut(f"{name} {_name_dtype(series)}", limit)
-            continue
-        column = _read_series(name, series, step)
-        first.append(column.first)
-        yield _describe_column(column, limit)
+        line = _cut(f"{name} {_name_dtype(series)}", limit)
+        try:
+            first.append(_read_first(series))
+            if time.monotonic() <= deadline:
+                line = _describe_column(_read_series(name, series, step), limit)
+        except Exception as error:  # noqa: BLE001  # the other columns have their lines all the same
+            failure = error
+        yield line
     yield from _count_rest(width, "columns")
     if step > 1:
         yield f"[1 row of {step} was looked at: {-(-rows // step):,} of {rows:,}]"
+    if failure is not None:
+        raise failure
     for number, row in enumerate(zip(*first, strict=False), start=1):
         yield _cut(f"row {number}: " + ", ".join(_cut(_as_text(item), VALUE_CHARS) for item in row), ROW_CHARS)
 
@@ -146,18 +152,29 @@ def _take_column(table: Any, place: int) -> tuple[str, Any]:
 def _read_series(name: str, series: Any, step: int) -> _Column:
     """Read every `step`-th value of a column of pandas, polars or pyarrow."""
     if hasattr(series, "iloc"):
-        seen, first = series.iloc[::step], series.iloc[:FIRST_ROWS].tolist()
+        seen = series.iloc[::step]
         values = seen.dropna().tolist()
     elif hasattr(series, "gather_every"):
-        seen, first = series.gather_every(step), series.head(FIRST_ROWS).to_list()
+        seen = series.gather_every(step)
         values = seen.drop_nulls().to_list()
     else:
-        seen, first = series.take(list(range(0, len(series), step))), series.slice(0, FIRST_ROWS).to_pylist()
+        seen = series.take(list(range(0, len(series), step)))
         values = seen.drop_null().to_pylist()
     # NaN counts as null in all libraries.
     if values and isinstance(values[0], float):
         values = [value for value in values if value == value]  # NaN differs from itself
-    return _Column(name, _name_dtype(series), len(seen), values, first)
+    return _Column(name, _name_dtype(series), len(seen), values)
+
+
+def _read_first(series: Any) -> list[Any]:
+    """Read the first values of a column of pandas, polars or pyarrow."""
+    if hasattr(series, "iloc"):
+        return series.iloc[:FIRST_ROWS].tolist()
+    return (
+        series.head(FIRST_ROWS).to_list()
+        if hasattr(series, "gather_every")
+        else series.slice(0, FIRST_ROWS).to_pylist()
+    )
 
 
 def _name_dtype(series: Any) -> str:
@@ -182,6 +199,13 @@ def _describe_column(column: _Column, limit: int) -> str:
 
 def _describe_values(values: list[Any], count: int) -> list[str]:
     """Describe values that are not null. `count` is their number together with the nulls."""
+    try:
+        return _summarize(values, count)
+    except Exception as error:  # noqa: BLE001  # such as values that cannot be compared
+        return [f"cannot be described: {type(error).__name__}"]
+
+
+def _summarize(values: list[Any], count: int) -> list[str]:
     try:
         frequencies = Counter(values)
     except TypeError:  # lists and dictionaries cannot be counted

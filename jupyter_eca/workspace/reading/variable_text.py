@@ -30,8 +30,8 @@ def describe(variable: Variable, config: VariablesConfig) -> list[str]:
     if variable.memory is not None:
         lines.append(f"memory: {variable.memory:,} bytes")
     is_full = disclosure is VariableDetail.FULL
-    # A profile names the columns too, with their types.
-    if variable.columns and not (is_full and variable.profile):
+    # A profile names the columns too, with their types. One beside a sample is not complete.
+    if variable.columns and not (is_full and variable.profile and not variable.sample):
         lines.append("columns: " + ", ".join(f"{column.name}: {column.dtype}" for column in variable.columns))
     if is_full:
         lines += [text for text in (variable.profile, variable.sample or variable.preview) if text]

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from jupyter_eca.config.schema import VariableDetail, VariablesConfig
+from jupyter_eca.protocol.notebook import Variable
 from jupyter_eca.workspace.kernels import introspect, profile
 from jupyter_eca.workspace.kernels.introspect import describe
+from jupyter_eca.workspace.reading import variable_text
 
 # Each column has something that the first rows hide.
 COLUMNS: dict[str, list[Any]] = {
@@ -86,10 +89,59 @@ def test_the_profile_of_a_wide_table_has_a_limit() -> None:
     assert len(described["profile"]) < profile.MAX_CHARS + profile.FIRST_ROWS * profile.ROW_CHARS + 100
 
 
-def test_when_the_time_is_over_the_other_columns_have_their_type_only(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_when_the_time_is_over_the_other_columns_have_their_type_only_and_the_first_rows_have_all_columns(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(profile, "DEADLINE_S", 0)
+    lines = read_lines(make_frame(library))
+    assert [line.split(" ")[0] for line in lines[:4]] == ["sensor", "status", "constant", "comment"]
+    assert not any("," in line for line in lines[:4])
+    assert lines[4] == "row 1: 0, 'OK', 1, 'log 0'"
+
+
+def test_a_column_whose_values_cannot_be_compared_does_not_take_the_other_columns_with_it() -> None:
     pandas: Any = importlib.import_module("pandas")
-    assert read_lines(pandas.DataFrame({"a": [1], "b": [2.5]})) == ["a int64", "b float64"]
+    mixed = [pandas.Timestamp(f"2024-01-0{number + 1}", tz="UTC" if number % 2 else None) for number in range(9)]
+    table = pandas.DataFrame({"z": [complex(number, 1) for number in range(9)], "t": mixed, "n": range(9)})
+    described = describe_named(table)
+    assert described["profile"].splitlines()[:4] == [
+        "z complex128, cannot be described: TypeError",
+        "t object, cannot be described: TypeError",
+        "n int64, 0..8, mean 4",
+        "row 1: 1j, 2024-01-01, 0",
+    ]
+    assert "sample" not in described
+
+
+def test_a_column_that_cannot_be_read_has_its_type_and_the_first_rows_stay_as_they_were() -> None:
+    class Closed:
+        """A column that is not there any more."""
+
+        dtype = "int64"
+
+        @property
+        def iloc(self) -> Any:
+            raise OSError("the file is closed")
+
+    class Table:
+        shape = (1, 2)
+        schema = column_names = columns = dtypes = ("a", "b")
+
+        def head(self, rows: int) -> str:
+            return f"{rows} rows"
+
+        def column(self, place: int) -> Any:
+            pandas: Any = importlib.import_module("pandas")
+            return pandas.Series([7]) if place else Closed()
+
+    described = describe_named(Table())
+    assert described["profile"].splitlines()[:2] == ["a int64", "b int64, constant 7"]
+    assert "the file is closed" in described["profile"]
+    assert described["sample"] == "5 rows"
+    lines = variable_text.describe(Variable.model_validate(described), VariablesConfig(table=VariableDetail.FULL))
+    assert "5 rows" in lines
+    assert any(line.startswith("columns: a: ") for line in lines)
 
 
 def test_a_profile_that_takes_too_long_ends_and_keeps_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +168,9 @@ def test_a_profile_that_takes_too_long_ends_and_keeps_its_lines(monkeypatch: pyt
             pandas: Any = importlib.import_module("pandas")
             return Slow() if place else pandas.Series([7])
 
-    assert read_lines(Table()) == ["a int64, constant 7", "(the rest takes more than 50 ms)"]
+    described = describe_named(Table())
+    assert described["profile"].splitlines() == ["a int64, constant 7", "(the rest takes more than 50 ms)"]
+    assert described["sample"] == "5 rows"
 
 
 def test_a_table_that_would_be_disclosed_as_an_array_has_no_profile() -> None:
