@@ -174,6 +174,7 @@ def test_two_people_type_while_the_assistant_works_in_their_notebook(browser: Br
         assert saved(one)[4] == ("c3", "print(x)", "21\n")
 
 
+@pytest.mark.nightly
 def test_a_page_without_the_assistant_sees_what_is_asked_for_in_another_and_loses_nothing(
     browser: Browser, lab: Lab
 ) -> None:
@@ -189,6 +190,7 @@ def test_a_page_without_the_assistant_sees_what_is_asked_for_in_another_and_lose
         assert saved(one)[4] == ("c3", "print(x)", "21\n")
 
 
+@pytest.mark.nightly
 def test_what_was_typed_in_a_page_that_is_closed_by_now_is_in_the_notebook_with_what_the_assistant_did(
     browser: Browser, lab: Lab
 ) -> None:
@@ -211,6 +213,7 @@ def test_what_was_typed_in_a_page_that_is_closed_by_now_is_in_the_notebook_with_
         again.wait_for_output(4, "21")
 
 
+@pytest.mark.nightly
 def test_hunks_are_decided_in_one_page_while_another_types_in_the_same_cell_and_both_agree(
     browser: Browser, lab: Lab
 ) -> None:
