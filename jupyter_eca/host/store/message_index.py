@@ -16,16 +16,16 @@ This module must not know threads, see `store`, nor what is shown of a message.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from jupyter_eca.host.store.transaction import transaction
 from jupyter_eca.protocol.content import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 TOKENIZER: Final = "trigram"
 
@@ -95,7 +95,7 @@ class MessageIndex:
         messages = list(_join_pieces(events))
         # Asked before the transaction: if that fails, the new index must not be lost with it.
         has_index = self._has_index
-        with self._transaction():
+        with transaction(self._db):
             self._delete(chat, indexed)
             self._db.executemany(
                 "INSERT INTO messages (chat, first, last, text) VALUES (?, ?, ?, ?)",
@@ -170,16 +170,6 @@ class MessageIndex:
                 raise
             return False
         return True
-
-    @contextmanager
-    def _transaction(self) -> Generator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
 
 def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:

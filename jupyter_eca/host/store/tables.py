@@ -6,7 +6,6 @@ They must not know threads or subscribers: `store` does. `schema` makes the tabl
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +15,12 @@ from jupyter_eca.engine.changes.revert import Decided
 from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.rows import CHANGED, UNKEPT, CellCheckpoint, ChatRow, Checkpoint, StoredSelection
 from jupyter_eca.host.store.spending import add_spending, sum_spending
+from jupyter_eca.host.store.transaction import transaction
 from jupyter_eca.protocol.content import Content, MetadataContent, Role
 from jupyter_eca.protocol.event import Aside, Event, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 
@@ -85,17 +85,6 @@ class Tables:
         self.messages = MessageIndex(db, workspace)
         """Finds chats by their messages."""
 
-    @contextmanager
-    def _transaction(self) -> Generator[None]:
-        """Commit the statements within this context together, or none of them if one fails."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
     # -- events and the rows of their chats
 
     def write(
@@ -116,7 +105,7 @@ class Tables:
         stored: list[Event] = []
         refused: list[RefusedWrite] = []
         late_chats = list(dict.fromkeys(event.chat for event in events[:late]))
-        with self._transaction():
+        with transaction(self._db):
             for chat in late_chats:
                 newest = "(SELECT coalesce(max(seq), 0) FROM events WHERE chat = id)"
                 self._db.execute(
@@ -283,7 +272,7 @@ class Tables:
         """Delete events of a chat, and note in its row which part was cut."""
         if not seqs:
             return
-        with self._transaction():
+        with transaction(self._db):
             self._db.execute(
                 "UPDATE chats SET cut_from = min(coalesce(cut_from, ?1), ?1),"
                 " cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?2",
@@ -296,7 +285,7 @@ class Tables:
         """Delete a chat and the chats of its subagents. Their costs stay."""
         for row in self.list_subagents(chat):
             self.delete_chat(row.id)
-        with self._transaction():
+        with transaction(self._db):
             self.messages.forget(chat)
             for statement in (
                 "DELETE FROM events WHERE chat = ?",
@@ -323,7 +312,7 @@ class Tables:
 
     def copy_chat(self, chat: str, last: int, new: str, title: str, at: int) -> None:
         """Copy a chat with its events up to the sequence number `last` to the new chat `new`, with another title."""
-        with self._transaction():
+        with transaction(self._db):
             self._db.execute(
                 "INSERT INTO chats"
                 " (id, workspace, created, updated, title, model, agent, variant, trust, folder, notebook)"
