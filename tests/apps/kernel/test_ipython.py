@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-pexpect: Any = pytest.importorskip("pexpect")  # IPython brings it, but not on Windows
+pexpect: Any = pytest.importorskip("pexpect", reason="IPython brings it, but not on Windows")
 
 KEY = "sk-ant-typed-by-hand"
 HOUSE = "house"
