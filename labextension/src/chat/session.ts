@@ -61,6 +61,8 @@ export class Session implements Attendant {
   onDeleted: (chatId: ChatId) => void = () => undefined;
   /** Called when the server offers the user an action outside of the chat; see `Offer`. */
   onOffer: (offer: Offer) => void = () => undefined;
+  /** The prompt that was sent last, also when it was refused, with the notebook that was in front. */
+  lastPrompt: { readonly chatId: ChatId; readonly notebook: string | undefined } | undefined;
   /** The client of the open link; undefined while there is none. */
   private client: Client | undefined;
   /** Called whenever the state has changed. */
@@ -298,6 +300,7 @@ export class Session implements Attendant {
     notebook = this.findActiveNotebook()
   ): Promise<boolean> {
     const { model, agent, variant } = { ...this.state.selection, ...chat.selection };
+    this.lastPrompt = { chatId: chat.id, notebook };
     const result = await this.ask('chat/prompt', {
       chatId: chat.id,
       message,

@@ -5,6 +5,7 @@
  */
 
 import { Chat } from '../chat/state';
+import { Drafts } from '../chat/drafts';
 import { Session } from '../chat/session';
 import { ChatId, ChatSummary } from '../wire/protocol';
 
@@ -41,11 +42,12 @@ export class NotebookFollower {
 
   /**
    * `findFront` returns the path of the notebook in front, and `isPinned` whether the panel keeps its chat. Both may
-   * change at any time.
+   * change at any time. `drafts` holds what the user has typed and not sent.
    */
   constructor(
     private readonly session: Session,
     private readonly store: NotebookChatStore,
+    private readonly drafts: Drafts,
     private readonly findFront: () => string | undefined,
     private readonly isPinned: () => boolean
   ) {
@@ -105,12 +107,19 @@ export class NotebookFollower {
       return;
     }
     const isFirst = this.notebook === undefined;
+    const shown = session.chat;
     this.notebook = front;
     this.visited.add(front);
     const own = this.store.getNotebookChat(front) ?? (await this.fetchNewest(front));
-    if (own !== undefined && own !== session.chat.id) {
+    const { lastPrompt } = session;
+    if (session.chat.id !== shown.id || (lastPrompt?.chatId === shown.id && lastPrompt.notebook === front)) {
+      // The user did not wait: another chat was opened, or a question was asked. Both stay in view.
+    } else if (own !== undefined && own !== shown.id) {
+      if (isFirst && isUnused(shown)) {
+        this.drafts.move(shown.id, own);
+      }
       await session.openChat(own);
-    } else if (own === undefined && !(isFirst && isUnused(session.chat))) {
+    } else if (own === undefined && !(isFirst && isUnused(shown))) {
       session.startChat();
     }
     this.noteChat();

@@ -147,6 +147,7 @@ export class AssistantPanel extends ReactWidget {
     this.follower = new NotebookFollower(
       this.session,
       remembered,
+      this.drafts,
       this.surroundings.front,
       () => preferences.current().pinChat
     );

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { findNewest, NotebookChatStore, NotebookFollower } from '../../src/chats/notebook_chats';
+import { Drafts } from '../../src/chat/drafts';
 import { Session } from '../../src/chat/session';
 import { TabStorage } from '../../src/chat/tab_storage';
 import { ChatSummary, ClientMethods, ServerMethods } from '../../src/wire/protocol';
@@ -23,13 +24,20 @@ class Page {
   isPinned = false;
   readonly session: Session;
   readonly follower: NotebookFollower;
+  readonly drafts = new Drafts();
+  /** What the user does while the list of chats is fetched. */
+  whileListing: () => unknown = nothing;
 
   constructor(store: NotebookChatStore) {
     const [ours, theirs] = createLinks();
     const server = new Peer<ServerMethods, ClientMethods>(theirs);
     const defaults = { chatDefaultModel: '', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
     server.handle('initialize', () => ({ models: [], ...defaults }));
-    server.handle('chat/list', () => ({ chats: this.list }));
+    server.handle('chat/list', () => {
+      this.whileListing();
+      return { chats: this.list };
+    });
+    server.handle('chat/prompt', ({ chatId = '' }) => ({ chatId, model: '', status: 'prompting' }));
     server.handle('chat/open', () => ({ found: true }));
     let created = 0;
     this.session = new Session({
@@ -40,6 +48,7 @@ class Page {
     this.follower = new NotebookFollower(
       this.session,
       store,
+      this.drafts,
       () => this.front,
       () => this.isPinned
     );
@@ -176,4 +185,32 @@ test('the follower knows which chats come back with their notebooks', async () =
   page.follower.rename('a.ipynb', 'renamed.ipynb');
   await page.goTo('b.ipynb');
   expect([id, page.session.chat.id].map(page.follower.isOfNotebook)).toEqual([true, true]);
+});
+
+test('a question that is asked before the chats are known stays in view, and its chat is that of the notebook', async () => {
+  const page = new Page(createStorage());
+  page.list.push(chat('of a', 1, 'a.ipynb'));
+  await page.session.connect();
+  page.whileListing = () => page.session.prompt('why?', [], page.session.chat, 'a.ipynb');
+  expect(await page.goTo('a.ipynb')).toBe('new 0');
+  await page.goTo('b.ipynb');
+  expect(await page.goTo('a.ipynb')).toBe('new 0');
+});
+
+test('a chat that the user opens before the chats are known stays in view', async () => {
+  const page = new Page(createStorage());
+  page.list.push(chat('of a', 1, 'a.ipynb'), chat('other', 2, 'c.ipynb'));
+  await page.session.connect();
+  page.whileListing = () => page.session.openChat('other');
+  expect(await page.goTo('a.ipynb')).toBe('other');
+});
+
+test('what was typed before the chat of the notebook is shown goes along with it', async () => {
+  const page = new Page(createStorage());
+  page.list.push(chat('of a', 1, 'a.ipynb'));
+  await page.session.connect();
+  page.drafts.set('new 0', { text: 'wh', contexts: [] });
+  expect(await page.goTo('a.ipynb')).toBe('of a');
+  expect(page.drafts.get('of a').text).toBe('wh');
+  expect(page.drafts.get('new 0').text).toBe('');
 });
