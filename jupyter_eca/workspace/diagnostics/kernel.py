@@ -1,6 +1,6 @@
-"""Asks the kernel of a notebook for the names of its variables and the path of its Python, if it can answer at once.
+"""Asks the kernel of a notebook for the names of its variables and the path of its Python, if it can answer soon.
 
-It must not wait for a busy kernel. `notebook_state.py` decides what is wrong with the names.
+It must not wait for a kernel that runs a long cell. `notebook_state.py` decides what is wrong with the names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
     from jupyter_eca.workspace.ports import Kernel, Kernels
 
-# Seconds that the kernel has to answer. An idle kernel needs milliseconds. A longer answer means that it became busy.
+# Seconds that the kernel has to answer. An idle kernel needs milliseconds. The linters run at the same time and take
+# about half of it, so that a kernel which is busy for a moment, with a request of the page, is worth the wait.
 LIMIT_SECONDS: Final = 1.0
 
 # Code that prints the path of Python. It runs only in the kernel of the cell that asked the assistant: that kernel can
@@ -42,6 +43,7 @@ async def ask_kernel(
     cell, but can still answer."""
     if kernels is None or document.kernel_id is None:
         return KernelFacts()
+    python = None
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
             kernel = await kernels.find(document.path)
@@ -52,11 +54,9 @@ async def ask_kernel(
             if program is None and kernel is asking:
                 program = (await kernel.execute(chat, _PRINT_PYTHON)).text.strip()
             python = await asyncio.to_thread(_find_interpreter, program)
-            if state.status != "idle" and kernel is not asking:
-                return KernelFacts(python=python)
             result = await kernel.variables(chat, ())
     except (ToolError, TimeoutError):
-        return KernelFacts()
+        return KernelFacts(python=python)
     names = frozenset(variable.name for variable in result.variables)
     return KernelFacts(names if not result.left_out else None, python)
 
