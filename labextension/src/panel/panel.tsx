@@ -66,8 +66,8 @@ export class AssistantPanel extends ReactWidget {
   readonly env: Env;
   private readonly follower: NotebookFollower;
   private readonly stopFollowing: () => void;
-  /** Resolves when the panel is connected and shows the chat of the notebook in front. */
-  private readonly connecting: Promise<void>;
+  /** Resolves when the panel has tried to connect and, if it could, shows the chat of the notebook in front. */
+  readonly connecting: Promise<void>;
 
   constructor({
     settings,

@@ -129,7 +129,7 @@ function activate(
         }
       }
     },
-    execute: ({ area, message }) => {
+    execute: async ({ area, message }) => {
       if (area === 'left' || area === 'right' || area === 'main') {
         addTo(area);
       } else if (!place.isAttached) {
@@ -139,6 +139,10 @@ function activate(
       if (typeof message === 'string') {
         place.ask(message);
       }
+      // Who runs the command can rely on the chat that is shown: another one no longer takes its place.
+      await (
+        await place.loadPanel()
+      ).connecting;
     }
   });
   addCellCommands(app.commands, tracker, trans, place);
