@@ -231,12 +231,12 @@ class ClientKernel:
             raise ToolError(f"This kernel's variables cannot be read: {result.get('evalue', 'no answer')}.")
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
-    async def history(self, language: str, *, idle: bool) -> KernelHistory | KernelCount | None:
-        """Return what ran since the process of the kernel started. A kernel that is not idle is not asked. Then the
-        last history of a Python kernel is returned, if the process is still the same."""
+    async def history(self, language: str, *, busy: bool) -> KernelHistory | KernelCount | None:
+        """Return what ran since the process of the kernel started. A busy kernel is not asked. Then the last history of
+        a Python kernel is returned, if the process is still the same."""
         is_python = language in languages.PYTHON_NAMES
         process = self._find_pid()
-        if idle and not self.is_busy:
+        if not (busy or self.is_busy):
             expressions = {"eca": run_history.EXPRESSION} if is_python else {}
             try:
                 async with asyncio.timeout(HISTORY_SECONDS):

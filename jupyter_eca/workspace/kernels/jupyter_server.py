@@ -167,7 +167,8 @@ class ServerKernels:
 
     async def history(self, id: str) -> KernelHistory | KernelCount | None:
         kernel, manager = self._open_client(id)
-        return await kernel.history(self.find_language(id), idle=manager.execution_state == "idle")
+        # Jupyter may have missed the first status of a kernel, which then counts as starting until it runs something.
+        return await kernel.history(self.find_language(id), busy=manager.execution_state == "busy")
 
     async def interrupt(self, id: str) -> None:
         await self._kernels.interrupt_kernel(id)

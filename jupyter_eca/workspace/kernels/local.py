@@ -98,7 +98,7 @@ class LocalKernel:
         return state.model_copy(update={"python": sys.executable})
 
     async def history(self) -> KernelHistory | KernelCount | None:
-        return None if self._kernel is None else await self._kernel.history(_LANGUAGE, idle=True)
+        return None if self._kernel is None else await self._kernel.history(_LANGUAGE, busy=False)
 
     async def interrupt(self) -> None:
         if self._kernel is not None:
