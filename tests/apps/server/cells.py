@@ -136,6 +136,10 @@ class PageKernel:
     async def open(self) -> None:
         self.client.start_channels()
         await self.client.wait_for_ready(timeout=PATIENCE)
+        # Jupyter may have missed the first status of the kernel; then it hears of the next one.
+        async with asyncio.timeout(PATIENCE):
+            while self.kernels.get_kernel(self.id).execution_state == "starting":
+                await self.client.kernel_info(reply=True, timeout=PATIENCE)
 
     async def reopen(self) -> None:
         """After a restart: channels can be started only once."""
