@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,7 @@ async def test_a_server_that_is_not_there_is_named_with_what_to_do(tmp_path: Pat
 async def test_an_answer_that_drips_without_end_is_given_up_after_the_timeout(tmp_path: Path) -> None:
     async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[")
-        with suppress(ConnectionError):
+        with closing(writer), suppress(ConnectionError):
             while not writer.is_closing():
                 writer.write(b" ")
                 await writer.drain()
