@@ -42,6 +42,7 @@ def chips(panel: Panel) -> Locator:
     return panel.node.get_by_role("list", name="Sent with the message").get_by_role("listitem")
 
 
+@pytest.mark.nightly
 def test_a_file_of_the_server_is_attached_with_the_keyboard(page: Page, lab: Lab) -> None:
     (lab.root / "people.csv").write_text("name,age\nAda,36\n")
     panel = Panel.open(page, lab)
@@ -74,6 +75,7 @@ def test_files_and_images_of_the_computer_are_attached(page: Page, lab: Lab) -> 
     panel.sees("A poem.")
 
 
+@pytest.mark.nightly
 def test_a_file_is_dropped_onto_the_box(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.box.evaluate(

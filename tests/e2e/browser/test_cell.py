@@ -161,6 +161,7 @@ def test_a_cell_points_at_the_last_error_of_its_notebook_though_no_panel_was_ope
     assert page.locator(".eca-Panel").count() == 0
 
 
+@pytest.mark.nightly
 def test_approving_for_the_session_asks_once(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "session.ipynb", "%%eca\nWhat is the sum?", "%eca the sum again")
     notebook.run(1)
@@ -185,6 +186,7 @@ def test_interrupt_stops_a_streaming_answer_and_keeps_what_was_said(page: Page, 
     assert "tick tick" in markdown_of(notebook.read()["cells"][1])
 
 
+@pytest.mark.nightly
 def test_interrupt_while_approval_is_asked_for_takes_the_buttons_away(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "unasked.ipynb", "%%eca\nWhat is the sum?", "%eca you there?")
     notebook.run(1)
@@ -224,6 +226,7 @@ def test_what_a_hostile_model_says_is_shown_and_never_runs(page: Page, lab: Lab)
     assert page.title() == title
 
 
+@pytest.mark.nightly
 def test_an_overloaded_endpoint_ends_in_one_message_and_the_next_question_is_answered(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "overload.ipynb", "%%eca\noverload", "%eca you there?")
     notebook.run(1)

@@ -112,6 +112,7 @@ def test_text_shows_its_source_while_a_change_of_it_is_decided_and_is_read_rende
     wait_for(panel.node.get_by_role("region", name="Changes of this turn"), 0)
 
 
+@pytest.mark.nightly
 def test_a_cell_that_is_half_decided_and_a_call_that_waits_are_there_again_in_a_page_that_is_loaded_anew(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

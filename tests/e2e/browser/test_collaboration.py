@@ -159,6 +159,7 @@ def done(one: str, two: str) -> list[str]:
     return ["x = 20\nx += 1", "y = x + 1", one, two, "print(x)"]
 
 
+@pytest.mark.nightly
 def test_two_people_type_while_the_assistant_works_in_their_notebook(browser: Browser, lab: Lab) -> None:
     with person(browser) as first, person(browser) as second:
         one = Notebook.open(first, lab, SOURCES, "two.ipynb")
@@ -213,7 +214,6 @@ def test_what_was_typed_in_a_page_that_is_closed_by_now_is_in_the_notebook_with_
         again.wait_for_output(4, "21")
 
 
-@pytest.mark.nightly
 def test_hunks_are_decided_in_one_page_while_another_types_in_the_same_cell_and_both_agree(
     browser: Browser, lab: Lab
 ) -> None:

@@ -66,6 +66,7 @@ def test_another_model_is_chosen_and_the_question_is_asked_again(page: Page, lab
     expect(card(panel)).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_failure_of_an_unknown_kind_is_shown_in_the_servers_words(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("odd")

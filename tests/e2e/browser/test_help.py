@@ -59,6 +59,7 @@ def test_help_is_offered_below_an_error_and_goes_with_it(page: Page, lab: Lab) -
     expect(help_of(notebook)).to_have_count(0, timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_help_is_offered_in_a_notebook_that_was_saved_with_its_error(page: Page, lab: Lab) -> None:
     file = lab.write_notebook("saved.ipynb", ["1 / 0"])
     book = json.loads(file.read_text())

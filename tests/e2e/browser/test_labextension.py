@@ -42,6 +42,7 @@ def test_the_magic_is_loaded_first_where_no_cell_loads_it(page: Page, lab: Lab) 
     notebook.wait_until_run(0)
 
 
+@pytest.mark.nightly
 def test_asking_twice_loads_once(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1"])
     notebook.execute("eca:ask")
@@ -49,6 +50,7 @@ def test_asking_twice_loads_once(page: Page, lab: Lab) -> None:
     assert notebook.sources() == [LOAD, "x = 1", QUESTION, QUESTION]
 
 
+@pytest.mark.nightly
 def test_the_new_cell_is_saved_with_the_notebook(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, [LOAD])
     notebook.execute("eca:ask")
@@ -63,6 +65,7 @@ def test_the_toolbar_has_a_button_to_ask(page: Page, lab: Lab) -> None:
     assert notebook.sources() == [LOAD, QUESTION]
 
 
+@pytest.mark.nightly
 def test_a_key_asks_also_while_a_cell_is_being_edited(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, [LOAD])
     notebook.cell(0).locator(".cm-content").click()
@@ -71,6 +74,7 @@ def test_a_key_asks_also_while_a_cell_is_being_edited(page: Page, lab: Lab) -> N
     assert notebook.sources() == [LOAD, QUESTION]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("menu", "item"), [("Edit", "Ask the Assistant in a New Cell"), ("Kernel", "Stop the Assistant")]
 )

@@ -130,6 +130,7 @@ def test_ctrl_z_in_the_cell_takes_an_edit_of_it_back_and_leaves_what_was_typed(p
     assert notebook.sources() == ["x = 1", "y = 2"]
 
 
+@pytest.mark.nightly
 def test_an_edit_of_what_the_user_changed_meanwhile_changes_nothing(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["x = 1", "y = 2"])
     notebook.cell(1).locator(".cm-content").click()
@@ -170,6 +171,7 @@ def test_a_mark_goes_when_the_user_runs_or_edits_the_cell(page: Page, lab: Lab) 
     expect(marked).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_deleted_cell_is_put_back_with_its_output(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["print('kept')", "x = 1"])
     notebook.run(0)
@@ -182,6 +184,7 @@ def test_a_deleted_cell_is_put_back_with_its_output(page: Page, lab: Lab) -> Non
     notebook.wait_for_output(0, "kept")
 
 
+@pytest.mark.nightly
 def test_a_cell_that_was_edited_and_run_is_put_back_as_it_was(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["print('kept')", "x = 1"])
     wire.run("c0")
@@ -194,6 +197,7 @@ def test_a_cell_that_was_edited_and_run_is_put_back_as_it_was(page: Page, lab: L
     assert notebook.output(0).strip() == "kept"
 
 
+@pytest.mark.nightly
 def test_a_notebook_that_cannot_be_written_is_not_edited(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["x = 1"])
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.context.model.readOnly = true; }")
@@ -218,6 +222,7 @@ def test_cells_run_as_by_hand_up_to_the_first_that_fails(page: Page, lab: Lab) -
     assert wire.run("c2").status is RunStatus.OK
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_taken_back_interrupts_the_kernel(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["import time\nprint('begun', flush=True)\ntime.sleep(600)", "print('two')"])
     run = wire.start_run("c0", "c1")
@@ -253,6 +258,7 @@ def test_a_run_that_is_taken_back_in_the_queue_leaves_the_cell_of_the_user_alone
     (lab.root / "go").unlink()
 
 
+@pytest.mark.nightly
 def test_a_cell_that_the_user_runs_anew_ends_the_run_and_is_not_taken_for_a_dead_kernel(page: Page, lab: Lab) -> None:
     wait = (
         "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('on'): time.sleep(0.05)\nprint('went')"
@@ -270,6 +276,7 @@ def test_a_cell_that_the_user_runs_anew_ends_the_run_and_is_not_taken_for_a_dead
     (lab.root / "on").unlink()
 
 
+@pytest.mark.nightly
 def test_a_kernel_that_dies_or_is_not_there_ends_a_run_with_an_error(page: Page, lab: Lab) -> None:
     wire, notebook = opened(page, lab, ["import os\nos._exit(1)", "print('two')"])
     with pytest.raises(Refused, match="the kernel died or was restarted while cell c0 ran"):
@@ -282,6 +289,7 @@ def test_a_kernel_that_dies_or_is_not_there_ends_a_run_with_an_error(page: Page,
         wire.run("c1")
 
 
+@pytest.mark.nightly
 def test_a_notebook_is_opened_at_a_cell_and_works_with_the_panel_closed(page: Page, lab: Lab) -> None:
     wire, _ = opened(page, lab, ["x = 1"], "first.ipynb")
     lab.write_notebook("long.ipynb", [f"# {n}" + "\n" * 20 for n in range(30)])

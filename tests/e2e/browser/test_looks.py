@@ -96,7 +96,7 @@ def test_code_can_be_read_in_every_theme_of_lab(page: Page, lab: Lab) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("width", [1000, 880, 840])
+@pytest.mark.parametrize("width", [*(pytest.param(width, marks=pytest.mark.nightly) for width in (1000, 880)), 840])
 def test_the_buttons_of_a_change_in_the_first_line_are_not_covered(page: Page, lab: Lab, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 700})
     notebook = Notebook.open(page, lab, ["x = 1\ny = 2\nz = 3"], f"narrow{width}.ipynb")
@@ -151,6 +151,7 @@ def test_a_progress_bar_that_is_drawn_over_is_followed(page: Page, lab: Lab) -> 
     panel.sees("All is done.")
 
 
+@pytest.mark.nightly
 def test_the_buttons_of_a_message_cover_none_of_its_words(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     words = "These are quite a few words which fill more than one line of a narrow panel to its very end. " * 3
@@ -169,6 +170,7 @@ def test_the_buttons_of_a_message_cover_none_of_its_words(page: Page, lab: Lab) 
     )
 
 
+@pytest.mark.nightly
 def test_a_list_from_right_to_left_has_its_marks_on_the_right_and_no_room_on_the_left(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("a list")

@@ -53,6 +53,7 @@ def url(tmp_path: Path) -> Iterator[str]:
         process.wait(SECONDS)
 
 
+@pytest.mark.nightly
 def test_the_tour_has_its_answers(page: Page, url: str) -> None:
     page.goto(url)
     expect(page.get_by_role("heading", name="Hello, assistant")).to_be_visible(timeout=SECONDS * 1000)

@@ -183,6 +183,7 @@ def test_a_kernel_that_is_killed_in_mid_edit_takes_nothing_of_it(page: Page, lab
     assert on_disk(notebook) == AFTER
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("message", "fate"), points("page"))
 def test_a_page_that_is_loaded_anew_in_mid_edit_shows_before_or_after(
     page: Page, lab: Lab, message: str, fate: str

@@ -175,6 +175,7 @@ def test_the_panel_loads_nothing_of_a_title_a_tool_call_and_its_result(
     assert_nothing_was_requested(page, listener)
 
 
+@pytest.mark.nightly
 def test_a_diagram_is_drawn_when_the_reader_asks_for_it(page: Page, lab: Lab, listener: Listener) -> None:
     panel = Panel.open(page, lab)
     panel.ask("a flow chart")
@@ -187,6 +188,7 @@ def test_a_diagram_is_drawn_when_the_reader_asks_for_it(page: Page, lab: Lab, li
     assert_nothing_was_requested(page, listener)
 
 
+@pytest.mark.nightly
 def test_a_diagram_with_an_error_stays_code_and_says_so(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("a wrong chart")
@@ -195,6 +197,7 @@ def test_a_diagram_with_an_error_stays_code_and_says_so(page: Page, lab: Lab) ->
     expect(panel.node.get_by_text("graph TD")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_diagram_that_may_load_something_says_so_on_its_button(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("hostile")

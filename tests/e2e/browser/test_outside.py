@@ -99,6 +99,7 @@ def test_a_file_that_a_tool_changes_is_fresh_in_its_editor_and_unsaved_words_are
     assert (label, content) == ("plan.py, lines 1 to 3, cursor in line 1", "first = 10  # mine\nsecond = 22\n")
 
 
+@pytest.mark.nightly
 def test_what_is_selected_pasted_dropped_and_completed_goes_along_as_its_chip_says(page: Page, lab: Lab) -> None:
     sent = prompts(page)
     (lab.root / "notes.md").write_text("Notes.\n")

@@ -174,6 +174,7 @@ def test_what_a_model_writes_is_inert(page: Page, lab: Lab) -> None:
     assert "\u001b" not in answer.inner_text()
 
 
+@pytest.mark.nightly
 def test_a_link_to_a_file_opens_it_in_lab(page: Page, lab: Lab) -> None:
     (lab.root / "notes.md").write_text("The notes.")
     panel = Panel.open(page, lab)
@@ -201,6 +202,7 @@ def test_code_goes_below_the_active_cell_and_one_step_takes_it_back(page: Page, 
     assert notebook.sources() == ["x = 1", "answer = 42", "y = 2"]
 
 
+@pytest.mark.nightly
 def test_where_the_user_is_goes_along_until_it_is_switched_off(page: Page, lab: Lab) -> None:
     sent: list[dict[str, Any]] = []
 
@@ -256,6 +258,7 @@ def test_the_transcript_follows_until_the_reader_scrolls_away(page: Page, lab: L
     panel.button("Stop").click()
 
 
+@pytest.mark.nightly
 def test_a_chat_is_deleted_after_a_second_word(page: Page, lab: Lab) -> None:
     """Whether the server deletes is its own affair; the panel asks twice."""
     panel = Panel.open(page, lab)
@@ -303,6 +306,7 @@ def test_the_panel_is_loaded_when_it_is_first_shown(page: Page, lab: Lab) -> Non
     assert before < sum(loaded) <= 400 * 1024
 
 
+@pytest.mark.nightly
 def test_one_goes_on_from_a_message_in_another_chat(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     for words in ("first", "second"):

@@ -102,6 +102,7 @@ def test_two_tabs_agree_and_a_question_waits_for_the_end_of_the_answer(page: Pag
     panel.sees("You said: from here")
 
 
+@pytest.mark.nightly
 def test_a_server_that_is_started_anew_is_found_again_and_its_turn_has_an_end(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     said(panel, "before")
@@ -117,6 +118,7 @@ def test_a_server_that_is_started_anew_is_found_again_and_its_turn_has_an_end(pa
     said(panel, "after")
 
 
+@pytest.mark.nightly
 def test_a_page_that_sleeps_misses_nothing_and_finds_the_approval_that_waits(page: Page, lab: Lab) -> None:
     """The machine sleeps in mid-answer, and once more while a call waits."""
     routes = links(page)

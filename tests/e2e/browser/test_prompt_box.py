@@ -95,6 +95,7 @@ def test_what_is_typed_is_kept_in_its_chat_and_over_a_reload(page: Page, lab: La
     expect(panel.box).to_have_value("")
 
 
+@pytest.mark.nightly
 def test_what_is_typed_in_a_chat_that_never_began_goes_to_the_next_new_chat(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     ask(panel, "an old chat")
@@ -107,6 +108,7 @@ def test_what_is_typed_in_a_chat_that_never_began_goes_to_the_next_new_chat(page
     expect(panel.box).to_have_value("not yet asked")
 
 
+@pytest.mark.nightly
 def test_what_is_typed_in_a_chat_goes_with_the_chat_when_it_is_deleted(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     ask(panel, "a private topic")
@@ -123,6 +125,7 @@ def test_what_is_typed_in_a_chat_goes_with_the_chat_when_it_is_deleted(page: Pag
     assert not page.evaluate(stored)
 
 
+@pytest.mark.nightly
 def test_the_focus_stays_at_the_call_when_a_reason_is_left_and_when_it_is_given(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("write")

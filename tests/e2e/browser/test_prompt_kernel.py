@@ -63,6 +63,7 @@ def test_a_prompt_is_answered_its_code_approved_and_its_variables_are_those_of_t
     assert run["code"] == "total = sum(range(10))\ntotal"
 
 
+@pytest.mark.nightly
 def test_a_panel_in_a_notebook_of_prompts_completes_chooses_asks_approves_counts_and_stops(
     page: Page, lab: Lab
 ) -> None:

@@ -94,6 +94,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/long", "providers": {"scripted": {"models": models}}})
 
 
+@pytest.mark.nightly
 def test_the_wheel_moves_what_is_read_by_as_much_as_it_was_turned(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     page.evaluate(FILL, {"chat": "a-long-chat", "turns": TURNS})

@@ -106,6 +106,7 @@ def test_characters_that_are_not_drawn_or_turn_the_text_have_names_on_the_card_a
     panel.button("Reject").click()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("words", ["empty lines", "spaces"])
 def test_the_end_of_a_command_is_not_moved_out_of_sight(page: Page, lab: Lab, words: str) -> None:
     panel = Panel.open(page, lab)
@@ -128,6 +129,7 @@ def test_the_end_of_a_changed_line_is_not_moved_out_of_sight_and_a_foreign_lette
     panel.button("Stop").click()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("words", "place"), [("insert", ".eca-CellBar > pre"), ("edit", ".eca-Hunk > pre")])
 def test_what_is_proposed_in_a_notebook_hides_nothing_there(page: Page, lab: Lab, words: str, place: str) -> None:
     notebook = Notebook.open(page, lab, ["x = 1"], f"{words}.ipynb")

@@ -22,6 +22,7 @@ def lab_settings() -> LabSettings:
     return LabSettings(options=("--ServerApp.jpserver_extensions=jupyter_eca=False",))
 
 
+@pytest.mark.nightly
 def test_stopping_says_that_there_is_no_assistant(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1"])
     notebook.execute("eca:stop")

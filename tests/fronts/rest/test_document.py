@@ -34,7 +34,7 @@ def test_the_page_needs_nothing_from_elsewhere(process: Running) -> None:
     assert all(path in answer.text for path in document["paths"])
 
 
-@pytest.mark.parametrize(("examples", "together"), [(12, 80), pytest.param(180, 1000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("examples", "together"), [(4, 20), pytest.param(180, 1000, marks=pytest.mark.nightly)])
 def test_made_up_requests_find_no_answer_that_the_document_does_not_foresee(
     process: Running, tmp_path: Path, examples: int, together: int
 ) -> None:
